@@ -1,0 +1,297 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
+
+/// A Rust type that can be stored as a property.
+///
+/// | Rust | Edm |
+/// |---|---|
+/// | `String`, `&str`, `Cow<str>`, `Box<str>`, `Arc<str>` | String |
+/// | `bool` | Boolean |
+/// | `i8`, `i16`, `i32`, `u8`, `u16` | Int32 |
+/// | `u32`, `i64` | Int64 |
+/// | `f32`, `f64` | Double |
+/// | [`EdmDateTime`], `chrono::DateTime<Utc>` | DateTime |
+/// | `uuid::Uuid` | Guid |
+/// | `Vec<u8>`, `bytes::Bytes` | Binary |
+/// | `Option<T>` | that of `T`; `None` is not stored |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a table property",
+    label = "not an Edm property type",
+    note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
+    note = "a field that is not to be stored takes #[table(skip)]"
+)]
+pub trait ToEdm {
+    /// The type that the property has in the service.
+    const EDM_TYPE: EdmType;
+
+    /// The value to store; `None` stores nothing.
+    ///
+    /// # Errors
+    /// The value is outside what the service holds.
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError>;
+}
+
+/// A Rust type that can be read from a property; the reverse of [`ToEdm`].
+///
+/// The stored type must be the one that [`ToEdm`] writes: an Int32 is not read into an `i64`
+/// unasked, since writing it back would change its type for every other program.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from a table property",
+    label = "not an Edm property type",
+    note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
+    note = "a field that is not to be read takes #[table(skip)]"
+)]
+pub trait FromEdm: Sized {
+    /// The type that the property must have in the service.
+    const EDM_TYPE: EdmType;
+
+    /// Takes over a stored value.
+    ///
+    /// # Errors
+    /// The value has another type, or does not fit.
+    fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError>;
+
+    /// What a missing or null property reads as; `None` makes the property required.
+    fn from_missing() -> Option<Self> {
+        None
+    }
+}
+
+/// Why a value could not be converted from or to its Edm form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The property has another type than the field reads.
+    WrongType {
+        /// What the field reads.
+        expected: EdmType,
+        /// What is stored.
+        found: EdmType,
+    },
+    /// The number does not fit the Rust type without loss.
+    OutOfRange {
+        /// The stored number.
+        value: String,
+        /// The Rust type.
+        target: &'static str,
+    },
+    /// The instant is outside the service's range.
+    DateTime(DateTimeError),
+    /// Whatever else a hand-written conversion has to say.
+    Other(String),
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
+            Self::OutOfRange { value, target } => {
+                write!(f, "{value} does not fit {target} without loss")
+            }
+            Self::DateTime(error) => error.fmt(f),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl From<DateTimeError> for ConvertError {
+    fn from(error: DateTimeError) -> Self {
+        Self::DateTime(error)
+    }
+}
+
+fn wrong_type(expected: EdmType, found: &EdmCow<'_>) -> ConvertError {
+    ConvertError::WrongType {
+        expected,
+        found: found.edm_type(),
+    }
+}
+
+/// Both directions for a type: how it is lent, and how it is taken from the matching variant.
+macro_rules! convert {
+    ($type:ty, $variant:ident, |$this:ident| $to:expr, |$value:ident| $from:expr) => {
+        impl ToEdm for $type {
+            const EDM_TYPE: EdmType = EdmType::$variant;
+            fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+                let $this = self;
+                Ok(Some(EdmCow::$variant($to)))
+            }
+        }
+        impl FromEdm for $type {
+            const EDM_TYPE: EdmType = EdmType::$variant;
+            fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
+                match value {
+                    EdmCow::$variant($value) => $from,
+                    other => Err(wrong_type(EdmType::$variant, &other)),
+                }
+            }
+        }
+    };
+}
+
+convert!(String, String, |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
+convert!(Cow<'static, str>, String, |v| Cow::Borrowed(v), |v| Ok(
+    Cow::Owned(v.into_owned())
+));
+convert!(Box<str>, String, |v| Cow::Borrowed(v), |v| Ok(v
+    .into_owned()
+    .into_boxed_str()));
+convert!(Arc<str>, String, |v| Cow::Borrowed(v), |v| Ok(Arc::from(
+    &*v
+)));
+convert!(bool, Boolean, |v| *v, |v| Ok(v));
+convert!(i32, Int32, |v| *v, |v| Ok(v));
+convert!(i64, Int64, |v| *v, |v| Ok(v));
+convert!(f64, Double, |v| *v, |v| Ok(v));
+convert!(EdmDateTime, DateTime, |v| *v, |v| Ok(v));
+convert!(
+    DateTime<Utc>,
+    DateTime,
+    |v| EdmDateTime::from_chrono(*v)?,
+    |v| Ok(v.to_chrono())
+);
+convert!(Uuid, Guid, |v| *v, |v| Ok(v));
+convert!(
+    Vec<u8>,
+    Binary,
+    |v| Cow::Borrowed(v),
+    |v| Ok(v.into_owned())
+);
+convert!(Bytes, Binary, |v| Cow::Borrowed(v), |v| Ok(Self::from(
+    v.into_owned()
+)));
+convert!(f32, Double, |v| f64::from(*v), |v| narrow(v));
+
+/// An `f32` was widened exactly when it was written; a double that is none is not cut.
+fn narrow(value: f64) -> Result<f32, ConvertError> {
+    #[expect(clippy::cast_possible_truncation, reason = "checked by widening again")]
+    let narrowed = value as f32;
+    if value.is_nan() || f64::from(narrowed).to_bits() == value.to_bits() {
+        return Ok(narrowed);
+    }
+    Err(ConvertError::OutOfRange {
+        value: value.to_string(),
+        target: "f32",
+    })
+}
+
+macro_rules! convert_integer {
+    ($($type:ident as $variant:ident($carrier:ty)),*) => {$(
+        convert!($type, $variant, |v| <$carrier>::from(*v), |v| Self::try_from(v).map_err(|_| {
+            ConvertError::OutOfRange { value: v.to_string(), target: stringify!($type) }
+        }));
+    )*};
+}
+
+convert_integer!(
+    i8 as Int32(i32),
+    i16 as Int32(i32),
+    u8 as Int32(i32),
+    u16 as Int32(i32),
+    u32 as Int64(i64)
+);
+
+impl ToEdm for &str {
+    const EDM_TYPE: EdmType = EdmType::String;
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+        Ok(Some(EdmCow::String(Cow::Borrowed(self))))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToEdm> ToEdm for Option<T> {
+    const EDM_TYPE: EdmType = T::EDM_TYPE;
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+        self.as_ref().map_or(Ok(None), ToEdm::to_edm)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: FromEdm> FromEdm for Option<T> {
+    const EDM_TYPE: EdmType = T::EDM_TYPE;
+    fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
+        T::from_edm(value).map(Some)
+    }
+    fn from_missing() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl EdmValue {
+    /// Reads the value as a Rust type.
+    ///
+    /// # Errors
+    /// The value has another type, or does not fit.
+    pub fn get<T: FromEdm>(&self) -> Result<T, ConvertError> {
+        T::from_edm(self.as_cow())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+
+    fn round_trip<T: ToEdm + FromEdm + PartialEq + Debug>(value: T, ty: EdmType) {
+        let edm = value.to_edm().unwrap().expect("not null");
+        assert_eq!(edm.edm_type(), ty);
+        assert_eq!(<T as ToEdm>::EDM_TYPE, ty);
+        assert_eq!(T::from_edm(edm.clone()).unwrap(), value);
+    }
+
+    #[test]
+    fn every_carrier_at_its_extremes() {
+        round_trip(String::from("\u{1f600}'"), EdmType::String);
+        round_trip(Cow::<'static, str>::Borrowed("x"), EdmType::String);
+        round_trip::<Box<str>>("x".into(), EdmType::String);
+        round_trip::<Arc<str>>("x".into(), EdmType::String);
+        round_trip(true, EdmType::Boolean);
+        round_trip(i8::MIN, EdmType::Int32);
+        round_trip(i16::MIN, EdmType::Int32);
+        round_trip(u16::MAX, EdmType::Int32);
+        round_trip(u8::MAX, EdmType::Int32);
+        round_trip(i32::MIN, EdmType::Int32);
+        round_trip(u32::MAX, EdmType::Int64);
+        round_trip(i64::MIN, EdmType::Int64);
+        round_trip(f32::MIN_POSITIVE, EdmType::Double);
+        round_trip(f32::INFINITY, EdmType::Double);
+        round_trip(-0.0_f64, EdmType::Double);
+        round_trip(Uuid::max(), EdmType::Guid);
+        round_trip(vec![0_u8, 255], EdmType::Binary);
+        round_trip(Bytes::new(), EdmType::Binary);
+        round_trip(EdmDateTime::MAX, EdmType::DateTime);
+        round_trip(EdmDateTime::MIN.to_chrono(), EdmType::DateTime);
+        round_trip(Some(5_i64), EdmType::Int64);
+        assert!(None::<i64>.to_edm().unwrap().is_none());
+    }
+
+    #[test]
+    fn nothing_is_cut_or_guessed() {
+        let wrong = |r: Result<i64, ConvertError>| r.unwrap_err().to_string();
+        assert_eq!(
+            wrong(i64::from_edm(EdmCow::Int32(5))),
+            "expected Edm.Int64, found Edm.Int32"
+        );
+        assert_eq!(
+            wrong(i64::from_edm(EdmCow::String("5".into()))),
+            "expected Edm.Int64, found Edm.String"
+        );
+        assert_eq!(
+            i8::from_edm(EdmCow::Int32(128)).unwrap_err().to_string(),
+            "128 does not fit i8 without loss"
+        );
+        assert!(f32::from_edm(EdmCow::Double(0.1)).is_err());
+        assert!(f32::from_edm(EdmCow::Double(f64::NAN)).unwrap().is_nan());
+        assert!(DateTime::<Utc>::MAX_UTC.to_edm().is_err());
+    }
+}

@@ -1,0 +1,79 @@
+//! Entities: the trait that maps a struct to rows, keys, and entities without a struct.
+
+mod dynamic;
+mod key;
+mod row;
+mod write;
+
+use std::borrow::Cow;
+
+pub use dynamic::DynamicEntity;
+pub use key::{Descending, EntityKey, KeyError, KeyPart};
+pub(crate) use row::{Annotation, RawProperty, RawValue};
+pub use row::{DecodeError, DecodeReason, Row};
+pub(crate) use write::PropertySink;
+pub use write::{EncodeError, PropertyWriter};
+
+/// A struct that maps to the rows of a table.
+///
+/// Implemented by `#[derive(TableEntity)]`; see there for the attributes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a table entity",
+    label = "not a table entity",
+    note = "write #[derive(TableEntity)] on the struct, or use DynamicEntity for rows without one"
+)]
+pub trait TableEntity: Sized {
+    /// The names of the properties that are read, in the order in which [`Row`] numbers them.
+    const COLUMNS: &'static [&'static str];
+
+    /// Whether properties beside [`TableEntity::COLUMNS`] are kept for [`Row::take_others`]
+    /// instead of being ignored.
+    const KEEPS_OTHERS: bool = false;
+
+    /// The PartitionKey.
+    ///
+    /// # Errors
+    /// The field's value has no form as a key.
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError>;
+
+    /// The RowKey.
+    ///
+    /// # Errors
+    /// The field's value has no form as a key.
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
+
+    /// Hands every property except the keys to `writer`.
+    ///
+    /// # Errors
+    /// A value is outside what the service holds; the error names the property.
+    fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
+
+    /// Builds the entity from a row.
+    ///
+    /// # Errors
+    /// A property is missing, null, of another type or out of range; the error names the entity
+    /// and the property.
+    fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// Both keys.
+    ///
+    /// # Errors
+    /// A key field's value has no form as a key.
+    fn entity_key(&self) -> Result<EntityKey, KeyError> {
+        Ok(EntityKey {
+            partition_key: self.partition_key()?.into_owned(),
+            row_key: self.row_key()?.into_owned(),
+        })
+    }
+}
+
+/// A [`TableEntity`] that says which table it lives in.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name its table",
+    label = "no table name",
+    note = "write #[table(name = \"…\")] on the struct, or open the table with `table_named::<T>(\"…\")`"
+)]
+pub trait NamedTable: TableEntity {
+    /// The table's name.
+    const TABLE_NAME: &'static str;
+}

@@ -1,0 +1,354 @@
+//! The error of every call.
+
+mod code;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::StatusCode;
+
+pub use code::ErrorCode;
+
+use crate::entity::{DecodeError, EncodeError, KeyError};
+use crate::limits::LimitError;
+use crate::pipeline::transport::{TransportError, TransportErrorKind};
+use crate::wire::service_error::ErrorBody;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a call failed. One pointer wide.
+///
+/// The text says what went wrong at this level; [`source`](std::error::Error::source) leads to
+/// the cause. Neither shows a key, a signature or a token.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    outcome: Outcome,
+    /// For example `Insert` on `Blogs`.
+    operation: Option<(&'static str, String)>,
+    status: Option<StatusCode>,
+    code: Option<ErrorCode>,
+    request_id: Option<String>,
+    client_request_id: Option<String>,
+    batch_index: Option<usize>,
+    attempts: u32,
+    source: Option<Source>,
+}
+
+/// What sort of error it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A connection string, endpoint, key or setting is wrong. Nothing was sent.
+    Configuration,
+    /// The service would refuse the input. Nothing was sent.
+    InvalidInput,
+    /// No connection could be made. Nothing was sent.
+    Connect,
+    /// The connection broke after the request was sent.
+    Interrupted,
+    /// The time for one attempt, or for the whole call, was up.
+    Timeout,
+    /// The service answered with an error; [`Error::code`] and [`Error::status`] say which.
+    Service,
+    /// The answer is none of the table service: a proxy's page, cut JSON, a missing header.
+    UnexpectedReply,
+    /// An entity of the answer does not fit the struct; the source is a
+    /// [`DecodeError`](crate::entity::DecodeError).
+    Decode,
+}
+
+/// What is known about the effect of a failed call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The call had no effect: nothing was sent, or the service refused it.
+    NotApplied,
+    /// The call was done; only its answer could not be used.
+    Applied,
+    /// The call may or may not have been done, or may still be: a request was sent whose answer
+    /// never came. Read back to find out.
+    Unknown,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            outcome: Outcome::NotApplied,
+            operation: None,
+            status: None,
+            code: None,
+            request_id: None,
+            client_request_id: None,
+            batch_index: None,
+            attempts: 0,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn configuration(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Configuration, message)
+    }
+
+    pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    pub(crate) fn timeout(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Timeout, message)
+    }
+
+    pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::UnexpectedReply, message)
+    }
+
+    pub(crate) fn service(body: ErrorBody) -> Self {
+        // The first line says it; request id and time follow and stand in fields of their own.
+        let message = body.message.lines().next().unwrap_or_default();
+        let (batch_index, message) = split_index(message);
+        let mut error = Self::new(ErrorKind::Service, message.to_owned());
+        error.0.batch_index = batch_index;
+        error.0.code = Some(ErrorCode::from(body.code));
+        error
+    }
+
+    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = outcome;
+        self
+    }
+
+    pub(crate) fn with_operation(mut self, operation: &'static str, resource: &str) -> Self {
+        self.0.operation = Some((operation, resource.to_owned()));
+        self
+    }
+
+    pub(crate) fn with_reply(mut self, status: StatusCode, request_id: Option<&str>) -> Self {
+        self.0.status = Some(status);
+        self.0.request_id = request_id.map(str::to_owned);
+        self
+    }
+
+    pub(crate) fn with_attempts(mut self, attempts: u32, client_request_id: &str) -> Self {
+        self.0.attempts = attempts;
+        self.0.client_request_id = Some(client_request_id.to_owned());
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What is known about the effect of the call.
+    pub fn outcome(&self) -> Outcome {
+        self.0.outcome
+    }
+
+    /// The service's error code, if it answered with one.
+    pub fn code(&self) -> Option<&ErrorCode> {
+        self.0.code.as_ref()
+    }
+
+    /// The HTTP status of the last answer, if there was one.
+    pub fn status(&self) -> Option<u16> {
+        self.0.status.map(|status| status.as_u16())
+    }
+
+    /// The service's id of the last answered request (`x-ms-request-id`), for support requests.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// The id that the client sent with each attempt (`x-ms-client-request-id`).
+    pub fn client_request_id(&self) -> Option<&str> {
+        self.0.client_request_id.as_deref()
+    }
+
+    /// The index of the operation that failed a batch, from 0; `None` if the service did not say.
+    pub fn batch_index(&self) -> Option<usize> {
+        self.0.batch_index
+    }
+
+    /// How many requests were sent; 0 if none was.
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// The table or the entity is not there (404).
+    pub fn is_not_found(&self) -> bool {
+        self.0.status == Some(StatusCode::NOT_FOUND)
+    }
+
+    /// The table or the entity is there already, or the table is being deleted (409).
+    pub fn is_conflict(&self) -> bool {
+        self.0.status == Some(StatusCode::CONFLICT)
+    }
+
+    /// The entity has another version than the condition names (412): somebody else wrote it.
+    pub fn is_precondition_failed(&self) -> bool {
+        self.0.status == Some(StatusCode::PRECONDITION_FAILED)
+    }
+
+    /// The service is busy or throttles (429, 503).
+    pub fn is_throttled(&self) -> bool {
+        matches!(
+            self.0.status,
+            Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
+        )
+    }
+}
+
+/// `"3:The specified…"` is about the operation at index 3.
+fn split_index(message: &str) -> (Option<usize>, &str) {
+    match message.split_once(':') {
+        Some((index, rest)) if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+            (index.parse().ok(), rest)
+        }
+        _ => (None, message),
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some((operation, resource)) = &inner.operation {
+            write!(f, "{operation} on {resource}: ")?;
+        }
+        f.write_str(&inner.message)?;
+        let mut details = Vec::new();
+        if let Some(status) = inner.status {
+            details.push(match &inner.code {
+                Some(code) => format!("{} {code}", status.as_u16()),
+                None => status.as_u16().to_string(),
+            });
+        }
+        if let Some(index) = inner.batch_index {
+            details.push(format!("operation {index} of the batch"));
+        }
+        if inner.attempts > 1 {
+            details.push(format!("{} attempts", inner.attempts));
+        }
+        if inner.outcome == Outcome::Unknown {
+            details.push("outcome unknown".to_owned());
+        }
+        if let Some(id) = &inner.request_id {
+            details.push(format!("request id {id}"));
+        }
+        if details.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", details.join(", "))
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        f.debug_struct("Error")
+            .field("kind", &inner.kind)
+            .field("message", &inner.message)
+            .field("outcome", &inner.outcome)
+            .field("operation", &inner.operation)
+            .field("status", &inner.status)
+            .field("code", &inner.code)
+            .field("request_id", &inner.request_id)
+            .field("client_request_id", &inner.client_request_id)
+            .field("batch_index", &inner.batch_index)
+            .field("attempts", &inner.attempts)
+            .field("source", &inner.source)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+macro_rules! invalid_input {
+    ($($source:ty),*) => {$(
+        impl From<$source> for Error {
+            fn from(source: $source) -> Self {
+                Self::invalid_input("the input is outside what the service takes").with_source(source)
+            }
+        }
+    )*};
+}
+
+invalid_input!(LimitError, EncodeError, KeyError);
+
+impl From<DecodeError> for Error {
+    fn from(source: DecodeError) -> Self {
+        Self::new(
+            ErrorKind::Decode,
+            "an entity of the reply does not fit the struct",
+        )
+        .with_source(source)
+    }
+}
+
+impl From<TransportError> for Error {
+    fn from(source: TransportError) -> Self {
+        let (kind, outcome) = match source.kind() {
+            TransportErrorKind::Connect => (ErrorKind::Connect, Outcome::NotApplied),
+            TransportErrorKind::Invalid => (ErrorKind::InvalidInput, Outcome::NotApplied),
+            TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
+            TransportErrorKind::TooLarge => (ErrorKind::UnexpectedReply, Outcome::Unknown),
+        };
+        Self::new(kind, source.to_string())
+            .with_outcome(outcome)
+            .with_source(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pointer_wide_and_sendable() {
+        fn assert<T: Send + Sync + 'static>() {}
+        assert::<Error>();
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn service_errors_are_taken_apart() {
+        let message = "3:The update condition specified in the request was not satisfied.\nRequestId:x\nTime:y";
+        let error = Error::service(ErrorBody {
+            code: "UpdateConditionNotSatisfied".into(),
+            message: message.into(),
+        })
+        .with_reply(StatusCode::PRECONDITION_FAILED, Some("abc"))
+        .with_operation("Batch", "Blogs");
+        assert!(error.is_precondition_failed());
+        assert_eq!(error.batch_index(), Some(3));
+        assert_eq!(
+            error.code(),
+            Some(&ErrorCode::UPDATE_CONDITION_NOT_SATISFIED)
+        );
+        assert_eq!(
+            error.to_string(),
+            "Batch on Blogs: The update condition specified in the request was not satisfied. \
+             (412 UpdateConditionNotSatisfied, operation 3 of the batch, request id abc)"
+        );
+    }
+
+    #[test]
+    fn an_index_is_not_guessed() {
+        assert_eq!(split_index("no index"), (None, "no index"));
+        assert_eq!(split_index("Time: 12"), (None, "Time: 12"));
+        assert_eq!(split_index("12:x"), (Some(12), "x"));
+        assert_eq!(split_index("99999999999999999999999:x").0, None);
+    }
+}

@@ -1,0 +1,478 @@
+//! The service's limits, checked before anything is sent.
+//!
+//! Source: [Understanding the Table service data model][model].
+//!
+//! [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
+
+use std::fmt;
+
+use crate::edm::EdmCow;
+
+/// Characters of a table name: 3 to 63.
+pub const TABLE_NAME_CHARS: std::ops::RangeInclusive<usize> = 3..=63;
+/// UTF-16 code units of a PartitionKey or RowKey that the client lets pass.
+///
+/// The documentation states 1 KiB (512 units) for a key; where the service itself draws the line
+/// is not settled, so between 513 and 1,024 units the service decides.
+pub const KEY_UTF16_UNITS: usize = 1024;
+/// Characters of a property name.
+pub const PROPERTY_NAME_CHARS: usize = 255;
+/// Properties of an entity beside PartitionKey, RowKey and Timestamp.
+pub const PROPERTIES: usize = 252;
+/// UTF-16 code units of a String property (64 KiB).
+pub const STRING_UTF16_UNITS: usize = 32_768;
+/// Bytes of a Binary property (64 KiB).
+pub const BINARY_BYTES: usize = 65_536;
+/// Bytes of an entity as the service counts them: names and strings as UTF-16.
+pub const ENTITY_BYTES: usize = 1024 * 1024;
+/// Entities of one page of results.
+pub const PAGE_ENTITIES: u32 = 1000;
+
+/// Names of properties that belong to the service.
+pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
+
+/// Input that the service would refuse, found before anything was sent.
+///
+/// Positions count characters from 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// A table name of the wrong length.
+    TableNameLength {
+        /// The name.
+        name: String,
+    },
+    /// A table name with a character other than ASCII letters and digits, or a digit first.
+    TableNameCharacter {
+        /// The name.
+        name: String,
+        /// The first offending character.
+        character: char,
+        /// Where it stands.
+        position: usize,
+    },
+    /// The table name `tables`, which is the list of tables itself.
+    TableNameReserved,
+    /// A key with one of `/ \ # ?` or a control character.
+    KeyCharacter {
+        /// `PartitionKey` or `RowKey`.
+        property: &'static str,
+        /// The first offending character.
+        character: char,
+        /// Where it stands.
+        position: usize,
+    },
+    /// A key of more than [`KEY_UTF16_UNITS`].
+    KeyTooLong {
+        /// `PartitionKey` or `RowKey`.
+        property: &'static str,
+        /// Its length in UTF-16 code units.
+        units: usize,
+    },
+    /// An empty property name.
+    PropertyNameEmpty,
+    /// A property name of more than [`PROPERTY_NAME_CHARS`] characters.
+    PropertyNameTooLong {
+        /// The name.
+        property: String,
+        /// Its length in characters.
+        characters: usize,
+    },
+    /// A property name that is no identifier.
+    PropertyNameCharacter {
+        /// The name.
+        property: String,
+        /// The first offending character.
+        character: char,
+        /// Where it stands.
+        position: usize,
+    },
+    /// A property named like one of the service's own.
+    PropertyNameReserved {
+        /// The name.
+        property: String,
+    },
+    /// Two properties of one name.
+    DuplicateProperty {
+        /// The name.
+        property: String,
+    },
+    /// More than [`PROPERTIES`] properties.
+    TooManyProperties {
+        /// The first one too many.
+        property: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// A string of more than [`STRING_UTF16_UNITS`].
+    StringTooLong {
+        /// The property.
+        property: String,
+        /// The length in UTF-16 code units.
+        units: usize,
+    },
+    /// A binary value of more than [`BINARY_BYTES`].
+    BinaryTooLong {
+        /// The property.
+        property: String,
+        /// The length in bytes.
+        bytes: usize,
+    },
+    /// An entity of more than [`ENTITY_BYTES`].
+    EntityTooLarge {
+        /// The size as the service counts it.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TableNameLength { name } => {
+                write!(
+                    f,
+                    "table name {name:?} has {} characters; 3 to 63 are allowed",
+                    name.chars().count()
+                )
+            }
+            Self::TableNameCharacter {
+                name,
+                character,
+                position,
+            } => write!(
+                f,
+                "table name {name:?} has {character:?} at position {position}; \
+                 only ASCII letters and digits are allowed, a letter first"
+            ),
+            Self::TableNameReserved => f.write_str("the table name \"tables\" is reserved"),
+            Self::KeyCharacter {
+                property,
+                character,
+                position,
+            } => write!(
+                f,
+                "{property} has {character:?} at position {position}; \
+                 / \\ # ? and control characters are not allowed in keys"
+            ),
+            Self::KeyTooLong { property, units } => {
+                write!(
+                    f,
+                    "{property} has {units} UTF-16 units; at most {KEY_UTF16_UNITS} are allowed"
+                )
+            }
+            Self::PropertyNameEmpty => f.write_str("a property name is empty"),
+            Self::PropertyNameTooLong {
+                property,
+                characters,
+            } => write!(
+                f,
+                "property name {property:?} has {characters} characters; \
+                 at most {PROPERTY_NAME_CHARS} are allowed"
+            ),
+            Self::PropertyNameCharacter {
+                property,
+                character,
+                position,
+            } => write!(
+                f,
+                "property name {property:?} has {character:?} at position {position}; \
+                 names are identifiers: letters, digits and _, no digit first"
+            ),
+            Self::PropertyNameReserved { property } => {
+                write!(
+                    f,
+                    "property name {property:?} is reserved: it belongs to the service"
+                )
+            }
+            Self::DuplicateProperty { property } => {
+                write!(f, "property {property:?} is there twice")
+            }
+            Self::TooManyProperties { property, count } => write!(
+                f,
+                "the entity has {count} properties; at most {PROPERTIES} are allowed \
+                 ({property:?} is one too many)"
+            ),
+            Self::StringTooLong { property, units } => write!(
+                f,
+                "property {property:?} has {units} UTF-16 units; \
+                 at most {STRING_UTF16_UNITS} are allowed in a String"
+            ),
+            Self::BinaryTooLong { property, bytes } => write!(
+                f,
+                "property {property:?} has {bytes} bytes; at most {BINARY_BYTES} are allowed in a Binary"
+            ),
+            Self::EntityTooLarge { bytes } => {
+                write!(
+                    f,
+                    "the entity has {bytes} bytes; at most {ENTITY_BYTES} are allowed"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for LimitError {}
+
+/// Checks the name of a table that is to be created or addressed.
+///
+/// # Errors
+/// The name breaks the rule `^[A-Za-z][A-Za-z0-9]{2,62}$` or is `tables`. Names that begin with
+/// `$Metrics` are let pass: the service keeps its own tables under them.
+pub fn check_table_name(name: &str) -> Result<(), LimitError> {
+    let plain = if name.starts_with("$Metrics") {
+        &name[1..]
+    } else {
+        name
+    };
+    for (position, character) in plain.chars().enumerate() {
+        let allowed = match character {
+            '0'..='9' => position > 0,
+            other => other.is_ascii_alphabetic(),
+        };
+        if !allowed {
+            return Err(LimitError::TableNameCharacter {
+                name: name.to_owned(),
+                character,
+                position,
+            });
+        }
+    }
+    if !TABLE_NAME_CHARS.contains(&plain.len()) {
+        return Err(LimitError::TableNameLength {
+            name: name.to_owned(),
+        });
+    }
+    if name.eq_ignore_ascii_case("tables") {
+        return Err(LimitError::TableNameReserved);
+    }
+    Ok(())
+}
+
+/// Checks a PartitionKey or RowKey; `property` says which, for the error.
+///
+/// # Errors
+/// A character of `/ \ # ?`, U+0000 to U+001F or U+007F to U+009F, or more than
+/// [`KEY_UTF16_UNITS`]. The empty key is allowed.
+pub fn check_key(property: &'static str, key: &str) -> Result<(), LimitError> {
+    let offending =
+        |c: char| matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}');
+    if let Some((position, character)) = key.chars().enumerate().find(|&(_, c)| offending(c)) {
+        return Err(LimitError::KeyCharacter {
+            property,
+            character,
+            position,
+        });
+    }
+    match longer_than(key, KEY_UTF16_UNITS) {
+        Some(units) => Err(LimitError::KeyTooLong { property, units }),
+        None => Ok(()),
+    }
+}
+
+/// Checks the name of a property of the user's own.
+///
+/// # Errors
+/// The name is empty, longer than [`PROPERTY_NAME_CHARS`], no identifier, or one of PartitionKey,
+/// RowKey and Timestamp.
+pub fn check_property_name(name: &str) -> Result<(), LimitError> {
+    if name.is_empty() {
+        return Err(LimitError::PropertyNameEmpty);
+    }
+    let mut characters = 0;
+    for (position, character) in name.chars().enumerate() {
+        let allowed = match character {
+            '_' => true,
+            '0'..='9' => position > 0,
+            other if other.is_ascii() => other.is_ascii_alphabetic(),
+            other => other.is_alphabetic() || (position > 0 && other.is_alphanumeric()),
+        };
+        if !allowed {
+            return Err(LimitError::PropertyNameCharacter {
+                property: name.to_owned(),
+                character,
+                position,
+            });
+        }
+        characters = position + 1;
+    }
+    if characters > PROPERTY_NAME_CHARS {
+        return Err(LimitError::PropertyNameTooLong {
+            property: name.to_owned(),
+            characters,
+        });
+    }
+    if SYSTEM_PROPERTIES.contains(&name) {
+        return Err(LimitError::PropertyNameReserved {
+            property: name.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Checks the size of a value.
+///
+/// # Errors
+/// A String of more than [`STRING_UTF16_UNITS`] or a Binary of more than [`BINARY_BYTES`].
+pub fn check_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError> {
+    match value {
+        EdmCow::String(text) => match longer_than(text, STRING_UTF16_UNITS) {
+            Some(units) => Err(LimitError::StringTooLong {
+                property: property.to_owned(),
+                units,
+            }),
+            None => Ok(()),
+        },
+        EdmCow::Binary(bytes) if bytes.len() > BINARY_BYTES => Err(LimitError::BinaryTooLong {
+            property: property.to_owned(),
+            bytes: bytes.len(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The UTF-16 length of `text` if it is above `limit`. Counts only where bytes do not settle it.
+fn longer_than(text: &str, limit: usize) -> Option<usize> {
+    if text.len() <= limit {
+        return None;
+    }
+    let units = text.encode_utf16().count();
+    (units > limit).then_some(units)
+}
+
+/// The size of an entity as the service counts it, summed property by property.
+///
+/// Source: the formula of the storage team, "How we count the size of an entity": 4 bytes, the
+/// keys as UTF-16, and for each property 8 bytes, its name as UTF-16 and its value.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct EntitySize(usize);
+
+impl EntitySize {
+    pub(crate) fn of_keys(partition_key: &str, row_key: &str) -> Self {
+        Self(4 + 2 * (utf16_units(partition_key) + utf16_units(row_key)))
+    }
+
+    pub(crate) fn add(&mut self, name: &str, value: &EdmCow<'_>) {
+        let of_value = match value {
+            EdmCow::String(text) => 4 + 2 * utf16_units(text),
+            EdmCow::Binary(bytes) => 4 + bytes.len(),
+            EdmCow::Boolean(_) => 1,
+            EdmCow::Int32(_) => 4,
+            EdmCow::Int64(_) | EdmCow::Double(_) | EdmCow::DateTime(_) => 8,
+            EdmCow::Guid(_) => 16,
+        };
+        self.0 += 8 + 2 * utf16_units(name) + of_value;
+    }
+
+    pub(crate) fn check(self) -> Result<(), LimitError> {
+        if self.0 > ENTITY_BYTES {
+            return Err(LimitError::EntityTooLarge { bytes: self.0 });
+        }
+        Ok(())
+    }
+}
+
+fn utf16_units(text: &str) -> usize {
+    // Most text is ASCII, for which bytes and units agree.
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[test]
+    fn table_names() {
+        for good in ["abc", "Blogs2", &"a".repeat(63), "$MetricsCapacityBlob"] {
+            assert_eq!(check_table_name(good), Ok(()), "{good}");
+        }
+        let text = |name: &str| check_table_name(name).unwrap_err().to_string();
+        assert!(text("ab").contains("2 characters; 3 to 63"));
+        assert!(text(&"a".repeat(64)).contains("64 characters"));
+        assert!(text("my-blogs").contains("'-' at position 2"));
+        assert!(text("1blogs").contains("'1' at position 0"));
+        assert!(text("Blögs").contains("'ö' at position 2"));
+        assert_eq!(
+            check_table_name("Tables"),
+            Err(LimitError::TableNameReserved)
+        );
+        assert!(matches!(
+            check_table_name(""),
+            Err(LimitError::TableNameLength { .. })
+        ));
+    }
+
+    #[test]
+    fn keys() {
+        for good in ["", "it's 100% + a&b=c", "\u{1f600}", &"x".repeat(1024)] {
+            assert_eq!(check_key("RowKey", good), Ok(()));
+        }
+        for (bad, position) in [
+            ("a/b", 1),
+            ("\\", 0),
+            ("é#", 1),
+            ("ab?", 2),
+            ("\u{9f}", 0),
+            ("\t", 0),
+        ] {
+            let error = check_key("RowKey", bad).unwrap_err();
+            assert!(
+                matches!(error, LimitError::KeyCharacter { property: "RowKey", position: p, .. } if p == position),
+                "{error}"
+            );
+        }
+        assert_eq!(
+            check_key("PartitionKey", &"\u{1f600}".repeat(513)),
+            Err(LimitError::KeyTooLong {
+                property: "PartitionKey",
+                units: 1026
+            })
+        );
+    }
+
+    #[test]
+    fn property_names() {
+        for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255)] {
+            assert_eq!(check_property_name(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "1a",
+            "a-b",
+            "a b",
+            "a.b",
+            "a\"",
+            "@x",
+            "RowKey",
+            "Timestamp",
+            &"x".repeat(256),
+        ] {
+            assert!(check_property_name(bad).is_err(), "{bad}");
+        }
+        assert!(
+            check_property_name("rowkey").is_ok(),
+            "names are case-sensitive"
+        );
+    }
+
+    #[test]
+    fn values_at_the_limit_and_one_beyond() {
+        let text = |n| EdmCow::String(Cow::Owned("é".repeat(n)));
+        assert_eq!(check_value("P", &text(32_768)), Ok(()));
+        assert_eq!(
+            check_value("P", &text(32_769)),
+            Err(LimitError::StringTooLong {
+                property: "P".into(),
+                units: 32_769
+            })
+        );
+        let binary = |n| EdmCow::Binary(Cow::Owned(vec![0; n]));
+        assert_eq!(check_value("P", &binary(65_536)), Ok(()));
+        assert!(check_value("P", &binary(65_537)).is_err());
+    }
+}

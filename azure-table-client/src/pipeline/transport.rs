@@ -1,0 +1,117 @@
+//! The seam between the client and whatever carries its requests.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+
+/// A request as it is sent: complete, signed, with an absolute URL.
+///
+/// `Debug` shows neither the query, which may hold a signature, nor the headers and the body.
+#[derive(Clone)]
+pub struct HttpRequest {
+    /// The verb; `MERGE` among them.
+    pub method: Method,
+    /// `scheme://host[:port]/path[?query]`, percent-encoded.
+    pub url: String,
+    /// All headers but `Host` and `Content-Length`.
+    pub headers: HeaderMap,
+    /// The body; empty if there is none.
+    pub body: Bytes,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.split('?').next().unwrap_or_default();
+        f.debug_struct("HttpRequest")
+            .field("method", &self.method)
+            .field("url", &url)
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .finish_non_exhaustive()
+    }
+}
+
+/// A reply with its whole body.
+#[derive(Debug, Clone)]
+pub struct HttpResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty if there is none.
+    pub body: Bytes,
+}
+
+/// What went wrong before a whole reply was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransportErrorKind {
+    /// No connection: the request was not sent.
+    Connect,
+    /// The connection broke, or the reply was cut or no HTTP: the request may have been received.
+    Interrupted,
+    /// The reply has more bytes than the client takes.
+    TooLarge,
+    /// The request could not be made: it was not sent.
+    Invalid,
+}
+
+/// A failure of the transport. Its text shows no query and no header.
+#[derive(Debug)]
+pub struct TransportError {
+    kind: TransportErrorKind,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl TransportError {
+    /// An error of this kind, caused by `source`.
+    pub fn new(
+        kind: TransportErrorKind,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self {
+            kind,
+            source: source.into(),
+        }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> TransportErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            TransportErrorKind::Connect => "could not connect",
+            TransportErrorKind::Interrupted => {
+                "the connection broke before the whole reply was read"
+            }
+            TransportErrorKind::TooLarge => "the reply is larger than the client takes",
+            TransportErrorKind::Invalid => "the request could not be made",
+        })
+    }
+}
+
+impl std::error::Error for TransportError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// The future of a reply.
+pub type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<HttpResponse, TransportError>> + Send + 'a>>;
+
+/// Carries one request to the service and brings its reply back.
+///
+/// The client sends through this trait only, so wrapping one transport in another is the way to
+/// observe or alter what travels. A transport sends a request once; attempts, waits and time
+/// limits are the client's.
+pub trait Transport: fmt::Debug + Send + Sync {
+    /// Sends `request` once and reads the whole reply, whatever its status.
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_>;
+}

@@ -1,0 +1,76 @@
+//! The bytes of the protocol: bodies, paths, header names. No I/O.
+
+pub(crate) mod encoding;
+pub(crate) mod headers;
+pub(crate) mod json_read;
+pub(crate) mod json_write;
+mod operation;
+pub(crate) mod service_error;
+
+pub use operation::Operation;
+
+/// How much a JSON reply says beside the data.
+///
+/// Source: [Payload format for Table service operations][format].
+///
+/// [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Metadata {
+    /// `odata=nometadata`: neither types nor ETags. Only for structs without an ETag field; the
+    /// struct's fields say what the text of a property means.
+    None,
+    /// `odata=minimalmetadata`: types where JSON does not show them, and ETags.
+    #[default]
+    Minimal,
+    /// `odata=fullmetadata`: also the links and type names.
+    Full,
+}
+
+impl Metadata {
+    /// The media type that asks for this level.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::None => "application/json;odata=nometadata",
+            Self::Minimal => "application/json;odata=minimalmetadata",
+            Self::Full => "application/json;odata=fullmetadata",
+        }
+    }
+
+    /// The level that a `Content-Type` or one entry of an `Accept` header names, if it is JSON.
+    pub(crate) fn of_media_type(media_type: &str) -> Option<Self> {
+        let mut parts = media_type.split(';').map(str::trim);
+        if !parts.next()?.eq_ignore_ascii_case("application/json") {
+            return None;
+        }
+        let level = parts.find_map(|part| {
+            let (name, value) = part.split_once('=')?;
+            name.trim()
+                .eq_ignore_ascii_case("odata")
+                .then(|| value.trim().to_ascii_lowercase())
+        });
+        Some(match level.as_deref() {
+            Some("nometadata") => Self::None,
+            Some("fullmetadata") => Self::Full,
+            _ => Self::Minimal,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_media_types() {
+        for level in [Metadata::None, Metadata::Minimal, Metadata::Full] {
+            assert_eq!(Metadata::of_media_type(level.media_type()), Some(level));
+        }
+        let real = "application/json;odata=nometadata;streaming=true;charset=utf-8";
+        assert_eq!(Metadata::of_media_type(real), Some(Metadata::None));
+        assert_eq!(
+            Metadata::of_media_type("application/json"),
+            Some(Metadata::Minimal)
+        );
+        assert_eq!(Metadata::of_media_type("text/html"), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Resource paths and query strings.
+
+use std::fmt::Write as _;
+
+/// Appends `text` percent-encoded: all but the unreserved characters of RFC 3986.
+///
+/// Keys go through here after their quotes were doubled, so that no key can end the literal it
+/// stands in, and the bytes that are signed are the bytes that are sent.
+pub(crate) fn push_encoded(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        push_byte(out, byte);
+    }
+}
+
+fn push_byte(out: &mut String, byte: u8) {
+    if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        out.push(char::from(byte));
+    } else {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "%{byte:02X}");
+    }
+}
+
+fn push_key(out: &mut String, key: &str) {
+    for byte in key.bytes() {
+        if byte == b'\'' {
+            out.push_str("%27");
+        }
+        push_byte(out, byte);
+    }
+}
+
+/// `/Blogs(PartitionKey='…',RowKey='…')`.
+pub(crate) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
+    let mut path = String::with_capacity(32 + table.len() + partition_key.len() + row_key.len());
+    path.push('/');
+    path.push_str(table);
+    path.push_str("(PartitionKey='");
+    push_key(&mut path, partition_key);
+    path.push_str("',RowKey='");
+    push_key(&mut path, row_key);
+    path.push_str("')");
+    path
+}
+
+/// `/Blogs`: where entities are inserted.
+pub(crate) fn table_path(table: &str) -> String {
+    format!("/{table}")
+}
+
+/// `/Blogs()`: where entities are queried.
+pub(crate) fn query_path(table: &str) -> String {
+    format!("/{table}()")
+}
+
+/// `/Tables('Blogs')`: the table itself.
+pub(crate) fn table_resource(table: &str) -> String {
+    format!("/Tables('{table}')")
+}
+
+/// The options behind the `?`, each value percent-encoded.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct QueryString(String);
+
+impl QueryString {
+    pub(crate) fn push(&mut self, name: &str, value: &str) {
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.push_str(name);
+        self.0.push('=');
+        push_encoded(&mut self.0, value);
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_cannot_leave_their_literal() {
+        assert_eq!(
+            entity_path("T", "it's", "100% +&='),(é😀"),
+            "/T(PartitionKey='it%27%27s',RowKey='100%25%20%2B%26%3D%27%27%29%2C%28%C3%A9%F0%9F%98%80')"
+        );
+        assert_eq!(entity_path("T", "", ""), "/T(PartitionKey='',RowKey='')");
+    }
+
+    #[test]
+    fn query_values_are_encoded() {
+        let mut query = QueryString::default();
+        query.push("$filter", "A eq 'x&y' and B gt 1");
+        query.push("$top", "5");
+        assert_eq!(
+            query.as_str(),
+            "$filter=A%20eq%20%27x%26y%27%20and%20B%20gt%201&$top=5"
+        );
+    }
+}

@@ -1,0 +1,629 @@
+//! Entities from JSON, straight into the struct: every value is borrowed from the reply until the
+//! field takes it over, and no map stands between.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::value::RawValue as RawJson;
+
+use crate::entity::{Annotation, DecodeError, RawProperty, RawValue, Row, TableEntity};
+
+const ANNOTATION: &str = "@odata.type";
+/// More than any service stores; keeps the search among unknown names short on hostile input.
+const MAX_OTHERS: usize = 1024;
+
+/// Why a JSON body could not be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// It is no JSON, or not of the expected form.
+    Json(serde_json::Error),
+    /// An entity in it does not fit the struct.
+    Decode(DecodeError),
+}
+
+/// Reads the entities of a query's reply: `{"value":[{…},…]}`.
+///
+/// `typed` says whether the reply annotates types (minimal and full metadata).
+pub(crate) fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
+    let mut entities = Vec::new();
+    read(body, |texts| {
+        entities.clear();
+        let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
+        let mut reader = RowReader {
+            row,
+            texts,
+            plan: Vec::new(),
+        };
+        let mut failure = None;
+        let mut json = serde_json::Deserializer::from_slice(body);
+        let page = PageSeed {
+            entity: |row: &mut Row<'_>| T::from_row(row).map(|entity| entities.push(entity)),
+            reader: &mut reader,
+            failure: &mut failure,
+        };
+        finish(
+            page.deserialize(&mut json).and_then(|()| json.end()),
+            failure,
+        )
+    })?;
+    Ok(entities)
+}
+
+/// Reads the reply of a point query: one entity.
+pub(crate) fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T, ReadError> {
+    let mut entity = None;
+    read(body, |texts| {
+        let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
+        let mut reader = RowReader {
+            row,
+            texts,
+            plan: Vec::new(),
+        };
+        let mut json = serde_json::Deserializer::from_slice(body);
+        RowSeed(&mut reader)
+            .deserialize(&mut json)
+            .and_then(|()| json.end())
+            .map_err(ReadError::Json)?;
+        entity = Some(T::from_row(&mut reader.row).map_err(ReadError::Decode)?);
+        Ok(())
+    })?;
+    entity.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
+}
+
+/// Fills a row from one JSON object, without building an entity.
+#[cfg(feature = "mock")]
+pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, serde_json::Error> {
+    let mut reader = RowReader {
+        row,
+        texts: Texts::Any,
+        plan: Vec::new(),
+    };
+    let mut json = serde_json::Deserializer::from_slice(body);
+    RowSeed(&mut reader).deserialize(&mut json)?;
+    json.end()?;
+    Ok(reader.row)
+}
+
+/// Reads once for speed; if that fails, once more in the way that lets a lone surrogate spoil only
+/// the property that has it.
+fn read(
+    body: &[u8],
+    mut once: impl FnMut(Texts) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    match once(Texts::Unicode) {
+        // A surrogate is always escaped.
+        Err(ReadError::Json(error)) if body.windows(2).any(|w| w == b"\\u") => {
+            match once(Texts::Any) {
+                Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
+                other => other,
+            }
+        }
+        other => other,
+    }
+}
+
+fn finish(
+    outcome: Result<(), serde_json::Error>,
+    failure: Option<DecodeError>,
+) -> Result<(), ReadError> {
+    match failure {
+        Some(failure) => Err(ReadError::Decode(failure)),
+        None => outcome.map_err(ReadError::Json),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    /// Text that is no Unicode fails the whole body.
+    Unicode,
+    /// Text that is no Unicode becomes [`RawValue::NoUnicode`].
+    Any,
+}
+
+struct RowReader<'de> {
+    row: Row<'de>,
+    texts: Texts,
+    /// What the k-th member of the previous row was. Rows of a page mostly have the same members
+    /// in the same order, so the k-th member is first taken for that.
+    plan: Vec<Member>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Value(usize),
+    Annotation(usize),
+    ETag,
+    Other,
+    OtherAnnotation,
+    Ignored,
+}
+
+impl RowReader<'_> {
+    fn member(&mut self, at: usize, name: &str) -> Member {
+        match self.plan.get(at) {
+            Some(&Member::Value(slot)) if self.row.name(slot) == name => Member::Value(slot),
+            Some(&Member::Annotation(slot)) if annotates(name, self.row.name(slot)) => {
+                Member::Annotation(slot)
+            }
+            _ => {
+                let member = self.look_up(name);
+                if at < self.plan.len() {
+                    self.plan[at] = member;
+                } else {
+                    self.plan.push(member);
+                }
+                member
+            }
+        }
+    }
+
+    fn look_up(&self, name: &str) -> Member {
+        if name == "odata.etag" {
+            return Member::ETag;
+        }
+        if let Some(property) = name.strip_suffix(ANNOTATION) {
+            return match self.row.find(property) {
+                Some(slot) => Member::Annotation(slot),
+                None if self.row.keeps_others() => Member::OtherAnnotation,
+                None => Member::Ignored,
+            };
+        }
+        match self.row.find(name) {
+            Some(slot) => Member::Value(slot),
+            // `odata.id` and the like: no property has a point in its name.
+            None if self.row.keeps_others() && !name.contains(['.', '@']) => Member::Other,
+            None => Member::Ignored,
+        }
+    }
+}
+
+fn annotates(name: &str, property: &str) -> bool {
+    name.len() == property.len() + ANNOTATION.len()
+        && name.starts_with(property)
+        && name.ends_with(ANNOTATION)
+}
+
+struct PageSeed<'a, 'de, F> {
+    reader: &'a mut RowReader<'de>,
+    entity: F,
+    failure: &'a mut Option<DecodeError>,
+}
+
+impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> DeserializeSeed<'de>
+    for PageSeed<'_, 'de, F>
+{
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
+    for PageSeed<'_, 'de, F>
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with the entities in \"value\"")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let mut found = false;
+        while let Some(is_value) = map.next_key_seed(IsValue)? {
+            if is_value {
+                found = true;
+                map.next_value_seed(RowsSeed(&mut self))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        if found {
+            Ok(())
+        } else {
+            Err(A::Error::missing_field("value"))
+        }
+    }
+}
+
+struct IsValue;
+
+impl<'de> DeserializeSeed<'de> for IsValue {
+    type Value = bool;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for IsValue {
+    type Value = bool;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
+        Ok(name == "value")
+    }
+}
+
+struct RowsSeed<'a, 'b, 'de, F>(&'b mut PageSeed<'a, 'de, F>);
+
+impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> DeserializeSeed<'de>
+    for RowsSeed<'_, '_, 'de, F>
+{
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
+    for RowsSeed<'_, '_, 'de, F>
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of entities")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element_seed(RowSeed(self.0.reader))?.is_some() {
+            if let Err(error) = (self.0.entity)(&mut self.0.reader.row) {
+                *self.0.failure = Some(error);
+                return Err(A::Error::custom("an entity does not fit"));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct RowSeed<'a, 'de>(&'a mut RowReader<'de>);
+
+impl<'de> DeserializeSeed<'de> for RowSeed<'_, 'de> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.row.clear();
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an entity as an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let reader = self.0;
+        let texts = reader.texts;
+        let mut at = 0;
+        while let Some((member, name)) = map.next_key_seed(MemberSeed { reader, at })? {
+            at += 1;
+            let row = &mut reader.row;
+            let property: &mut RawProperty<'de> = match member {
+                Member::Value(slot) | Member::Annotation(slot) => row.slot(slot),
+                Member::Other | Member::OtherAnnotation => {
+                    if row.other_count() >= MAX_OTHERS {
+                        return Err(A::Error::custom("an entity has too many properties"));
+                    }
+                    row.other(name)
+                }
+                Member::ETag => {
+                    row.etag = Some(map.next_value_seed(TextSeed)?);
+                    continue;
+                }
+                Member::Ignored => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            match member {
+                Member::Annotation(_) | Member::OtherAnnotation => {
+                    property.annotation = Annotation::from_name(&map.next_value_seed(TextSeed)?);
+                }
+                _ => property.value = read_value(&mut map, texts)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_value<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    texts: Texts,
+) -> Result<RawValue<'de>, A::Error> {
+    match texts {
+        Texts::Unicode => map.next_value_seed(ValueSeed),
+        Texts::Any => {
+            let raw: &'de RawJson = map.next_value()?;
+            let mut json = serde_json::Deserializer::from_str(raw.get());
+            Ok(ValueSeed
+                .deserialize(&mut json)
+                .unwrap_or(RawValue::NoUnicode))
+        }
+    }
+}
+
+/// The kind of a member; its name only where the row does not know it.
+struct MemberSeed<'a, 'de> {
+    reader: &'a mut RowReader<'de>,
+    at: usize,
+}
+
+impl<'de> MemberSeed<'_, 'de> {
+    fn member(self, name: Cow<'de, str>) -> (Member, Cow<'de, str>) {
+        let member = self.reader.member(self.at, &name);
+        let name = match (member, name) {
+            (Member::OtherAnnotation, Cow::Borrowed(name)) => {
+                Cow::Borrowed(name.strip_suffix(ANNOTATION).unwrap_or(name))
+            }
+            (Member::OtherAnnotation, Cow::Owned(mut name)) => {
+                name.truncate(name.len() - ANNOTATION.len());
+                Cow::Owned(name)
+            }
+            (_, name) => name,
+        };
+        (member, name)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for MemberSeed<'_, 'de> {
+    type Value = (Member, Cow<'de, str>);
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MemberSeed<'_, 'de> {
+    type Value = (Member, Cow<'de, str>);
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a property name")
+    }
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(self.member(Cow::Borrowed(name)))
+    }
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.member(Cow::Owned(name.to_owned())))
+    }
+}
+
+/// Text, borrowed where it has no escapes.
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}
+
+struct ValueSeed;
+
+impl<'de> DeserializeSeed<'de> for ValueSeed {
+    type Value = RawValue<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueSeed {
+    type Value = RawValue<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a property value")
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(RawValue::Null)
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(RawValue::Boolean(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(RawValue::Integer(value))
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "beyond Int64, so it can only be a Double"
+        )]
+        Ok(i64::try_from(value).map_or(RawValue::Float(value as f64), RawValue::Integer))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
+        Ok(RawValue::Float(value))
+    }
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Self::Value, E> {
+        Ok(RawValue::Text(Cow::Borrowed(value)))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(RawValue::Text(Cow::Owned(value.to_owned())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(RawValue::NoScalar)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(RawValue::NoScalar)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edm::{EdmDateTime, EdmValue};
+    use crate::entity::{DecodeReason, DynamicEntity};
+
+    const MINIMAL: &str = r#"{"odata.metadata":"https://a.table.core.windows.net/$metadata#T",
+        "value":[{"odata.etag":"W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"",
+        "PartitionKey":"p","RowKey":"r","Timestamp":"2017-11-10T02:43:55.7662669Z",
+        "Big@odata.type":"Edm.Int64","Big":"9223372036854775807",
+        "NaN":"NaN","NaN@odata.type":"Edm.Double","Whole":5.0,"Small":-5,
+        "Guid@odata.type":"Edm.Guid","Guid":"c9da6455-213d-42c9-9a79-3e9149a57833",
+        "Bytes@odata.type":"Edm.Binary","Bytes":"AAEC/w==",
+        "At@odata.type":"Edm.DateTime","At":"9999-12-31T23:59:59.9999999Z",
+        "Text":"\u00e9 \ud83d\ude00","None":null,"Yes":true}]}"#;
+
+    #[test]
+    fn all_types_annotated_before_or_after() {
+        let page: Vec<DynamicEntity> = read_page(MINIMAL.as_bytes(), true).unwrap();
+        let [entity] = &page[..] else {
+            panic!("one entity")
+        };
+        assert_eq!(entity.key().to_string(), r#"("p", "r")"#);
+        assert!(
+            entity
+                .etag()
+                .unwrap()
+                .as_str()
+                .starts_with("W/\"datetime'2017")
+        );
+        assert_eq!(
+            entity.timestamp().unwrap().to_string(),
+            "2017-11-10T02:43:55.7662669Z"
+        );
+        let values: Vec<(&str, EdmValue)> =
+            entity.properties().map(|(n, v)| (n, v.clone())).collect();
+        assert_eq!(
+            values,
+            [
+                ("Big", EdmValue::Int64(i64::MAX)),
+                ("NaN", EdmValue::Double(f64::NAN)),
+                ("Whole", EdmValue::Double(5.0)),
+                ("Small", EdmValue::Int32(-5)),
+                (
+                    "Guid",
+                    EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap())
+                ),
+                ("Bytes", EdmValue::Binary(vec![0, 1, 2, 255].into())),
+                ("At", EdmValue::DateTime(EdmDateTime::MAX)),
+                ("Text", EdmValue::String("é 😀".into())),
+                ("Yes", EdmValue::Boolean(true)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_lone_surrogate_spoils_one_property() {
+        let body = br#"{"value":[{"PartitionKey":"p","RowKey":"r","Bad":"\ud800","Good":1}]}"#;
+        let Err(ReadError::Decode(error)) = read_page::<DynamicEntity>(body, true) else {
+            panic!("an error of the property")
+        };
+        assert_eq!(
+            (error.property(), error.reason()),
+            ("Bad", &DecodeReason::NoUnicode)
+        );
+        // Where nobody asks for the property, it does not matter.
+        let rows = read_page::<KeysOnly>(body, true).unwrap();
+        assert_eq!(rows.len(), 1);
+    }
+
+    struct KeysOnly;
+    impl TableEntity for KeysOnly {
+        const COLUMNS: &'static [&'static str] = &["Bad"];
+        fn partition_key(&self) -> Result<Cow<'_, str>, crate::entity::KeyError> {
+            Ok("".into())
+        }
+        fn row_key(&self) -> Result<Cow<'_, str>, crate::entity::KeyError> {
+            Ok("".into())
+        }
+        fn write_properties(
+            &self,
+            _: &mut crate::entity::PropertyWriter<'_>,
+        ) -> Result<(), crate::entity::EncodeError> {
+            Ok(())
+        }
+        fn from_row(_: &mut Row<'_>) -> Result<Self, DecodeError> {
+            Ok(Self)
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_refused() {
+        for body in [
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            r#"{"value":{}}"#,
+            r#"{"value":[1]}"#,
+            r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]"#,
+            "<html></html>",
+            r#"{"value":[]} x"#,
+            "\u{feff}",
+        ] {
+            assert!(
+                read_page::<DynamicEntity>(body.as_bytes(), true).is_err(),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_name_entity_property_and_types() {
+        let text = |member: &str| {
+            let body = format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"r",{member}}}]}}"#);
+            match read_page::<DynamicEntity>(body.as_bytes(), true) {
+                Err(ReadError::Decode(error)) => error.to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let prefix = r#"property "A" of entity ("p", "r"): "#;
+        for (member, reason) in [
+            (
+                r#""A@odata.type":"Edm.Int64","A":"5x""#,
+                r#"not a valid Edm.Int64: "5x""#,
+            ),
+            (
+                r#""A":"1.5","A@odata.type":"Edm.Int32""#,
+                r#"not a valid Edm.Int32: "1.5""#,
+            ),
+            (
+                r#""A":"?","A@odata.type":"Edm.Binary""#,
+                "not a valid Edm.Binary: base64: Invalid symbol 63, offset 0.",
+            ),
+            (
+                r#""A":"x","A@odata.type":"Edm.Byte""#,
+                "annotated with an unknown Edm type",
+            ),
+            (
+                r#""A":{"x":[1]}"#,
+                "an object or an array instead of a value",
+            ),
+            (
+                r#""A":3000000000,"A@odata.type":"Edm.Int32""#,
+                "not a valid Edm.Int32: 3000000000",
+            ),
+        ] {
+            assert_eq!(text(member), format!("{prefix}{reason}"));
+        }
+    }
+
+    #[test]
+    fn rows_of_different_shape_do_not_mix() {
+        let body = br#"{"value":[
+            {"PartitionKey":"p","RowKey":"1","A":1,"B":2},
+            {"RowKey":"2","B":3,"PartitionKey":"p"},
+            {"A@odata.type":"Edm.Int64","PartitionKey":"p","RowKey":"3","A":"4"}]}"#;
+        let page: Vec<DynamicEntity> = read_page(body, true).unwrap();
+        assert_eq!(page[1].value("A"), None);
+        assert_eq!(page[1].value("B"), Some(&EdmValue::Int32(3)));
+        assert_eq!(page[2].value("A"), Some(&EdmValue::Int64(4)));
+        assert_eq!(page[2].properties().len(), 1);
+    }
+}

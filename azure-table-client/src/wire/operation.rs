@@ -1,0 +1,60 @@
+use std::fmt;
+
+/// What a request asks of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Create a table.
+    CreateTable,
+    /// Delete a table.
+    DeleteTable,
+    /// Ask for one table by name.
+    GetTable,
+    /// List the tables.
+    ListTables,
+    /// Insert an entity (POST).
+    Insert,
+    /// Read one entity by its keys.
+    Get,
+    /// Query the entities of a table.
+    Query,
+    /// Change the named properties of an entity that exists (MERGE with If-Match).
+    Merge,
+    /// Replace an entity that exists (PUT with If-Match).
+    Replace,
+    /// MERGE without a condition: an upsert.
+    InsertOrMerge,
+    /// PUT without a condition: an upsert.
+    InsertOrReplace,
+    /// Delete an entity.
+    Delete,
+    /// Anything else.
+    Other,
+}
+
+impl Operation {
+    /// The name in errors, logs and traces.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CreateTable => "CreateTable",
+            Self::DeleteTable => "DeleteTable",
+            Self::GetTable => "GetTable",
+            Self::ListTables => "ListTables",
+            Self::Insert => "Insert",
+            Self::Get => "Get",
+            Self::Query => "Query",
+            Self::Merge => "Merge",
+            Self::Replace => "Replace",
+            Self::InsertOrMerge => "InsertOrMerge",
+            Self::InsertOrReplace => "InsertOrReplace",
+            Self::Delete => "Delete",
+            Self::Other => "Other",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,126 @@
+//! Error bodies, JSON and XML.
+
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::Event;
+
+const MAX_DEPTH: usize = 16;
+
+/// Code and message of an error reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ErrorBody {
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+/// Reads an error body of the service; `None` for anything else, such as a proxy's HTML page.
+pub(crate) fn parse(body: &[u8]) -> Option<ErrorBody> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    match body.trim_ascii_start().first()? {
+        b'{' => parse_json(body),
+        b'<' => parse_xml(std::str::from_utf8(body).ok()?),
+        _ => None,
+    }
+}
+
+fn parse_json(body: &[u8]) -> Option<ErrorBody> {
+    let document: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let error = document.get("odata.error")?;
+    let text =
+        |value: Option<&serde_json::Value>| value.and_then(|v| v.as_str()).map(str::to_owned);
+    let message = error.get("message");
+    Some(ErrorBody {
+        code: text(error.get("code"))?,
+        // Cosmos writes the message as plain text.
+        message: text(message.and_then(|m| m.get("value")))
+            .or_else(|| text(message))
+            .unwrap_or_default(),
+    })
+}
+
+/// `<error><code>…</code><message>…</message></error>` in whatever namespace; errors from before
+/// the table service itself are spelt `<Error><Code>`.
+fn parse_xml(body: &str) -> Option<ErrorBody> {
+    let mut reader = Reader::from_str(body);
+    let (mut code, mut message) = (None, None);
+    let mut path = Vec::new();
+    let mut text = String::new();
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) => {
+                if path.len() >= MAX_DEPTH {
+                    return None;
+                }
+                path.push(start.local_name().as_ref().to_ascii_lowercase());
+                text.clear();
+            }
+            Event::End(_) => {
+                match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    ["error", "code"] => code = Some(std::mem::take(&mut text)),
+                    ["error", "message"] => message = Some(std::mem::take(&mut text)),
+                    _ => {}
+                }
+                path.pop();
+            }
+            Event::Text(part) => text.push_str(&part.xml10_content()),
+            Event::CData(part) => text.push_str(&part.xml10_content()),
+            // `&lt;` and `&#233;` are events of their own.
+            Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
+                Some(character) => text.push(character),
+                None => text.push_str(resolve_predefined_entity(&reference)?),
+            },
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    Some(ErrorBody {
+        code: code?,
+        message: message.unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(body: &str) -> (String, String) {
+        let error = parse(body.as_bytes()).unwrap_or_else(|| panic!("{body}"));
+        (error.code, error.message)
+    }
+
+    #[test]
+    fn both_formats_and_their_variants() {
+        let code = "ResourceNotFound".to_owned();
+        let json = r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"gone\nTime:1"}}}"#;
+        assert_eq!(parsed(json), (code.clone(), "gone\nTime:1".into()));
+        assert_eq!(
+            parsed(&format!("\u{feff} {json}")),
+            (code.clone(), "gone\nTime:1".into())
+        );
+        let plain = r#"{"odata.error":{"code":"ResourceNotFound","message":"gone"}}"#;
+        assert_eq!(parsed(plain), (code.clone(), "gone".into()));
+        let xml = r#"<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>ResourceNotFound</m:code><m:message xml:lang="en-US">a &lt;b&gt; &#233;</m:message></m:error>"#;
+        assert_eq!(parsed(xml), (code.clone(), "a <b> é".into()));
+        let front_end = "<?xml version=\"1.0\"?><Error><Code>ResourceNotFound</Code></Error>";
+        assert_eq!(parsed(front_end), (code, String::new()));
+    }
+
+    #[test]
+    fn what_is_no_error_of_the_service() {
+        let deep = "<error>".repeat(1000);
+        for body in [
+            "",
+            "  ",
+            "gateway",
+            "<html><body>502</body></html>",
+            "{}",
+            r#"{"odata.error":{}}"#,
+            "<error><code>",
+            "<error><code>&bomb;</code></error>",
+            &deep,
+        ] {
+            assert_eq!(parse(body.as_bytes()), None, "{body}");
+        }
+        assert_eq!(parse(b"<error>\xff</error>"), None);
+    }
+}
