@@ -6,7 +6,7 @@ mod shared_key;
 
 use std::fmt;
 
-//pub(crate) use connection_string::ConnectionString;
+pub(crate) use connection_string::ConnectionString;
 pub use sas::SasToken;
 pub use shared_key::SharedKey;
 pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};

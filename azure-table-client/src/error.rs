@@ -11,7 +11,8 @@ pub use code::ErrorCode;
 
 use crate::entity::{DecodeError, EncodeError, KeyError};
 use crate::limits::LimitError;
-use crate::pipeline::transport::{TransportError, TransportErrorKind};
+use crate::transport::{TransportError, TransportErrorKind};
+use crate::wire::Operation;
 use crate::wire::service_error::ErrorBody;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
@@ -27,7 +28,7 @@ struct Inner {
     message: Cow<'static, str>,
     outcome: Outcome,
     /// For example `Insert` on `Blogs`.
-    operation: Option<(&'static str, String)>,
+    operation: Option<(Operation, String)>,
     status: Option<StatusCode>,
     code: Option<ErrorCode>,
     request_id: Option<String>,
@@ -120,7 +121,7 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_operation(mut self, operation: &'static str, resource: &str) -> Self {
+    pub(crate) fn with_operation(mut self, operation: Operation, resource: &str) -> Self {
         self.0.operation = Some((operation, resource.to_owned()));
         self
     }
@@ -330,7 +331,7 @@ mod tests {
             message: message.into(),
         })
         .with_reply(StatusCode::PRECONDITION_FAILED, Some("abc"))
-        .with_operation("Batch", "Blogs");
+        .with_operation(Operation::Merge, "Blogs");
         assert!(error.is_precondition_failed());
         assert_eq!(error.batch_index(), Some(3));
         assert_eq!(
@@ -339,7 +340,7 @@ mod tests {
         );
         assert_eq!(
             error.to_string(),
-            "Batch on Blogs: The update condition specified in the request was not satisfied. \
+            "Merge on Blogs: The update condition specified in the request was not satisfied. \
              (412 UpdateConditionNotSatisfied, operation 3 of the batch, request id abc)"
         );
     }

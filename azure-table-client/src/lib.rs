@@ -15,16 +15,30 @@ mod wire;
 pub mod auth;
 pub mod clock;
 mod error;
+pub mod filter;
+mod operation;
 mod pipeline;
+pub mod transport;
 
+// ---- what users call ----
+pub mod client;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+#[cfg(feature = "mock")]
+pub mod mock;
+
+#[doc(hidden)]
+pub mod measure;
+
+#[doc = include_str!("../docs/derive.md")]
+pub use azure_table_derive::TableEntity;
+
+pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 pub use crate::etag::{ETag, IfMatch};
+pub use crate::pipeline::RetryPolicy;
 pub use crate::wire::{Metadata, Operation};
-
-/// How requests are carried: the seam for tests and for transports of one's own.
-pub mod transport {
-    pub use crate::pipeline::transport::{
-        HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
-    };
-}

@@ -1,3 +1,283 @@
 //! Attempts: each is dated and signed anew, sent, and judged.
 
-pub(crate) mod transport;
+mod endpoint;
+mod retry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, header};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{Instrument as _, debug, debug_span, field};
+
+use crate::auth::{Credential, canonicalized_resource, string_to_sign};
+use crate::clock::SharedClock;
+use crate::error::{Error, Outcome};
+use crate::operation::{Reply, Request};
+use crate::transport::{
+    HttpRequest, HttpResponse, Transport, TransportError, TransportErrorKind,
+};
+use crate::wire::{Metadata, headers};
+
+pub(crate) use endpoint::Endpoint;
+pub use retry::RetryPolicy;
+
+
+static USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
+
+/// What one client sends through; shared by everything made of it.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) credential: Credential,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) clock: SharedClock,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) try_timeout: Duration,
+    pub(crate) deadline: Duration,
+    pub(crate) metadata: Metadata,
+}
+
+/// What one call may set for itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallOptions {
+    pub(crate) client_request_id: Option<String>,
+    pub(crate) retry: Option<RetryPolicy>,
+    pub(crate) deadline: Option<Duration>,
+}
+
+/// Why an attempt is not the last word.
+enum Failure {
+    Answer(HttpResponse),
+    Transport(TransportError),
+    TimedOut(Duration),
+}
+
+/// The service gives a query 30 s and answers within that; the rest is the network's.
+const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
+
+impl Pipeline {
+    /// A pipeline with the default settings.
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        credential: Credential,
+        transport: Arc<dyn Transport>,
+        clock: SharedClock,
+    ) -> Self {
+        Self {
+            endpoint,
+            credential,
+            transport,
+            clock,
+            retry: RetryPolicy::default(),
+            try_timeout: DEFAULT_TRY_TIMEOUT,
+            deadline: DEFAULT_DEADLINE,
+            metadata: Metadata::default(),
+        }
+    }
+
+    /// Sends `request`, again where the policy says so, and returns the last answer whatever its
+    /// status; an error if there was none.
+    pub(crate) async fn send(&self, request: &Request, options: &CallOptions) -> Result<Reply, Error> {
+        let client_request_id =
+            options.client_request_id.clone().unwrap_or_else(new_client_request_id);
+        let span = debug_span!(
+            "azure_table",
+            operation = request.operation.as_str(),
+            table = request.resource,
+            client_request_id,
+            attempts = field::Empty,
+            status = field::Empty,
+        );
+        let attempts = self.attempts(request, options, client_request_id);
+        async {
+            let result = attempts.await;
+            let span = tracing::Span::current();
+            match &result {
+                Ok(reply) => {
+                    span.record("attempts", reply.attempts);
+                    span.record("status", reply.status.as_u16());
+                }
+                Err(error) => {
+                    span.record("attempts", error.attempts());
+                }
+            }
+            result
+        }
+        .instrument(span)
+        .await
+    }
+
+    async fn attempts(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        client_request_id: String,
+    ) -> Result<Reply, Error> {
+        let retry = options.retry.as_ref().unwrap_or(&self.retry);
+        let deadline = Instant::now() + options.deadline.unwrap_or(self.deadline);
+        let mut attempt = 0;
+        let mut outcome_open = false;
+        loop {
+            attempt += 1;
+            let outgoing = self.prepare(request, &client_request_id)?;
+            let limit = self.try_timeout.min(deadline.saturating_duration_since(Instant::now()));
+            let failure = match timeout(limit, self.transport.send(outgoing)).await {
+                Ok(Ok(response)) if !retry::is_transient(response.status) => {
+                    return Ok(reply(response, attempt, client_request_id, outcome_open));
+                }
+                Ok(Ok(response)) => Failure::Answer(response),
+                Ok(Err(error)) => Failure::Transport(error),
+                Err(_) => Failure::TimedOut(limit),
+            };
+            outcome_open |= request.is_write() && failure.leaves_outcome_open();
+            let wait = retry.wait(attempt, failure.server_wait(&self.clock));
+            let in_time = Instant::now() + wait < deadline;
+            if attempt > retry.max_retries() || !failure.is_transient() || !in_time {
+                return failure.into_last(request, attempt, client_request_id, outcome_open);
+            }
+            debug!(attempt, wait_ms = wait.as_millis(), cause = failure.describe(), "will try again");
+            sleep(wait).await;
+        }
+    }
+
+    /// The request of one attempt: dated and authorized now.
+    fn prepare(&self, request: &Request, client_request_id: &str) -> Result<HttpRequest, Error> {
+        let date = httpdate::fmt_http_date(self.clock.now());
+        let mut map = HeaderMap::with_capacity(16);
+        for (name, value) in &request.headers {
+            map.insert(*name, value.clone());
+        }
+        map.insert(header::ACCEPT, HeaderValue::from_static(self.metadata.media_type()));
+        map.insert(header::USER_AGENT, USER_AGENT.clone());
+        map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION.clone());
+        map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());
+        map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
+        map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
+        if let Credential::SharedKey(key) = &self.credential {
+            let content_type = if request.body.is_empty() { "" } else { "application/json" };
+            let mut path = String::with_capacity(self.endpoint.path().len() + request.path.len());
+            path.push_str(self.endpoint.path());
+            path.push_str(&request.path);
+            let resource = canonicalized_resource(key.account(), &path, request.query.as_str());
+            let text =
+                string_to_sign(request.method.as_str(), "", content_type, &date, &resource);
+            let mut value =
+                header_value(&format!("SharedKey {}:{}", key.account(), key.sign(&text)))?;
+            value.set_sensitive(true);
+            map.insert(header::AUTHORIZATION, value);
+        }
+        map.insert(&headers::X_MS_DATE, header_value(&date)?);
+        if !request.body.is_empty() {
+            map.insert(header::CONTENT_TYPE, headers::JSON.clone());
+        }
+        Ok(HttpRequest {
+            method: request.method.clone(),
+            url: self.url(request),
+            headers: map,
+            body: request.body.clone(),
+        })
+    }
+
+    fn url(&self, request: &Request) -> String {
+        let sas = match &self.credential {
+            Credential::Sas(token) => token.as_query(),
+            _ => "",
+        };
+        let query = request.query.as_str();
+        let base = self.endpoint.base();
+        let mut url =
+            String::with_capacity(base.len() + request.path.len() + query.len() + sas.len() + 2);
+        url.push_str(base);
+        url.push_str(&request.path);
+        let mut separator = '?';
+        for part in [query, sas] {
+            if !part.is_empty() {
+                url.push(separator);
+                url.push_str(part);
+                separator = '&';
+            }
+        }
+        url
+    }
+}
+
+impl Failure {
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Answer(_) | Self::TimedOut(_) => true,
+            Self::Transport(error) => retry::is_transient_error(error.kind()),
+        }
+    }
+
+    fn leaves_outcome_open(&self) -> bool {
+        match self {
+            Self::Answer(response) => retry::leaves_outcome_open(response.status),
+            Self::TimedOut(_) => true,
+            Self::Transport(error) => !matches!(
+                error.kind(),
+                TransportErrorKind::Connect | TransportErrorKind::Invalid
+            ),
+        }
+    }
+
+    fn server_wait(&self, clock: &SharedClock) -> Option<Duration> {
+        match self {
+            Self::Answer(response) => retry::server_wait(&response.headers, clock.now()),
+            _ => None,
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Self::Answer(response) => response.status.to_string(),
+            Self::Transport(error) => error.to_string(),
+            Self::TimedOut(limit) => format!("no reply within {limit:?}"),
+        }
+    }
+
+    /// The end of the call: the answer, or the error that stands for none.
+    fn into_last(
+        self,
+        request: &Request,
+        attempts: u32,
+        client_request_id: String,
+        outcome_open: bool,
+    ) -> Result<Reply, Error> {
+        let error = match self {
+            Self::Answer(response) => {
+                return Ok(reply(response, attempts, client_request_id, outcome_open));
+            }
+            Self::Transport(error) => Error::from(error),
+            Self::TimedOut(limit) => Error::timeout(format!("no reply within {limit:?}")),
+        };
+        let outcome = if outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
+        Err(error
+            .with_operation(request.operation, &request.resource)
+            .with_attempts(attempts, &client_request_id)
+            .with_outcome(outcome))
+    }
+}
+
+fn reply(
+    response: HttpResponse,
+    attempts: u32,
+    client_request_id: String,
+    outcome_open: bool,
+) -> Reply {
+    let HttpResponse { status, headers, body } = response;
+    Reply { status, headers, body, attempts, client_request_id, outcome_open }
+}
+
+fn header_value(text: &str) -> Result<HeaderValue, Error> {
+    HeaderValue::from_str(text).map_err(|error| {
+        Error::invalid_input("a header has a character that is not allowed").with_source(error)
+    })
+}
+
+/// A random UUID. It tells requests apart in logs and guards nothing, so no system call is made.
+fn new_client_request_id() -> String {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
+}

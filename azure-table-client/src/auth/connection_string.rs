@@ -1,1 +1,218 @@
+//! Connection strings.
+//!
+//! Source: [Configure Azure Storage connection strings][strings].
+//!
+//! [strings]: https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
 
+use url::Url;
+
+use super::{Credential, DEVELOPMENT_ACCOUNT, SasToken, SharedKey};
+use crate::error::Error;
+
+const DEFAULT_SUFFIX: &str = "core.windows.net";
+
+/// What a connection string says about tables.
+#[derive(Debug)]
+pub(crate) struct ConnectionString {
+    pub(crate) endpoint: String,
+    pub(crate) credential: Credential,
+}
+
+#[derive(Default)]
+struct Settings<'a> {
+    protocol: Option<&'a str>,
+    account_name: Option<&'a str>,
+    account_key: Option<&'a str>,
+    suffix: Option<&'a str>,
+    table_endpoint: Option<&'a str>,
+    secondary_endpoint: Option<&'a str>,
+    sas: Option<&'a str>,
+    development: Option<&'a str>,
+    development_proxy: Option<&'a str>,
+}
+
+impl ConnectionString {
+    /// Reads `Key=Value;Key=Value`. The errors name keys and never show a value, which may be a
+    /// secret.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let settings = Settings::parse(text)?;
+        if let Some(development) = settings.development {
+            return settings.development_storage(development);
+        }
+        let credential = settings.credential()?;
+        let endpoint = match (settings.table_endpoint, settings.account_name) {
+            (Some(endpoint), _) => endpoint.to_owned(),
+            (None, Some(account)) => settings.account_endpoint(account)?,
+            (None, None) => {
+                return Err(malformed("it has neither AccountName nor TableEndpoint"));
+            }
+        };
+        if let Some(secondary) = settings.secondary_endpoint {
+            Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is no URL"))?;
+        }
+        Ok(Self { endpoint, credential })
+    }
+}
+
+fn malformed(reason: &str) -> Error {
+    Error::configuration(format!("the connection string cannot be used: {reason}"))
+}
+
+impl<'a> Settings<'a> {
+    fn parse(text: &'a str) -> Result<Self, Error> {
+        let mut settings = Self::default();
+        for (index, segment) in text.split(';').map(str::trim).enumerate() {
+            if segment.is_empty() {
+                continue;
+            }
+            let Some((key, value)) = segment.split_once('=') else {
+                return Err(malformed(&format!("segment {} is not Key=Value", index + 1)));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            let lower = key.to_ascii_lowercase();
+            let place = match lower.as_str() {
+                "defaultendpointsprotocol" => &mut settings.protocol,
+                "accountname" => &mut settings.account_name,
+                "accountkey" => &mut settings.account_key,
+                "endpointsuffix" => &mut settings.suffix,
+                "tableendpoint" => &mut settings.table_endpoint,
+                "tablesecondaryendpoint" => &mut settings.secondary_endpoint,
+                "sharedaccesssignature" => &mut settings.sas,
+                "usedevelopmentstorage" => &mut settings.development,
+                "developmentstorageproxyuri" => &mut settings.development_proxy,
+                // Those of the other storage services.
+                other if other.ends_with("endpoint") => continue,
+                // Not shown: a secret without its key ends up here.
+                _ => return Err(malformed(&format!("the key of segment {} is unknown", index + 1))),
+            };
+            if place.replace(value).is_some() {
+                return Err(malformed(&format!("the key {key:?} is there twice")));
+            }
+            if value.is_empty() {
+                return Err(malformed(&format!("the key {key:?} has no value")));
+            }
+        }
+        Ok(settings)
+    }
+
+    fn credential(&self) -> Result<Credential, Error> {
+        match (self.account_name, self.account_key, self.sas) {
+            (_, Some(_), Some(_)) => {
+                Err(malformed("it has both AccountKey and SharedAccessSignature; leave one out"))
+            }
+            (Some(account), Some(key), None) => SharedKey::new(account, key).map(Credential::from),
+            (None, Some(_), None) => Err(malformed("it has AccountKey but no AccountName")),
+            (_, None, Some(sas)) => SasToken::new(sas).map(Credential::from),
+            (_, None, None) => {
+                Err(malformed("it has neither AccountKey nor SharedAccessSignature"))
+            }
+        }
+    }
+
+    fn account_endpoint(&self, account: &str) -> Result<String, Error> {
+        let protocol = self.protocol.unwrap_or("https").to_ascii_lowercase();
+        if !matches!(protocol.as_str(), "http" | "https") {
+            return Err(malformed("DefaultEndpointsProtocol must be http or https"));
+        }
+        if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(malformed("AccountName has a character that no account name has"));
+        }
+        let suffix = self.suffix.unwrap_or(DEFAULT_SUFFIX).trim_start_matches('.');
+        Ok(format!("{protocol}://{account}.table.{suffix}"))
+    }
+
+    fn development_storage(&self, development: &str) -> Result<ConnectionString, Error> {
+        if !development.eq_ignore_ascii_case("true") {
+            return Err(malformed("UseDevelopmentStorage must be true or be left out"));
+        }
+        let mut origin = "http://127.0.0.1".to_owned();
+        if let Some(proxy) = self.development_proxy {
+            let proxy = Url::parse(proxy)
+                .map_err(|_| malformed("DevelopmentStorageProxyUri is no URL"))?;
+            let host = proxy
+                .host_str()
+                .ok_or_else(|| malformed("DevelopmentStorageProxyUri has no host"))?;
+            origin = format!("{}://{host}", proxy.scheme());
+        }
+        Ok(ConnectionString {
+            endpoint: format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}"),
+            credential: SharedKey::development().into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: &str = "c2VjcmV0LXNlY3JldA==";
+
+    fn endpoint(text: &str) -> String {
+        ConnectionString::parse(text).unwrap().endpoint
+    }
+
+    #[test]
+    fn endpoints_of_every_form() {
+        let key = format!("AccountName=me;AccountKey={KEY}");
+        assert_eq!(endpoint(&key), "https://me.table.core.windows.net");
+        assert_eq!(
+            endpoint(&format!("defaultendpointsprotocol=HTTP;{key};ENDPOINTSUFFIX=core.chinacloudapi.cn;")),
+            "http://me.table.core.chinacloudapi.cn"
+        );
+        assert_eq!(
+            endpoint(&format!("{key};TableEndpoint=https://tables.example.com/;BlobEndpoint=https://b")),
+            "https://tables.example.com/"
+        );
+        assert_eq!(endpoint("UseDevelopmentStorage=true"), "http://127.0.0.1:10002/devstoreaccount1");
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://host.docker:99/x"),
+            "http://host.docker:10002/devstoreaccount1"
+        );
+    }
+
+    #[test]
+    fn a_sas_keeps_endpoint_suffix_and_protocol() {
+        let sas = "SharedAccessSignature=?sv=2019-02-02&ss=t&sig=a%3D";
+        assert_eq!(endpoint(&format!("TableEndpoint=https://t.example.com;{sas}")), "https://t.example.com");
+        assert_eq!(
+            endpoint(&format!("{sas};AccountName=me;EndpointSuffix=x.net;DefaultEndpointsProtocol=http")),
+            "http://me.table.x.net"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why_and_shows_no_secret() {
+        let cases = [
+            (String::new(), "neither AccountKey nor"),
+            (format!("AccountName=me;{KEY}x"), "key of segment 2 is unknown"),
+            ("AccountName=me;secret".to_owned(), "segment 2 is not Key=Value"),
+            (format!("AccountKey={KEY}"), "no AccountName"),
+            ("AccountName=me".to_owned(), "neither AccountKey nor"),
+            (format!("AccountName=me;AcountKey={KEY}"), "key of segment 2 is unknown"),
+            (format!("AccountName=me;AccountName=me;AccountKey={KEY}"), "twice"),
+            ("AccountName=;AccountKey=x".to_owned(), "\"AccountName\" has no value"),
+            ("AccountName=me;AccountKey=sec-ret!".to_owned(), "not valid base64"),
+            (format!("AccountName=me;AccountKey={KEY};SharedAccessSignature=sig=x"), "leave one out"),
+            ("SharedAccessSignature=sig=x".to_owned(), "neither AccountName nor TableEndpoint"),
+            (format!("AccountName=m/e;AccountKey={KEY}"), "AccountName has a character"),
+            (format!("DefaultEndpointsProtocol=ftp;AccountName=me;AccountKey={KEY}"), "http or https"),
+            ("UseDevelopmentStorage=yes".to_owned(), "must be true"),
+            (format!("AccountName=me;AccountKey={KEY};TableSecondaryEndpoint=x"), "TableSecondaryEndpoint"),
+        ];
+        for (text, reason) in cases {
+            let error = ConnectionString::parse(&text).unwrap_err();
+            let shown = format!("{error} {error:?}");
+            assert!(shown.contains(reason), "{text}: {shown}");
+            assert!(!shown.contains("c2Vj") && !shown.contains("sec-ret"), "{shown}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,80}") {
+            let _ = ConnectionString::parse(&text);
+        }
+    }
+}

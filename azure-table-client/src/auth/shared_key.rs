@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use super::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use crate::error::Error;
 
 /// An account's name and key. `Debug` shows the name only.
@@ -42,6 +43,15 @@ impl SharedKey {
         let hmac = Hmac::new_from_slice(&key)
             .map_err(|_| Error::configuration("the account key has an impossible length"))?;
         Ok(Self { account, hmac })
+    }
+
+    /// The development account of emulators.
+    pub fn development() -> Self {
+        // HMAC pads a key to its block of 64 bytes, and this one has just that many.
+        let mut block = [0; 64];
+        let decoded = STANDARD.decode(DEVELOPMENT_KEY).unwrap_or_default();
+        block.iter_mut().zip(decoded).for_each(|(place, byte)| *place = byte);
+        Self { account: DEVELOPMENT_ACCOUNT.to_owned(), hmac: Hmac::new(&block.into()) }
     }
 
     /// The account's name.
@@ -120,7 +130,6 @@ pub(crate) fn canonicalized_resource(account: &str, path: &str, query: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 
     #[test]
     fn strings_to_sign() {
@@ -152,6 +161,7 @@ mod tests {
         // Computed with Python's hmac module.
         let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
         let signature = key.sign("GET\n\n\nWed, 19 Aug 2009 17:00:00 GMT\n/testaccount1/Tables");
+        assert_eq!(SharedKey::development().sign("x"), key.sign("x"));
         assert_eq!(signature, "Zhq0+J/1XBwAx6pAPQtu5C719/1DYeGcgMUkzJMID98=");
     }
 

@@ -1,11 +1,16 @@
-//! The seam between the client and whatever carries its requests.
+//! The seam between the client and whatever carries its requests: for tests, and for transports
+//! of one's own.
+
+mod http;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use ::http::{HeaderMap, Method, StatusCode};
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+
+pub use self::http::HttpTransport;
 
 /// A request as it is sent: complete, signed, with an absolute URL.
 ///

@@ -1,0 +1,19 @@
+//! The clients: what users call.
+
+mod builder;
+mod call;
+mod pages;
+mod query;
+mod service;
+mod table;
+
+pub use builder::TableServiceClientBuilder;
+pub use call::Call;
+pub use pages::{Pages, TableNamePages};
+pub use query::{ListTables, Query};
+pub use service::TableServiceClient;
+pub use table::TableClient;
+
+pub use crate::operation::entity::Fetched;
+pub use crate::operation::query::{Continuation, Page};
+pub use crate::operation::{Done, Written};

@@ -1,0 +1,156 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::TableServiceClient;
+use crate::auth::{ConnectionString, Credential};
+use crate::clock::{Clock, SharedClock, SystemClock};
+use crate::error::Error;
+use crate::pipeline::{Endpoint, Pipeline, RetryPolicy};
+use crate::transport::{HttpTransport, Transport};
+use crate::wire::Metadata;
+
+/// A page is at most 4 MiB of data; JSON and escapes make more of it.
+const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Sets up a [`TableServiceClient`].
+#[must_use]
+pub struct TableServiceClientBuilder {
+    endpoint: String,
+    credential: Credential,
+    allow_http: bool,
+    transport: Option<Arc<dyn Transport>>,
+    http_client: Option<reqwest::Client>,
+    clock: SharedClock,
+    retry: Option<RetryPolicy>,
+    try_timeout: Option<Duration>,
+    deadline: Option<Duration>,
+    metadata: Option<Metadata>,
+    max_response_bytes: usize,
+}
+
+impl TableServiceClientBuilder {
+    pub(super) fn new(endpoint: impl Into<String>, credential: Credential) -> Self {
+        Self {
+            endpoint: endpoint.into(),
+            credential,
+            allow_http: false,
+            transport: None,
+            http_client: None,
+            clock: Arc::new(SystemClock),
+            retry: None,
+            try_timeout: None,
+            deadline: None,
+            metadata: None,
+            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
+        }
+    }
+
+    pub(super) fn from_connection_string(text: &str) -> Result<Self, Error> {
+        let ConnectionString { endpoint, credential } = ConnectionString::parse(text)?;
+        Ok(Self::new(endpoint, credential))
+    }
+
+    /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
+    /// example to an emulator in a container. Without it, building such a client is an error.
+    pub fn allow_http(mut self, allow: bool) -> Self {
+        self.allow_http = allow;
+        self
+    }
+
+    /// When and how often a failed attempt is done again.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = Some(policy);
+        self
+    }
+
+    /// The time for one attempt, from connecting to the last byte of the reply; 60 s by default.
+    pub fn try_timeout(mut self, timeout: Duration) -> Self {
+        self.try_timeout = Some(timeout);
+        self
+    }
+
+    /// The time for a whole call with its attempts and waits; 5 minutes by default.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// How much the replies say beside the data; [`Metadata::Minimal`] by default.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// The largest reply that is taken; 64 MiB by default. Not for a transport of one's own.
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
+        self
+    }
+
+    /// Sends through an HTTP client that is at hand, for proxies, certificates and pools of its
+    /// own. Build it with `.retry(reqwest::retry::never())` and
+    /// `.redirect(reqwest::redirect::Policy::none())`: attempts are this client's to count, and a
+    /// redirect would carry the credential elsewhere.
+    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+        self.http_client = Some(client);
+        self
+    }
+
+    /// Sends through a transport of one's own, such as the in-process mock's.
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// Dates requests by another clock, such as the mock's.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Builds the client. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is no URL of a
+    /// service, a secret would travel over plain HTTP, or the HTTP client cannot be built.
+    pub fn build(self) -> Result<TableServiceClient, Error> {
+        let endpoint = Endpoint::parse(&self.endpoint)?;
+        let is_secret = !matches!(self.credential, Credential::Anonymous);
+        if is_secret && !endpoint.is_private() && !self.allow_http {
+            return Err(Error::configuration(
+                "the endpoint is plain HTTP on another host, where the credential could be read \
+                 on the way; use https://, or allow_http(true) if that is meant",
+            ));
+        }
+        let transport: Arc<dyn Transport> = match (self.transport, self.http_client) {
+            (Some(transport), _) => transport,
+            (None, Some(client)) => {
+                Arc::new(HttpTransport::with_client(client, self.max_response_bytes))
+            }
+            (None, None) => Arc::new(HttpTransport::new(self.max_response_bytes).map_err(|error| {
+                Error::configuration("the HTTP client could not be built").with_source(error)
+            })?),
+        };
+        let defaults = Pipeline::new(endpoint, self.credential, transport, self.clock);
+        Ok(TableServiceClient::new(Pipeline {
+            retry: self.retry.unwrap_or(defaults.retry),
+            try_timeout: self.try_timeout.unwrap_or(defaults.try_timeout),
+            deadline: self.deadline.unwrap_or(defaults.deadline),
+            metadata: self.metadata.unwrap_or(defaults.metadata),
+            ..defaults
+        }))
+    }
+}
+
+impl fmt::Debug for TableServiceClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableServiceClientBuilder")
+            .field("credential", &self.credential)
+            .field("retry", &self.retry)
+            .field("try_timeout", &self.try_timeout)
+            .field("deadline", &self.deadline)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
+    }
+}

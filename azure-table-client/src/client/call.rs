@@ -1,0 +1,90 @@
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::operation::{Reply, Request};
+use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+
+/// A call that is ready to be sent: set what is special about it, then `.await` it.
+///
+/// ```
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # use std::time::Duration;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+/// # blogs.create().await?;
+/// blogs
+///     .insert(&DynamicEntity::new("Channel9", "1"))
+///     .deadline(Duration::from_secs(5))
+///     .client_request_id("import-42")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a call is sent when it is awaited"]
+pub struct Call<T> {
+    pipeline: Arc<Pipeline>,
+    request: Result<Request, Error>,
+    read: fn(Reply, &Request) -> Result<T, Error>,
+    options: CallOptions,
+}
+
+impl<T> Call<T> {
+    pub(super) fn new(
+        pipeline: &Arc<Pipeline>,
+        request: Result<Request, Error>,
+        read: fn(Reply, &Request) -> Result<T, Error>,
+    ) -> Self {
+        Self {
+            pipeline: Arc::clone(pipeline),
+            request,
+            read,
+            options: CallOptions::default(),
+        }
+    }
+
+    /// The time for the whole call, all attempts and waits included.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often this call is tried again, instead of the client's policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// The id that the service logs with the call (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. Without it, each call has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
+        self
+    }
+
+    async fn send(self) -> Result<T, Error> {
+        let request = self.request?;
+        let reply = self.pipeline.send(&request, &self.options).await?;
+        (self.read)(reply, &request)
+    }
+}
+
+impl<T: Send + 'static> IntoFuture for Call<T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl<T> fmt::Debug for Call<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operation = self.request.as_ref().map(|r| (r.operation, r.resource.as_str()));
+        f.debug_struct("Call").field("operation", &operation).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,226 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use futures_core::Stream;
+use futures_util::stream::{self, StreamExt as _};
+
+use super::query::{ListTables, Query};
+use crate::entity::TableEntity;
+use crate::error::Error;
+use crate::limits::PAGE_ENTITIES;
+use crate::operation::query::{self, Continuation, Page, QuerySpec};
+use crate::operation::{check_readable, table};
+use crate::pipeline::{CallOptions, Pipeline};
+
+/// What is left to ask for.
+enum Next<C> {
+    First(Option<C>),
+    At(C),
+    Nothing,
+}
+
+impl<C> Next<C> {
+    /// Takes what comes next and leaves nothing: an error ends the pages.
+    fn take(&mut self) -> Option<Option<C>> {
+        match std::mem::replace(self, Self::Nothing) {
+            Self::First(start) => Some(start),
+            Self::At(continuation) => Some(Some(continuation)),
+            Self::Nothing => None,
+        }
+    }
+}
+
+fn check_page_size(page_size: Option<u32>) -> Result<(), Error> {
+    match page_size {
+        Some(size) if size == 0 || size > PAGE_ENTITIES => Err(Error::invalid_input(format!(
+            "the page size is {size}; 1 to {PAGE_ENTITIES} are allowed"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The pages of a query, one request each.
+///
+/// A page may be empty although more follow: the service ends a page at the borders of its
+/// partitions and when its time is up.
+pub struct Pages<T> {
+    pipeline: Arc<Pipeline>,
+    table: Arc<str>,
+    spec: QuerySpec,
+    page_size: Option<u32>,
+    left: Option<u64>,
+    next: Next<Continuation>,
+    failure: Option<Error>,
+    entity: PhantomData<fn() -> T>,
+}
+
+impl<T: TableEntity> Pages<T> {
+    pub(super) fn new(query: Query<T>) -> Self {
+        let checked = check_page_size(query.page_size)
+            .and_then(|()| check_readable::<T>(query.pipeline.metadata))
+            .and(query.spec);
+        let (spec, failure) = match checked {
+            Ok(spec) => (spec, None),
+            Err(error) => (QuerySpec::default(), Some(error)),
+        };
+        Self {
+            pipeline: query.pipeline,
+            table: query.table,
+            spec,
+            page_size: query.page_size,
+            left: query.take,
+            next: if query.take == Some(0) { Next::Nothing } else { Next::First(query.start) },
+            failure,
+            entity: PhantomData,
+        }
+    }
+
+    /// Asks for the next page; `None` after the last one and after an error.
+    pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
+        if let Some(error) = self.failure.take() {
+            self.next = Next::Nothing;
+            return Some(Err(error));
+        }
+        let continuation = self.next.take()?;
+        Some(self.fetch(continuation.as_ref()).await)
+    }
+
+    async fn fetch(&mut self, at: Option<&Continuation>) -> Result<Page<T>, Error> {
+        let request = query::query(&self.table, &self.spec, self.top(), at)?;
+        let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
+        let page: Page<T> = query::page(reply, &request)?;
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(page.entities.len() as u64);
+        }
+        if let Some(continuation) = page.continuation.clone()
+            && self.left != Some(0)
+        {
+            self.next = Next::At(continuation);
+        }
+        Ok(page)
+    }
+
+    /// `$top`: the page size, or what is left to take if that is less.
+    fn top(&self) -> Option<u32> {
+        let left = self.left.filter(|&left| left < u64::from(PAGE_ENTITIES));
+        match (self.page_size, left.and_then(|left| u32::try_from(left).ok())) {
+            (Some(size), Some(left)) => Some(size.min(left)),
+            (size, left) => size.or(left),
+        }
+    }
+
+    pub(super) async fn collect(mut self) -> Result<Vec<T>, Error> {
+        let mut entities = Vec::new();
+        while let Some(page) = self.next().await {
+            let mut page = page?.entities;
+            if entities.is_empty() {
+                entities = page;
+            } else {
+                entities.append(&mut page);
+            }
+        }
+        Ok(entities)
+    }
+
+    /// The pages as a stream; it ends after the first error.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send
+    where
+        T: Send + 'static,
+    {
+        stream::unfold(self, |mut pages| async {
+            let page = pages.next().await?;
+            Some((page, pages))
+        })
+    }
+
+    pub(super) fn into_entities(self) -> impl Stream<Item = Result<T, Error>> + Send
+    where
+        T: Send + 'static,
+    {
+        self.into_stream().flat_map(|page| stream::iter(each(page.map(|page| page.entities))))
+    }
+}
+
+impl<T> fmt::Debug for Pages<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+/// The items of a page, or its error as the only item.
+fn each<T>(page: Result<Vec<T>, Error>) -> impl Iterator<Item = Result<T, Error>> {
+    let (items, error) = match page {
+        Ok(items) => (items, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    items.into_iter().map(Ok).chain(error.map(Err))
+}
+
+/// The pages of the list of tables, one request each.
+pub struct TableNamePages {
+    pipeline: Arc<Pipeline>,
+    filter: Option<String>,
+    page_size: Option<u32>,
+    next: Next<String>,
+    failure: Option<Error>,
+}
+
+impl TableNamePages {
+    pub(super) fn new(list: ListTables) -> Self {
+        let checked = check_page_size(list.page_size).and(list.filter);
+        let (filter, failure) = match checked {
+            Ok(filter) => (filter, None),
+            Err(error) => (None, Some(error)),
+        };
+        Self {
+            pipeline: list.pipeline,
+            filter,
+            page_size: list.page_size,
+            next: Next::First(None),
+            failure,
+        }
+    }
+
+    /// Asks for the next page; `None` after the last one and after an error.
+    pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
+        if let Some(error) = self.failure.take() {
+            self.next = Next::Nothing;
+            return Some(Err(error));
+        }
+        let at = self.next.take()?;
+        Some(self.fetch(at.as_deref()).await)
+    }
+
+    async fn fetch(&mut self, at: Option<&str>) -> Result<Vec<String>, Error> {
+        let request = table::list(self.filter.as_deref(), self.page_size, at);
+        let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
+        let (names, next) = table::names(reply, &request)?;
+        if let Some(next) = next {
+            self.next = Next::At(next);
+        }
+        Ok(names)
+    }
+
+    pub(super) async fn collect(mut self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        while let Some(page) = self.next().await {
+            names.append(&mut page?);
+        }
+        Ok(names)
+    }
+
+    pub(super) fn into_names(self) -> impl Stream<Item = Result<String, Error>> + Send {
+        stream::unfold(self, |mut pages| async {
+            let page = pages.next().await?;
+            Some((page, pages))
+        })
+        .flat_map(|page| stream::iter(each(page)))
+    }
+}
+
+impl fmt::Debug for TableNamePages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableNamePages").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}

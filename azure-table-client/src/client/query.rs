@@ -1,0 +1,198 @@
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_core::Stream;
+
+use super::pages::{Pages, TableNamePages};
+use crate::entity::TableEntity;
+use crate::error::Error;
+use crate::filter::Filter;
+use crate::operation::query::{Continuation, QuerySpec};
+use crate::pipeline::Pipeline;
+
+/// A query over the entities of one table. `.await` collects all results over all pages;
+/// [`stream`](Self::stream) and [`pages`](Self::pages) take them as they come.
+///
+/// ```
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+/// # blogs.create().await?;
+/// # blogs.insert(DynamicEntity::new("Channel9", "1").set("Rating", 3)).await?;
+/// let good = blogs
+///     .query()
+///     .filter_text("PartitionKey eq 'Channel9' and Rating ge 3")
+///     .select(["Rating"])
+///     .take(10)
+///     .await?;
+/// assert_eq!(good.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a query is sent when it is awaited or its pages are taken"]
+pub struct Query<T> {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) table: Arc<str>,
+    pub(super) spec: Result<QuerySpec, Error>,
+    pub(super) page_size: Option<u32>,
+    pub(super) take: Option<u64>,
+    pub(super) start: Option<Continuation>,
+    entity: PhantomData<fn() -> T>,
+}
+
+impl<T: TableEntity> Query<T> {
+    pub(super) fn new(pipeline: Arc<Pipeline>, table: Arc<str>) -> Self {
+        Self {
+            pipeline,
+            table,
+            spec: Ok(QuerySpec::default()),
+            page_size: None,
+            take: None,
+            start: None,
+            entity: PhantomData,
+        }
+    }
+
+    /// Only the entities for which this OData filter holds, for example
+    /// `PartitionKey eq 'Channel9' and Rating ge 3`. It replaces an earlier one.
+    ///
+    /// The text is checked when the query is sent; a text that is no filter is an error of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never build the text
+    /// from outside input by formatting: a quote in it would end the literal.
+    pub fn filter_text(mut self, text: &str) -> Self {
+        match Filter::parse(text) {
+            Ok(_) => {
+                if let Ok(spec) = &mut self.spec {
+                    spec.filter = Some(text.to_owned());
+                }
+            }
+            Err(error) => {
+                self.spec = Err(Error::invalid_input("the filter is not valid").with_source(error));
+            }
+        }
+        self
+    }
+
+    /// Only these properties travel; PartitionKey, RowKey and Timestamp always do. Fields of `T`
+    /// that are left out must be Options or have a default.
+    ///
+    /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
+    /// left out.
+    pub fn select<S: Into<String>>(mut self, properties: impl IntoIterator<Item = S>) -> Self {
+        if let Ok(spec) = &mut self.spec {
+            spec.select = properties.into_iter().map(Into::into).collect();
+            for system in ["PartitionKey", "RowKey", "Timestamp"] {
+                if !spec.select.iter().any(|property| property == system) {
+                    spec.select.push(system.to_owned());
+                }
+            }
+        }
+        self
+    }
+
+    /// At most this many entities a page (`$top`), 1 to 1,000; the service's own limit is 1,000.
+    pub fn page_size(mut self, entities: u32) -> Self {
+        self.page_size = Some(entities);
+        self
+    }
+
+    /// At most this many entities in all, over as many pages as it takes.
+    pub fn take(mut self, entities: u64) -> Self {
+        self.take = Some(entities);
+        self
+    }
+
+    /// Begins where an earlier page of the same query ended.
+    pub fn start_at(mut self, continuation: Continuation) -> Self {
+        self.start = Some(continuation);
+        self
+    }
+
+    /// The results page by page.
+    pub fn pages(self) -> Pages<T> {
+        Pages::new(self)
+    }
+
+    /// The results one by one; the next page is asked for when the last one is used up. The
+    /// stream ends after the first error.
+    pub fn stream(self) -> impl Stream<Item = Result<T, Error>> + Send
+    where
+        T: Send + 'static,
+    {
+        self.pages().into_entities()
+    }
+}
+
+impl<T: TableEntity + Send + 'static> IntoFuture for Query<T> {
+    type Output = Result<Vec<T>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.pages().collect())
+    }
+}
+
+impl<T> fmt::Debug for Query<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query")
+            .field("table", &self.table)
+            .field("spec", &self.spec)
+            .field("page_size", &self.page_size)
+            .field("take", &self.take)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The tables of an account. `.await` collects all names over all pages.
+#[must_use = "a query is sent when it is awaited or its pages are taken"]
+#[derive(Debug)]
+pub struct ListTables {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) filter: Result<Option<String>, Error>,
+    pub(super) page_size: Option<u32>,
+}
+
+impl ListTables {
+    pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self { pipeline, filter: Ok(None), page_size: None }
+    }
+
+    /// Only the tables for which this OData filter over `TableName` holds, for example
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`.
+    pub fn filter_text(mut self, text: &str) -> Self {
+        self.filter = match Filter::parse(text) {
+            Ok(_) => Ok(Some(text.to_owned())),
+            Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
+        };
+        self
+    }
+
+    /// At most this many tables a page (`$top`), 1 to 1,000.
+    pub fn page_size(mut self, tables: u32) -> Self {
+        self.page_size = Some(tables);
+        self
+    }
+
+    /// The names page by page.
+    pub fn pages(self) -> TableNamePages {
+        TableNamePages::new(self)
+    }
+
+    /// The names one by one. The stream ends after the first error.
+    pub fn stream(self) -> impl Stream<Item = Result<String, Error>> + Send {
+        self.pages().into_names()
+    }
+}
+
+impl IntoFuture for ListTables {
+    type Output = Result<Vec<String>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.pages().collect())
+    }
+}

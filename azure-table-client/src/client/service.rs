@@ -1,0 +1,139 @@
+use std::env;
+use std::sync::Arc;
+
+use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
+use crate::auth::Credential;
+use crate::entity::{NamedTable, TableEntity};
+use crate::error::Error;
+use crate::operation::{Done, Reply, table};
+use crate::pipeline::Pipeline;
+
+/// The environment variable that [`TableServiceClient::from_env`] reads.
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// A storage account's table service. Cheap to clone; clones share the connection pool.
+#[derive(Debug, Clone)]
+pub struct TableServiceClient {
+    pipeline: Arc<Pipeline>,
+}
+
+impl TableServiceClient {
+    pub(crate) fn new(pipeline: Pipeline) -> Self {
+        Self { pipeline: Arc::new(pipeline) }
+    }
+
+    /// Connects by a connection string, as the portal shows it.
+    ///
+    /// Keys that are read: `DefaultEndpointsProtocol`, `AccountName`, `AccountKey`,
+    /// `EndpointSuffix`, `TableEndpoint`, `TableSecondaryEndpoint`, `SharedAccessSignature`,
+    /// `UseDevelopmentStorage`, `DevelopmentStorageProxyUri`; endpoints of other services are
+    /// passed over.
+    ///
+    /// ```
+    /// # use azure_table_client::TableServiceClient;
+    /// # #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))] {
+    /// let emulator = TableServiceClient::from_connection_string("UseDevelopmentStorage=true")?;
+    /// # }
+    /// # Ok::<(), azure_table_client::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) that names the key at fault;
+    /// values are never shown.
+    pub fn from_connection_string(text: &str) -> Result<Self, Error> {
+        Self::builder_from_connection_string(text)?.build()
+    }
+
+    /// Connects by the connection string in `AZURE_STORAGE_CONNECTION_STRING`.
+    ///
+    /// # Errors
+    /// As [`from_connection_string`](Self::from_connection_string), and if the variable is not set.
+    pub fn from_env() -> Result<Self, Error> {
+        let text = env::var(CONNECTION_STRING).map_err(|_| {
+            Error::configuration(format!(
+                "the environment variable {CONNECTION_STRING} is not set; \
+                 it holds the connection string of the storage account"
+            ))
+        })?;
+        Self::from_connection_string(&text)
+    }
+
+    /// Sets up a client for an endpoint: `https://account.table.core.windows.net`, a custom
+    /// domain, or `http://127.0.0.1:10002/devstoreaccount1` of an emulator.
+    pub fn builder(
+        endpoint: impl Into<String>,
+        credential: impl Into<Credential>,
+    ) -> TableServiceClientBuilder {
+        TableServiceClientBuilder::new(endpoint, credential.into())
+    }
+
+    /// Sets up a client for the endpoint and the credential of a connection string.
+    ///
+    /// # Errors
+    /// As [`from_connection_string`](Self::from_connection_string).
+    pub fn builder_from_connection_string(text: &str) -> Result<TableServiceClientBuilder, Error> {
+        TableServiceClientBuilder::from_connection_string(text)
+    }
+
+    /// The table that `T` names in `#[table(name = "…")]`. Nothing is sent.
+    pub fn table<T: NamedTable>(&self) -> TableClient<T> {
+        self.table_named(T::TABLE_NAME)
+    }
+
+    /// A table by name, with rows of type `T`; [`DynamicEntity`](crate::DynamicEntity) takes rows
+    /// of any shape. Nothing is sent; a bad name is an error of the calls.
+    pub fn table_named<T: TableEntity>(&self, name: impl Into<String>) -> TableClient<T> {
+        TableClient::new(Arc::clone(&self.pipeline), name.into())
+    }
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of
+    /// that name was deleted.
+    ///
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
+    pub fn create_table(&self, name: &str) -> Call<Done> {
+        Call::new(&self.pipeline, table::create(name), Reply::done)
+    }
+
+    /// Creates a table unless it is there; `true` if this call created it.
+    ///
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
+    pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
+        Call::new(&self.pipeline, table::create(name), table::created_if_not_exists)
+    }
+
+    /// Deletes a table with all its entities.
+    ///
+    /// The name cannot be used again for about half a minute.
+    ///
+    /// # Errors
+    /// 404 `ResourceNotFound` if there is no such table.
+    ///
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
+    pub fn delete_table(&self, name: &str) -> Call<Done> {
+        Call::new(&self.pipeline, table::delete(name), Reply::done)
+    }
+
+    /// Deletes a table if it is there; `false` if it was not.
+    ///
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
+    pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
+        Call::new(&self.pipeline, table::delete(name), table::existed)
+    }
+
+    /// Whether there is a table of this name.
+    ///
+    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
+    pub fn table_exists(&self, name: &str) -> Call<bool> {
+        Call::new(&self.pipeline, table::get(name), table::existed)
+    }
+
+    /// Lists the tables by name.
+    ///
+    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
+    pub fn list_tables(&self) -> ListTables {
+        ListTables::new(Arc::clone(&self.pipeline))
+    }
+}

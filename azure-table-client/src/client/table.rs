@@ -1,0 +1,224 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::{Call, Query};
+use crate::entity::{EntityKey, TableEntity};
+use crate::error::Error;
+use crate::etag::IfMatch;
+use crate::operation::entity::{self, Fetched, Update};
+use crate::operation::{Done, Reply, Request, Written, check_readable, table};
+use crate::pipeline::Pipeline;
+
+/// One table whose rows are of type `T`. Cheap to clone.
+///
+/// ```
+/// use azure_table_client::{IfMatch, TableEntity, mock::MockTableService};
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Blogs", rename_all = "PascalCase")]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     posted: String,
+///     text: String,
+///     rating: i32,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// let service = MockTableService::new().client();
+/// let blogs = service.table::<Blog>();
+/// blogs.create().await?;
+/// let mut blog = Blog {
+///     channel: "Channel9".into(),
+///     posted: "2009-04-14".into(),
+///     text: "Hello".into(),
+///     rating: 3,
+/// };
+/// let inserted = blogs.insert(&blog).await?;
+/// blog.rating = 5;
+/// blogs.merge(&blog, &inserted.etag).await?;
+/// let stored = blogs.get(("Channel9", "2009-04-14")).await?;
+/// assert_eq!(stored.rating, 5);
+/// blogs.delete(("Channel9", "2009-04-14"), IfMatch::Any).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct TableClient<T> {
+    pipeline: Arc<Pipeline>,
+    name: Arc<str>,
+    entity: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for TableClient<T> {
+    fn clone(&self) -> Self {
+        Self {
+            pipeline: Arc::clone(&self.pipeline),
+            name: Arc::clone(&self.name),
+            entity: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for TableClient<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableClient").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<T: TableEntity> TableClient<T> {
+    pub(super) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
+        Self { pipeline, name: name.into(), entity: PhantomData }
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same table with rows of another type.
+    pub fn with_entity<U: TableEntity>(&self) -> TableClient<U> {
+        TableClient {
+            pipeline: Arc::clone(&self.pipeline),
+            name: Arc::clone(&self.name),
+            entity: PhantomData,
+        }
+    }
+
+    /// Creates the table; see [`TableServiceClient::create_table`](super::TableServiceClient::create_table).
+    pub fn create(&self) -> Call<Done> {
+        Call::new(&self.pipeline, table::create(&self.name), Reply::done)
+    }
+
+    /// Creates the table unless it is there; `true` if this call created it.
+    pub fn create_if_not_exists(&self) -> Call<bool> {
+        Call::new(&self.pipeline, table::create(&self.name), table::created_if_not_exists)
+    }
+
+    /// Deletes the table with all its entities.
+    pub fn delete_table(&self) -> Call<Done> {
+        Call::new(&self.pipeline, table::delete(&self.name), Reply::done)
+    }
+
+    /// Deletes the table if it is there; `false` if it was not.
+    pub fn delete_table_if_exists(&self) -> Call<bool> {
+        Call::new(&self.pipeline, table::delete(&self.name), table::existed)
+    }
+
+    /// Whether the table is there.
+    pub fn exists(&self) -> Call<bool> {
+        Call::new(&self.pipeline, table::get(&self.name), table::existed)
+    }
+
+    /// Inserts a new entity.
+    ///
+    /// # Errors
+    /// 409 `EntityAlreadyExists` if the keys are taken. A retried insert whose first reply was
+    /// lost meets its own row; the error's [`outcome`](crate::Error::outcome) is then unknown.
+    ///
+    /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity)
+    pub fn insert(&self, entity: &T) -> Call<Written> {
+        Call::new(&self.pipeline, entity::insert(&self.name, entity), Reply::written)
+    }
+
+    /// Reads the entity with these keys.
+    ///
+    /// # Errors
+    /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of
+    /// kind [`Decode`](crate::ErrorKind::Decode) if the row does not fit `T`.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities)
+    pub fn get(&self, key: impl Into<EntityKey>) -> Call<Fetched<T>> {
+        Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
+    }
+
+    /// Reads the entity with these keys, `None` if it is not there.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); a missing table is an error here too.
+    pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
+        Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
+    }
+
+    fn read(&self, key: &EntityKey) -> Result<Request, Error> {
+        check_readable::<T>(self.pipeline.metadata)?;
+        entity::get(&self.name, key)
+    }
+
+    /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
+    /// changes nothing: the service takes no null in a merge.
+    ///
+    /// # Errors
+    /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
+    /// another version.
+    ///
+    /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity)
+    pub fn merge(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
+        self.update(entity, Update::Merge, &condition.into())
+    }
+
+    /// Replaces the entity: properties that it does not have are gone.
+    ///
+    /// # Errors
+    /// As [`merge`](Self::merge).
+    ///
+    /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2)
+    pub fn replace(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
+        self.update(entity, Update::Replace, &condition.into())
+    }
+
+    fn update(&self, entity: &T, update: Update, condition: &IfMatch) -> Call<Written> {
+        let request = entity::update(&self.name, entity, update, condition);
+        Call::new(&self.pipeline, request, Reply::written)
+    }
+
+    /// Inserts the entity, or merges it into the one that is there, whatever its version.
+    ///
+    /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity)
+    pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
+        let request = entity::upsert(&self.name, entity, Update::Merge);
+        Call::new(&self.pipeline, request, Reply::written)
+    }
+
+    /// Inserts the entity, or replaces the one that is there, whatever its version.
+    ///
+    /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity)
+    pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
+        let request = entity::upsert(&self.name, entity, Update::Replace);
+        Call::new(&self.pipeline, request, Reply::written)
+    }
+
+    /// Deletes the entity with these keys.
+    ///
+    /// # Errors
+    /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
+    /// another version.
+    ///
+    /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1)
+    pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
+        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        Call::new(&self.pipeline, request, Reply::done)
+    }
+
+    /// Deletes the entity with these keys if it is there; `false` if it was not.
+    ///
+    /// # Errors
+    /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error.
+    pub fn delete_if_exists(
+        &self,
+        key: impl Into<EntityKey>,
+        condition: impl Into<IfMatch>,
+    ) -> Call<bool> {
+        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        Call::new(&self.pipeline, request, entity::deleted_if_exists)
+    }
+
+    /// All entities of the table, until the query is narrowed.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities)
+    pub fn query(&self) -> Query<T> {
+        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.name))
+    }
+}

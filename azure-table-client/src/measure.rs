@@ -1,0 +1,22 @@
+//! The steps inside a call, for the benches: not part of the public interface.
+
+use crate::auth::{SharedKey, canonicalized_resource, string_to_sign};
+use crate::entity::TableEntity;
+use crate::wire::{json_read, json_write};
+
+/// Decodes the body of a query's reply.
+pub fn decode_page<T: TableEntity>(body: &[u8]) -> Option<Vec<T>> {
+    json_read::read_page(body, true).ok()
+}
+
+/// Encodes the body of an insert.
+pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
+    let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);
+    json_write::entity(entity, &partition_key, &row_key).ok()
+}
+
+/// Signs a GET.
+pub fn sign(key: &SharedKey, path: &str, date: &str) -> String {
+    let resource = canonicalized_resource(key.account(), path, "");
+    key.sign(&string_to_sign("GET", "", "", date, &resource))
+}

@@ -1,0 +1,73 @@
+//! The service's refusals: status, code and message.
+//!
+//! Source: [Table service error codes][codes]; the texts are those that the service sends.
+//!
+//! [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
+
+use http::StatusCode;
+
+use crate::limits::LimitError;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) status: StatusCode,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+}
+
+macro_rules! failures {
+    ($($name:ident: $status:ident, $code:literal, $message:literal;)*) => {
+        impl Failure {
+            $(pub(super) fn $name() -> Self {
+                Self { status: StatusCode::$status, code: $code, message: $message.to_owned() }
+            })*
+        }
+    };
+}
+
+failures! {
+    atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
+    authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
+    body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
+    entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
+    entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
+    invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
+    invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
+    media_type_not_supported: UNSUPPORTED_MEDIA_TYPE, "MediaTypeNotSupported", "None of the provided media types are supported";
+    missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
+    name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
+    not_implemented: NOT_IMPLEMENTED, "NotImplemented", "The requested operation is not implemented on the specified resource.";
+    out_of_range: BAD_REQUEST, "OutOfRangeInput", "One of the request inputs is out of range.";
+    properties_need_value: BAD_REQUEST, "PropertiesNeedValue", "The values are not specified for all properties in the entity.";
+    property_name_invalid: BAD_REQUEST, "PropertyNameInvalid", "The property name is invalid.";
+    property_name_too_long: BAD_REQUEST, "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255).";
+    property_too_large: BAD_REQUEST, "PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
+    resource_not_found: NOT_FOUND, "ResourceNotFound", "The specified resource does not exist.";
+    table_already_exists: CONFLICT, "TableAlreadyExists", "The table specified already exists.";
+    table_not_found: NOT_FOUND, "TableNotFound", "The table specified does not exist.";
+    too_many_properties: BAD_REQUEST, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
+    unsupported_verb: METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.";
+    update_condition: PRECONDITION_FAILED, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.";
+}
+
+impl From<LimitError> for Failure {
+    fn from(error: LimitError) -> Self {
+        match error {
+            LimitError::TableNameLength { .. } => Self::name_length(),
+            LimitError::TableNameCharacter { .. } | LimitError::TableNameReserved => {
+                Self::invalid_name()
+            }
+            LimitError::KeyCharacter { .. } => Self::out_of_range(),
+            LimitError::KeyTooLong { .. }
+            | LimitError::StringTooLong { .. }
+            | LimitError::BinaryTooLong { .. } => Self::property_too_large(),
+            LimitError::PropertyNameTooLong { .. } => Self::property_name_too_long(),
+            LimitError::TooManyProperties { .. } => Self::too_many_properties(),
+            LimitError::EntityTooLarge { .. } => Self::entity_too_large(),
+            LimitError::PropertyNameEmpty
+            | LimitError::PropertyNameCharacter { .. }
+            | LimitError::PropertyNameReserved { .. } => Self::property_name_invalid(),
+            LimitError::DuplicateProperty { .. } => Self::invalid_input(),
+        }
+    }
+}

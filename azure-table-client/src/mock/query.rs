@@ -1,0 +1,158 @@
+//! Queries over the rows of a table.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::StatusCode;
+
+use super::MockTableService;
+use super::entities::Select;
+use super::evaluate;
+use super::failure::Failure;
+use super::order::StoredKey;
+use super::plan::{Plan, PlanKind};
+use super::reply::Reply;
+use super::respond::{Asked, Note};
+use super::store::StoredEntity;
+use crate::edm::EdmCow;
+use crate::filter::{Filter, FilterErrorKind};
+use crate::limits::{PAGE_ENTITIES, check_table_name};
+use crate::wire::headers;
+
+/// A page ends where its body would grow beyond this.
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// What a query looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Scan {
+    pub(super) plan: PlanKind,
+    pub(super) rows: usize,
+}
+
+impl MockTableService {
+    /// `$filter`, if there is one.
+    pub(super) fn filter(&self, asked: &Asked<'_>) -> Result<Option<Filter>, Failure> {
+        let Some(text) = asked.request.option("$filter").filter(|text| !text.trim().is_empty())
+        else {
+            return Ok(None);
+        };
+        let filter = Filter::parse(&text).map_err(|error| match error.kind() {
+            FilterErrorKind::Function => Failure::not_implemented(),
+            _ => Failure::invalid_input(),
+        })?;
+        match self.0.max_comparisons {
+            Some(max) if comparisons(&filter) > max => Err(Failure::invalid_input()),
+            _ => Ok(Some(filter)),
+        }
+    }
+
+    pub(super) fn query(
+        &self,
+        asked: &Asked<'_>,
+        table: &str,
+        note: &mut Note,
+    ) -> Result<Reply, Failure> {
+        check_table_name(table)?;
+        let filter = self.filter(asked)?;
+        let top = asked.top()?.unwrap_or(PAGE_ENTITIES as usize);
+        let plan = Plan::of(filter.as_ref());
+        let select = Select::of(asked);
+        let names = select.as_ref().and_then(Select::names);
+        let start = start(asked, &plan)?;
+
+        let store = self.store();
+        let table = store.table(table).ok_or_else(Failure::table_not_found)?;
+        let mut body = Vec::with_capacity(1024);
+        let what = format!("{}{}", table.name(), Select::suffix(select.as_ref()));
+        asked.addresses.open(&mut body, asked.level, &what);
+        body.extend_from_slice(b"\"value\":[");
+        let (mut found, mut scanned, mut next) = (0, 0, None);
+        for (key, entity) in table.rows_from(start).take_while(|(key, _)| !plan.is_past(key)) {
+            if found == top || body.len() > MAX_PAGE_BYTES {
+                next = Some(key);
+                break;
+            }
+            scanned += 1;
+            let property = |name: &str| property(key, entity, name);
+            if filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &property)) {
+                body.extend_from_slice(if found == 0 { b"{" } else { b",{" });
+                let row = (key, entity);
+                asked.addresses.entity_members(&mut body, asked.level, table.name(), row, names);
+                body.push(b'}');
+                found += 1;
+            }
+        }
+        body.extend_from_slice(b"]}");
+        note.scan = Some(Scan { plan: plan.kind(), rows: scanned });
+        let mut reply = Reply::json(StatusCode::OK, asked.level, body);
+        if let Some(key) = next {
+            Asked::give_token(&mut reply, &headers::NEXT_PARTITION_KEY, &key.partition);
+            Asked::give_token(&mut reply, &headers::NEXT_ROW_KEY, &key.row);
+        }
+        Ok(reply)
+    }
+}
+
+/// Where the page begins: at the token if there is one, else where the plan does.
+fn start(asked: &Asked<'_>, plan: &Plan) -> Result<StoredKey, Failure> {
+    match asked.token("NextPartitionKey")? {
+        // A token may leave out the RowKey.
+        Some(partition) => {
+            let row = asked.token("NextRowKey")?.unwrap_or_default();
+            Ok(StoredKey::new(partition, row).max(plan.start()))
+        }
+        None => Ok(plan.start()),
+    }
+}
+
+fn property<'r>(key: &'r StoredKey, entity: &'r StoredEntity, name: &str) -> Option<EdmCow<'r>> {
+    match name {
+        "PartitionKey" => Some(EdmCow::String((&*key.partition).into())),
+        "RowKey" => Some(EdmCow::String((&*key.row).into())),
+        "Timestamp" => Some(EdmCow::DateTime(entity.timestamp)),
+        _ => entity
+            .properties
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_cow()),
+    }
+}
+
+fn comparisons(filter: &Filter) -> usize {
+    match filter {
+        Filter::Compare { .. } | Filter::IsTrue(_) => 1,
+        Filter::And(left, right) | Filter::Or(left, right) => {
+            comparisons(left) + comparisons(right)
+        }
+        Filter::Not(inner) => comparisons(inner),
+    }
+}
+
+/// `1!<length>!<base64>`, with `-` for `=`: what the service's own tokens look like.
+pub(super) fn write_token(key: &str) -> String {
+    let text = STANDARD.encode(key).replace('=', "-");
+    format!("1!{}!{text}", text.len())
+}
+
+pub(super) fn read_token(token: &str) -> Option<String> {
+    let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
+    if length.parse() != Ok(text.len()) {
+        return None;
+    }
+    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_those_of_the_service() {
+        assert_eq!(write_token("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
+        for key in ["", "r", "rk801016e8123", "é\u{1f600}"] {
+            assert_eq!(read_token(&write_token(key)).as_deref(), Some(key));
+        }
+        for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
+            assert_eq!(read_token(bad), None, "{bad}");
+        }
+    }
+}

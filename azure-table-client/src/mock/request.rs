@@ -1,0 +1,232 @@
+//! What a request asks: its parts, and the resource that its path names.
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName, Method, header};
+use percent_encoding::percent_decode_str;
+use url::form_urlencoded;
+
+use super::failure::Failure;
+use crate::wire::Metadata;
+
+/// A request as it arrived.
+#[derive(Debug)]
+pub(super) struct Incoming<'a> {
+    pub(super) method: &'a Method,
+    /// `http://host:port`
+    pub(super) origin: &'a str,
+    /// Percent-encoded, as sent.
+    pub(super) path: &'a str,
+    pub(super) query: &'a str,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) body: &'a [u8],
+}
+
+/// The format of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Json(Metadata),
+    /// Only errors are written in it.
+    Xml,
+}
+
+/// What a path names.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    Service,
+    Tables,
+    Table(String),
+    Entities(String),
+    Entity { table: String, partition_key: String, row_key: String },
+    Batch,
+}
+
+/// What the client wants back after a POST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Preference {
+    None,
+    ReturnContent,
+    ReturnNoContent,
+}
+
+impl<'a> Incoming<'a> {
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&'a str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// An option of the query, decoded; names are compared without case.
+    pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
+        form_urlencoded::parse(self.query.as_bytes())
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+    }
+
+    /// The verb; a POST may carry another one in `X-HTTP-Method`.
+    pub(super) fn verb(&self) -> &'a str {
+        let tunnelled = self.headers.get("x-http-method").and_then(|value| value.to_str().ok());
+        match tunnelled {
+            Some(verb) if *self.method == Method::POST => verb,
+            _ => self.method.as_str(),
+        }
+    }
+
+    /// The format asked for; `$format` comes before `Accept`.
+    pub(super) fn format(&self) -> Result<Format, Failure> {
+        let option = self.option("$format");
+        let accept = option.as_deref().or_else(|| self.header(&header::ACCEPT)).unwrap_or_default();
+        let mut refusal = None;
+        for media_type in accept.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            if let Some(level) = Metadata::of_media_type(media_type) {
+                return Ok(Format::Json(level));
+            }
+            let kind = media_type.split(';').next().unwrap_or_default().trim();
+            match kind {
+                "*/*" | "application/*" => return Ok(Format::Json(Metadata::Minimal)),
+                "application/atom+xml" | "application/xml" => {
+                    refusal = Some(Failure::atom_not_supported());
+                }
+                _ => refusal = refusal.or_else(|| Some(Failure::media_type_not_supported())),
+            }
+        }
+        refusal.map_or(Ok(Format::Json(Metadata::Minimal)), Err)
+    }
+
+    pub(super) fn preference(&self) -> Preference {
+        let prefer = self.headers.get("prefer").and_then(|value| value.to_str().ok());
+        match prefer.map(str::trim) {
+            Some("return-content") => Preference::ReturnContent,
+            Some("return-no-content") => Preference::ReturnNoContent,
+            _ => Preference::None,
+        }
+    }
+}
+
+impl Resource {
+    /// Reads a path below the account: `/Tables`, `/Blogs()`, `/Blogs(PartitionKey='…',RowKey='…')`.
+    pub(super) fn parse(path: &str) -> Result<Self, Failure> {
+        let path = percent_decode_str(path).decode_utf8().map_err(|_| Failure::invalid_input())?;
+        let path = path.trim_matches('/');
+        let (name, arguments) = match path.split_once('(') {
+            Some((name, rest)) => {
+                let arguments = rest.strip_suffix(')').ok_or_else(Failure::invalid_input)?;
+                (name, arguments.trim())
+            }
+            None => (path, ""),
+        };
+        match (name, arguments) {
+            ("", "") => Ok(Self::Service),
+            ("$batch", "") => Ok(Self::Batch),
+            _ if name.eq_ignore_ascii_case("tables") => match arguments {
+                "" => Ok(Self::Tables),
+                quoted => Ok(Self::Table(table_argument(quoted).ok_or_else(Failure::invalid_input)?)),
+            },
+            (_, "") => Ok(Self::Entities(name.to_owned())),
+            _ => {
+                let (partition_key, row_key) =
+                    key_arguments(arguments).ok_or_else(Failure::invalid_input)?;
+                Ok(Self::Entity { table: name.to_owned(), partition_key, row_key })
+            }
+        }
+    }
+
+    /// The table it is about, for the record.
+    pub(super) fn table(&self) -> Option<&str> {
+        match self {
+            Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
+            Self::Service | Self::Tables | Self::Batch => None,
+        }
+    }
+}
+
+/// `'Blogs'` or `TableName='Blogs'`.
+fn table_argument(arguments: &str) -> Option<String> {
+    let quoted = arguments.strip_prefix("TableName=").unwrap_or(arguments);
+    let (name, rest) = quoted_text(quoted)?;
+    rest.is_empty().then_some(name)
+}
+
+/// `PartitionKey='…',RowKey='…'`, in either order, quotes doubled.
+fn key_arguments(arguments: &str) -> Option<(String, String)> {
+    let (mut partition_key, mut row_key) = (None, None);
+    let mut rest = arguments;
+    loop {
+        let (name, value) = rest.split_once('=')?;
+        let place = match name.trim() {
+            "PartitionKey" => &mut partition_key,
+            "RowKey" => &mut row_key,
+            _ => return None,
+        };
+        let (text, after) = quoted_text(value.trim_start())?;
+        if place.replace(text).is_some() {
+            return None;
+        }
+        rest = after.trim_start();
+        match rest.strip_prefix(',') {
+            Some(next) => rest = next.trim_start(),
+            None if rest.is_empty() => return Some((partition_key?, row_key?)),
+            None => return None,
+        }
+    }
+}
+
+/// The text of a literal `'it''s'` at the beginning, and what follows it.
+fn quoted_text(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.strip_prefix('\'')?;
+    let mut value = String::new();
+    loop {
+        let (part, after) = rest.split_once('\'')?;
+        value.push_str(part);
+        match after.strip_prefix('\'') {
+            Some(next) => {
+                value.push('\'');
+                rest = next;
+            }
+            None => return Some((value, after)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entity(partition_key: &str, row_key: &str) -> Resource {
+        Resource::Entity {
+            table: "T".into(),
+            partition_key: partition_key.into(),
+            row_key: row_key.into(),
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, expected) in [
+            ("", Resource::Service),
+            ("/", Resource::Service),
+            ("/$batch", Resource::Batch),
+            ("/Tables", Resource::Tables),
+            ("/tables()", Resource::Tables),
+            ("/Tables('T')", Resource::Table("T".into())),
+            ("/Tables(TableName='T')", Resource::Table("T".into())),
+            ("/T", Resource::Entities("T".into())),
+            ("/T()", Resource::Entities("T".into())),
+            ("/T(PartitionKey='p',RowKey='r')", entity("p", "r")),
+            ("/T(RowKey='r',%20PartitionKey='')", entity("", "r")),
+            ("/T(PartitionKey='it%27%27s',RowKey='%28a%2C%29%2Fé')", entity("it's", "(a,)/é")),
+            ("/T(PartitionKey='%2527',RowKey='a+b')", entity("%27", "a+b")),
+        ] {
+            assert_eq!(Resource::parse(path).unwrap(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_names_nothing() {
+        for path in [
+            "/T(", "/T(PartitionKey='p')", "/T(PartitionKey='p',RowKey='r'x)", "/T(x='y')",
+            "/T(PartitionKey='p',PartitionKey='p')", "/T(PartitionKey='p,RowKey='r')", "/%ff",
+            "/Tables(x)", "/T(PartitionKey=p,RowKey=r)",
+        ] {
+            assert!(Resource::parse(path).is_err(), "{path}");
+        }
+    }
+}

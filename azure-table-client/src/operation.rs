@@ -1,0 +1,101 @@
+//! One REST call each: how its request is made, and how its answer is read. No I/O.
+
+pub(crate) mod entity;
+pub(crate) mod query;
+mod reply;
+pub(crate) mod table;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, header};
+
+pub(crate) use reply::Reply;
+
+use crate::entity::TableEntity;
+use crate::error::Error;
+use crate::etag::{ETag, IfMatch};
+use crate::wire::{Metadata, Operation};
+use crate::wire::encoding::QueryString;
+
+/// What is sent, but for what each attempt adds: dates, signatures and the like.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) operation: Operation,
+    /// What it is about, for errors and logs: the table's name.
+    pub(crate) resource: String,
+    pub(crate) method: Method,
+    /// Percent-encoded, below the endpoint.
+    pub(crate) path: String,
+    pub(crate) query: QueryString,
+    pub(crate) headers: Vec<(&'static HeaderName, HeaderValue)>,
+    pub(crate) body: Bytes,
+}
+
+impl Request {
+    fn new(operation: Operation, resource: &str, method: Method, path: String) -> Self {
+        Self {
+            operation,
+            resource: resource.to_owned(),
+            method,
+            path,
+            query: QueryString::default(),
+            headers: Vec::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    fn body(mut self, body: Vec<u8>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    fn header(mut self, name: &'static HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    fn if_match(self, condition: &IfMatch) -> Result<Self, Error> {
+        let value = HeaderValue::from_str(condition.as_str()).map_err(|error| {
+            Error::invalid_input("the ETag has a character that is not allowed in a header")
+                .with_source(error)
+        })?;
+        Ok(self.header(&header::IF_MATCH, value))
+    }
+
+    /// Whether it changes anything.
+    pub(crate) fn is_write(&self) -> bool {
+        self.method != Method::GET
+    }
+}
+
+/// Refuses to read entities that need types at the level that has none.
+pub(crate) fn check_readable<T: TableEntity>(metadata: Metadata) -> Result<(), Error> {
+    if T::KEEPS_OTHERS && metadata == Metadata::None {
+        return Err(Error::invalid_input(
+            "these entities need the types of their properties, which Metadata::None leaves out; \
+             use Metadata::Minimal",
+        ));
+    }
+    Ok(())
+}
+
+/// The result of a write that leaves an entity behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The entity's new version.
+    pub etag: ETag,
+    /// The HTTP status, 201 or 204.
+    pub status: u16,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// The result of a call that leaves nothing to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Done {
+    /// The HTTP status.
+    pub status: u16,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}

@@ -1,0 +1,217 @@
+//! Operations on one entity.
+//!
+//! Sources: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity),
+//! [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2),
+//! [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity),
+//! [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1).
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use http::{Method, StatusCode};
+
+use super::{Reply, Request};
+use crate::entity::{EntityKey, TableEntity};
+use crate::error::Error;
+use crate::etag::{ETag, IfMatch};
+use crate::limits::{check_key, check_table_name};
+use crate::wire::{Operation, encoding, headers, json_read, json_write};
+
+/// How an entity that may exist is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Update {
+    Merge,
+    Replace,
+}
+
+impl Update {
+    fn method(self) -> Method {
+        match self {
+            Self::Replace => Method::PUT,
+            // Eight bytes or fewer are always a valid method of http.
+            Self::Merge => Method::from_bytes(b"MERGE").unwrap_or(Method::PATCH),
+        }
+    }
+}
+
+/// An entity as it was read, with its version. Derefs to the entity.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Fetched<T> {
+    /// The entity.
+    pub entity: T,
+    /// Its version.
+    pub etag: ETag,
+    /// The HTTP status, 200.
+    pub status: u16,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+impl<T> Fetched<T> {
+    /// The entity alone.
+    pub fn into_entity(self) -> T {
+        self.entity
+    }
+}
+
+impl<T> Deref for Fetched<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.entity
+    }
+}
+
+pub(crate) fn insert<T: TableEntity>(table: &str, entity: &T) -> Result<Request, Error> {
+    let (partition_key, row_key) = checked_keys(table, entity)?;
+    let body = json_write::entity(entity, &partition_key, &row_key)?;
+    Ok(Request::new(Operation::Insert, table, Method::POST, encoding::table_path(table))
+        .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
+        .body(body))
+}
+
+/// An update of an entity that must exist.
+pub(crate) fn update<T: TableEntity>(
+    table: &str,
+    entity: &T,
+    update: Update,
+    condition: &IfMatch,
+) -> Result<Request, Error> {
+    let operation = match update {
+        Update::Merge => Operation::Merge,
+        Update::Replace => Operation::Replace,
+    };
+    put(table, entity, operation, update)?.if_match(condition)
+}
+
+/// An update of an entity that need not exist.
+pub(crate) fn upsert<T: TableEntity>(
+    table: &str,
+    entity: &T,
+    update: Update,
+) -> Result<Request, Error> {
+    let operation = match update {
+        Update::Merge => Operation::InsertOrMerge,
+        Update::Replace => Operation::InsertOrReplace,
+    };
+    put(table, entity, operation, update)
+}
+
+fn put<T: TableEntity>(
+    table: &str,
+    entity: &T,
+    operation: Operation,
+    update: Update,
+) -> Result<Request, Error> {
+    let (partition_key, row_key) = checked_keys(table, entity)?;
+    let body = json_write::entity(entity, &partition_key, &row_key)?;
+    let path = encoding::entity_path(table, &partition_key, &row_key);
+    Ok(Request::new(operation, table, update.method(), path).body(body))
+}
+
+pub(crate) fn delete(table: &str, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
+    Request::new(Operation::Delete, table, Method::DELETE, checked_path(table, key)?)
+        .if_match(condition)
+}
+
+pub(crate) fn get(table: &str, key: &EntityKey) -> Result<Request, Error> {
+    Ok(Request::new(Operation::Get, table, Method::GET, checked_path(table, key)?))
+}
+
+fn checked_path(table: &str, key: &EntityKey) -> Result<String, Error> {
+    check_table_name(table)?;
+    check_key("PartitionKey", &key.partition_key)?;
+    check_key("RowKey", &key.row_key)?;
+    Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
+}
+
+fn checked_keys<'e, T: TableEntity>(
+    table: &str,
+    entity: &'e T,
+) -> Result<(Cow<'e, str>, Cow<'e, str>), Error> {
+    check_table_name(table)?;
+    let (partition_key, row_key) = (entity.partition_key()?, entity.row_key()?);
+    check_key("PartitionKey", &partition_key)?;
+    check_key("RowKey", &row_key)?;
+    Ok((partition_key, row_key))
+}
+
+pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result<Fetched<T>, Error> {
+    if reply.status != StatusCode::OK {
+        return Err(reply.into_error(request));
+    }
+    let (body, typed) = reply.json(request)?;
+    let entity =
+        json_read::read_entity(body, typed).map_err(|error| reply.read_error(error, request))?;
+    Ok(Fetched {
+        entity,
+        etag: reply.etag(request)?,
+        status: reply.status.as_u16(),
+        request_id: reply.request_id().map(str::to_owned),
+    })
+}
+
+/// `None` where the entity is not there.
+pub(crate) fn fetched_if_exists<T: TableEntity>(
+    reply: Reply,
+    request: &Request,
+) -> Result<Option<Fetched<T>>, Error> {
+    reply.if_exists(request, fetched)
+}
+
+/// `false` where there was nothing to delete.
+pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
+    reply.if_exists(request, Reply::done).map(|done| done.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::DynamicEntity;
+    use crate::error::ErrorKind;
+
+    fn blog() -> DynamicEntity {
+        let mut blog = DynamicEntity::new("it's", "a b");
+        blog.set("Text", "Hello");
+        blog
+    }
+
+    #[test]
+    fn quotes_are_doubled_in_the_path_and_not_in_the_body() {
+        let request = update("Blogs", &blog(), Update::Replace, &IfMatch::Any).unwrap();
+        assert_eq!(request.path, "/Blogs(PartitionKey='it%27%27s',RowKey='a%20b')");
+        assert_eq!(
+            request.body,
+            r#"{"PartitionKey":"it's","RowKey":"a b","Text":"Hello"}"#.as_bytes()
+        );
+    }
+
+    #[test]
+    fn only_an_upsert_has_no_condition() {
+        let condition = |request: &Request| {
+            let header = request.headers.iter().find(|(name, _)| **name == http::header::IF_MATCH);
+            header.map(|(_, value)| value.to_str().unwrap().to_owned())
+        };
+        for way in [Update::Merge, Update::Replace] {
+            let tag = IfMatch::Tag(ETag::from("W/\"x\""));
+            assert_eq!(condition(&update("Blogs", &blog(), way, &tag).unwrap()).unwrap(), "W/\"x\"");
+            assert_eq!(condition(&upsert("Blogs", &blog(), way).unwrap()), None);
+        }
+        assert_eq!(condition(&delete("Blogs", blog().key(), &IfMatch::Any).unwrap()).unwrap(), "*");
+        assert_eq!(upsert("Blogs", &blog(), Update::Merge).unwrap().method.as_str(), "MERGE");
+    }
+
+    #[test]
+    fn bad_input_is_refused_before_anything_is_sent() {
+        let kind = |result: Result<Request, Error>| result.unwrap_err().kind();
+        let bad_key = DynamicEntity::new("a/b", "r");
+        assert_eq!(kind(insert("Blogs", &bad_key)), ErrorKind::InvalidInput);
+        assert_eq!(kind(insert("my-blogs", &blog())), ErrorKind::InvalidInput);
+        assert_eq!(kind(get("Blogs", &EntityKey::new("p", "r?"))), ErrorKind::InvalidInput);
+        let injected = IfMatch::Tag(ETag::from("x\r\nA: b"));
+        assert_eq!(kind(delete("Blogs", blog().key(), &injected)), ErrorKind::InvalidInput);
+        let mut reserved = blog();
+        reserved.set("Timestamp", 1);
+        assert_eq!(kind(insert("Blogs", &reserved)), ErrorKind::InvalidInput);
+    }
+}

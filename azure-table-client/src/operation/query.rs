@@ -1,0 +1,100 @@
+//! Queries over the entities of a table, one page at a time.
+//!
+//! Sources: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
+//! [Query timeout and pagination](https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
+
+use http::{HeaderName, Method, StatusCode};
+
+use super::{Reply, Request};
+use crate::entity::TableEntity;
+use crate::error::Error;
+use crate::limits::check_table_name;
+use crate::wire::{Operation, encoding, headers, json_read};
+
+/// Where the next page begins. Opaque; the service may leave out the RowKey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Continuation {
+    next_partition_key: String,
+    next_row_key: Option<String>,
+}
+
+/// One page of a query: possibly empty, also where more pages follow.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The entities in order of PartitionKey and RowKey.
+    pub entities: Vec<T>,
+    /// Where the next page begins; `None` on the last one.
+    pub continuation: Option<Continuation>,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// What is asked for, beside the page.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct QuerySpec {
+    pub(crate) filter: Option<String>,
+    pub(crate) select: Vec<String>,
+}
+
+pub(crate) fn query(
+    table: &str,
+    spec: &QuerySpec,
+    top: Option<u32>,
+    continuation: Option<&Continuation>,
+) -> Result<Request, Error> {
+    check_table_name(table)?;
+    let mut request =
+        Request::new(Operation::Query, table, Method::GET, encoding::query_path(table));
+    if let Some(filter) = &spec.filter {
+        request.query.push("$filter", filter);
+    }
+    if !spec.select.is_empty() {
+        request.query.push("$select", &spec.select.join(","));
+    }
+    if let Some(top) = top {
+        request.query.push("$top", &top.to_string());
+    }
+    if let Some(next) = continuation {
+        request.query.push("NextPartitionKey", &next.next_partition_key);
+        if let Some(row_key) = &next.next_row_key {
+            request.query.push("NextRowKey", row_key);
+        }
+    }
+    Ok(request)
+}
+
+pub(crate) fn page<T: TableEntity>(reply: Reply, request: &Request) -> Result<Page<T>, Error> {
+    if reply.status != StatusCode::OK {
+        return Err(reply.into_error(request));
+    }
+    let (body, typed) = reply.json(request)?;
+    let entities =
+        json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
+    let token = |name: &HeaderName| reply.header(name).filter(|token| !token.is_empty()).map(str::to_owned);
+    let continuation = token(&headers::NEXT_PARTITION_KEY).map(|next_partition_key| Continuation {
+        next_partition_key,
+        next_row_key: token(&headers::NEXT_ROW_KEY),
+    });
+    Ok(Page { entities, continuation, request_id: reply.request_id().map(str::to_owned) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_encoded_and_tokens_may_lack_a_row_key() {
+        let spec = QuerySpec {
+            filter: Some("A eq 'x&y'".into()),
+            select: vec!["A".into(), "RowKey".into()],
+        };
+        let next = Continuation { next_partition_key: "1!8!cGs-".into(), next_row_key: None };
+        let request = query("Blogs", &spec, Some(5), Some(&next)).unwrap();
+        assert_eq!(request.path, "/Blogs()");
+        assert_eq!(
+            request.query.as_str(),
+            "$filter=A%20eq%20%27x%26y%27&$select=A%2CRowKey&$top=5&NextPartitionKey=1%218%21cGs-"
+        );
+    }
+}

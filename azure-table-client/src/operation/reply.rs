@@ -1,0 +1,139 @@
+//! How an answer is read, whatever the operation.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, StatusCode, header};
+
+use super::{Done, Request, Written};
+use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
+use crate::etag::ETag;
+use crate::wire::{Metadata, headers, json_read, service_error};
+
+/// The service's answer to a call, with how it was reached.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) attempts: u32,
+    pub(crate) client_request_id: String,
+    /// An earlier attempt of this write may have been done, so that a refusal of the last one may
+    /// be its own echo.
+    pub(crate) outcome_open: bool,
+}
+
+impl Reply {
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.header(&headers::X_MS_REQUEST_ID)
+    }
+
+    /// The error of an answer that is not the one hoped for.
+    pub(crate) fn into_error(self, request: &Request) -> Error {
+        let status = self.status;
+        let error = if status.is_success() {
+            Error::unexpected_reply(format!("the service answered with status {status}"))
+        } else if let Some(body) = service_error::parse(&self.body) {
+            Error::service(body)
+        } else {
+            let kind = self.header(&header::CONTENT_TYPE).unwrap_or("no content type");
+            Error::unexpected_reply(format!(
+                "the answer is no error of the table service ({kind}); \
+                 a proxy or another server may have sent it"
+            ))
+        };
+        // A refusal is the truth unless an earlier attempt may have been done.
+        let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
+        self.describe(error.with_outcome(outcome), request)
+    }
+
+    /// Adds to an error how the answer was reached.
+    fn describe(&self, error: Error, request: &Request) -> Error {
+        error
+            .with_operation(request.operation, &request.resource)
+            .with_reply(self.status, self.request_id())
+            .with_attempts(self.attempts, &self.client_request_id)
+    }
+
+    /// An error about an answer whose status says that the call was done.
+    fn unusable(&self, error: Error, request: &Request) -> Error {
+        let outcome = if request.is_write() { Outcome::Applied } else { Outcome::NotApplied };
+        self.describe(error.with_outcome(outcome), request)
+    }
+
+    pub(crate) fn done(self, request: &Request) -> Result<Done, Error> {
+        if !self.status.is_success() {
+            return Err(self.into_error(request));
+        }
+        Ok(Done {
+            status: self.status.as_u16(),
+            request_id: self.request_id().map(str::to_owned),
+        })
+    }
+
+    /// `None` for the service's 404 that says the thing itself is missing. A missing table around
+    /// a missing entity is an error, and so is a 404 of a server that is no table service.
+    pub(crate) fn if_exists<T>(
+        self,
+        request: &Request,
+        read: impl FnOnce(Self, &Request) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        match read(self, request) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.kind() == ErrorKind::Service && is_missing(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn written(self, request: &Request) -> Result<Written, Error> {
+        if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
+            return Err(self.into_error(request));
+        }
+        Ok(Written {
+            etag: self.etag(request)?,
+            status: self.status.as_u16(),
+            request_id: self.request_id().map(str::to_owned),
+        })
+    }
+
+    pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
+        self.header(&header::ETAG).map(ETag::from).ok_or_else(|| {
+            self.unusable(Error::unexpected_reply("the answer has no ETag header"), request)
+        })
+    }
+
+    /// The body of a 200 that must be JSON, and whether it annotates types.
+    pub(super) fn json(&self, request: &Request) -> Result<(&[u8], bool), Error> {
+        let typed = match self.header(&header::CONTENT_TYPE) {
+            Some(kind) => match Metadata::of_media_type(kind) {
+                Some(level) => level != Metadata::None,
+                None => {
+                    let error = Error::unexpected_reply(format!(
+                        "the answer is {kind} instead of JSON; a proxy or another server may have sent it"
+                    ));
+                    return Err(self.unusable(error, request));
+                }
+            },
+            None => true,
+        };
+        Ok((&self.body, typed))
+    }
+
+    pub(super) fn read_error(&self, error: json_read::ReadError, request: &Request) -> Error {
+        let error = match error {
+            json_read::ReadError::Json(error) => {
+                Error::unexpected_reply("the answer is not the JSON it should be").with_source(error)
+            }
+            json_read::ReadError::Decode(error) => Error::from(error),
+        };
+        self.unusable(error, request)
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    error.code().is_some_and(|code| {
+        *code == ErrorCode::RESOURCE_NOT_FOUND || *code == ErrorCode::ENTITY_NOT_FOUND
+    })
+}

@@ -1,0 +1,110 @@
+//! Operations on tables.
+//!
+//! Sources: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table),
+//! [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table),
+//! [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables).
+
+use std::borrow::Cow;
+
+use http::{Method, StatusCode};
+
+use super::{Reply, Request};
+use crate::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity};
+use crate::error::{Error, ErrorCode};
+use crate::limits::check_table_name;
+use crate::wire::{Operation, encoding, headers, json_read, json_write};
+
+const TABLES: &str = "/Tables";
+
+pub(crate) fn create(table: &str) -> Result<Request, Error> {
+    check_table_name(table)?;
+    Ok(Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
+        .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
+        .body(json_write::table_name(table)))
+}
+
+pub(crate) fn delete(table: &str) -> Result<Request, Error> {
+    check_table_name(table)?;
+    Ok(Request::new(
+        Operation::DeleteTable,
+        table,
+        Method::DELETE,
+        encoding::table_resource(table),
+    ))
+}
+
+pub(crate) fn get(table: &str) -> Result<Request, Error> {
+    check_table_name(table)?;
+    Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
+}
+
+pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -> Request {
+    let mut request = Request::new(Operation::ListTables, "Tables", Method::GET, TABLES.to_owned());
+    if let Some(filter) = filter {
+        request.query.push("$filter", filter);
+    }
+    if let Some(top) = top {
+        request.query.push("$top", &top.to_string());
+    }
+    if let Some(next) = next {
+        request.query.push("NextTableName", next);
+    }
+    request
+}
+
+/// `true` where this call created the table, `false` where it was there. A table that is still
+/// being deleted is an error.
+pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
+    match reply.done(request) {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some(&ErrorCode::TABLE_ALREADY_EXISTS) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// `false` where there was no such table; for a delete and for a look at it.
+pub(crate) fn existed(reply: Reply, request: &Request) -> Result<bool, Error> {
+    match reply.if_exists(request, Reply::done) {
+        // Azurite calls a missing table by its own code.
+        Err(error) if error.code() == Some(&ErrorCode::TABLE_NOT_FOUND) => Ok(false),
+        other => other.map(|done| done.is_some()),
+    }
+}
+
+/// The names of one page, and where the next one begins.
+pub(crate) fn names(
+    reply: Reply,
+    request: &Request,
+) -> Result<(Vec<String>, Option<String>), Error> {
+    if reply.status != StatusCode::OK {
+        return Err(reply.into_error(request));
+    }
+    let (body, typed) = reply.json(request)?;
+    let tables: Vec<TableItem> =
+        json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
+    let next = reply.header(&headers::NEXT_TABLE_NAME).filter(|token| !token.is_empty());
+    Ok((tables.into_iter().map(|table| table.0).collect(), next.map(str::to_owned)))
+}
+
+/// A row of the list of tables, read like any other.
+struct TableItem(String);
+
+impl TableEntity for TableItem {
+    const COLUMNS: &'static [&'static str] = &["TableName"];
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Borrowed(&self.0))
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        writer.property("TableName", &self.0)
+    }
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError> {
+        row.property(0).map(Self)
+    }
+}

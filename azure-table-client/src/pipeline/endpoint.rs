@@ -1,0 +1,96 @@
+use url::{Host, Url};
+
+use crate::error::Error;
+
+/// Where the service is: `scheme://host[:port][/path]` without a slash at the end.
+///
+/// Account hosts and custom domains have no path; emulators have the account there.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    base: String,
+    path_at: usize,
+    is_loopback: bool,
+    is_https: bool,
+}
+
+impl Endpoint {
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        // The text is not shown: a SAS may have been pasted with it.
+        let refused = |reason: &str| Error::configuration(format!("the endpoint {reason}"));
+        let url = Url::parse(text.trim()).map_err(|error| {
+            refused("is no URL of the form https://account.table.core.windows.net").with_source(error)
+        })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refused("must begin with http:// or https://"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refused("has a query; a shared access signature is given as a credential"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refused("has a user name or a password"));
+        }
+        let is_loopback = match url.host() {
+            Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => return Err(refused("has no host")),
+        };
+        let origin = url.origin().ascii_serialization();
+        let base = format!("{origin}{}", url.path().trim_end_matches('/'));
+        Ok(Self { path_at: origin.len(), base, is_loopback, is_https: url.scheme() == "https" })
+    }
+
+    /// The endpoint of an account on this machine.
+    #[cfg(feature = "mock")]
+    pub(crate) fn of_account(origin: &str, account: &str) -> Self {
+        let base = format!("{origin}/{account}");
+        Self { path_at: origin.len(), base, is_loopback: true, is_https: false }
+    }
+
+    /// Everything before the resource's path.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The part of [`base`](Self::base) that belongs to the path: empty or `/account`.
+    pub(crate) fn path(&self) -> &str {
+        &self.base[self.path_at..]
+    }
+
+    /// Whether secrets can be sent to it without being read on the way.
+    pub(crate) fn is_private(&self) -> bool {
+        self.is_https || self.is_loopback
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_endpoints() {
+        for (text, base, path) in [
+            ("https://me.table.core.windows.net/", "https://me.table.core.windows.net", ""),
+            ("http://127.0.0.1:10002/devstoreaccount1", "http://127.0.0.1:10002/devstoreaccount1", "/devstoreaccount1"),
+            (" HTTPS://Tables.Example.com:443 ", "https://tables.example.com", ""),
+            ("http://[::1]:1/a/", "http://[::1]:1/a", "/a"),
+        ] {
+            let endpoint = Endpoint::parse(text).unwrap();
+            assert_eq!((endpoint.base(), endpoint.path()), (base, path));
+            assert!(endpoint.is_private());
+        }
+        assert!(!Endpoint::parse("http://azurite:10002/devstoreaccount1").unwrap().is_private());
+        assert!(!Endpoint::parse("http://127.0.0.1.example.com").unwrap().is_private());
+    }
+
+    #[test]
+    fn what_is_no_endpoint() {
+        for text in [
+            "", "me", "ftp://a", "https://", "https://a?sig=secret", "https://a#b", "https://u:p@a",
+            "/path", "https://a:99999",
+        ] {
+            let error = Endpoint::parse(text).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("secret"));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The transport over the network; beside the client's builder the only file that names reqwest.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use ::http::HeaderMap;
+use reqwest::redirect::Policy;
+use url::Url;
+
+use super::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Idle connections are closed before the service does it (which then loses a request).
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Sends over HTTP, from a pool of kept connections.
+///
+/// What a client uses unless it is told otherwise; make one to wrap it in a transport of one's
+/// own. Connections are kept for 60 s, TCP_NODELAY is on, redirects are not followed.
+pub struct HttpTransport {
+    client: reqwest::Client,
+    max_response_bytes: usize,
+}
+
+impl HttpTransport {
+    /// A transport with a connection pool of its own, that takes replies of up to
+    /// `max_response_bytes`.
+    ///
+    /// # Errors
+    /// The TLS backend cannot be set up, for example because the feature
+    /// `rustls-no-provider` is on and the program has installed no provider.
+    pub fn new(max_response_bytes: usize) -> Result<Self, TransportError> {
+        let client = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .tcp_nodelay(true)
+            // Attempts are counted, dated and signed by the pipeline; a redirect would carry the
+            // credential elsewhere.
+            .retry(reqwest::retry::never())
+            .redirect(Policy::none())
+            .build()
+            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
+        Ok(Self { client, max_response_bytes })
+    }
+
+    /// A transport over an HTTP client that is at hand; see
+    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client).
+    pub fn with_client(client: reqwest::Client, max_response_bytes: usize) -> Self {
+        Self { client, max_response_bytes }
+    }
+
+    async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        let url = Url::parse(&request.url)
+            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
+        let mut outgoing = reqwest::Request::new(request.method, url);
+        *outgoing.headers_mut() = request.headers;
+        if !request.body.is_empty() {
+            *outgoing.body_mut() = Some(request.body.into());
+        }
+        let mut reply = self.client.execute(outgoing).await.map_err(of_reqwest)?;
+        let body = self.read_body(&mut reply).await?;
+        Ok(HttpResponse {
+            status: reply.status(),
+            headers: std::mem::replace(reply.headers_mut(), HeaderMap::new()),
+            body,
+        })
+    }
+
+    async fn read_body(&self, reply: &mut reqwest::Response) -> Result<Bytes, TransportError> {
+        let limit = self.max_response_bytes;
+        let too_large = || {
+            TransportError::new(TransportErrorKind::TooLarge, format!("more than {limit} bytes"))
+        };
+        let announced = usize::try_from(reply.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
+        if announced > limit {
+            return Err(too_large());
+        }
+        // Most bodies are a single chunk, which is then not copied.
+        let mut first = Bytes::new();
+        let mut joined = BytesMut::new();
+        while let Some(chunk) = reply.chunk().await.map_err(of_reqwest)? {
+            if first.len().max(joined.len()) + chunk.len() > limit {
+                return Err(too_large());
+            }
+            if first.is_empty() {
+                first = chunk;
+                continue;
+            }
+            if joined.is_empty() {
+                joined.reserve(announced.max(2 * (first.len() + chunk.len())));
+                joined.extend_from_slice(&first);
+            }
+            joined.extend_from_slice(&chunk);
+        }
+        Ok(if joined.is_empty() { first } else { joined.freeze() })
+    }
+}
+
+fn of_reqwest(error: reqwest::Error) -> TransportError {
+    let kind = if error.is_connect() {
+        TransportErrorKind::Connect
+    } else if error.is_builder() {
+        TransportErrorKind::Invalid
+    } else {
+        TransportErrorKind::Interrupted
+    };
+    // The URL may hold a shared access signature.
+    TransportError::new(kind, error.without_url())
+}
+
+impl Transport for HttpTransport {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(self.send_once(request))
+    }
+}
+
+impl fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpTransport")
+            .field("max_response_bytes", &self.max_response_bytes)
+            .finish_non_exhaustive()
+    }
+}
