@@ -1,1 +1,10 @@
-fn main() {}
+//! Integration tests: one binary, so that it links once.
+#![allow(missing_docs, reason = "tests")]
+
+mod derive;
+mod endpoint;
+mod hostile_replies;
+mod mock;
+mod mock_server;
+mod retry;
+mod security;

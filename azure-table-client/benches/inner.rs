@@ -1,0 +1,191 @@
+//! Decoding, encoding, signing, and calls on the in-process mock.
+//!
+//! `cargo bench --bench inner --features mock`
+#![allow(missing_docs, reason = "benches")]
+
+use std::fmt;
+
+use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::{TableClient, TableEntity, measure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use divan::Bencher;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+use sha2::Sha256;
+
+fn main() {
+    divan::main();
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase")]
+struct Typed {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: String,
+    text: String,
+    author: String,
+    title: String,
+    url: String,
+    rating: i32,
+    votes: i32,
+    views: i64,
+    size: i64,
+    score: f64,
+    open: bool,
+}
+
+/// The same by hand: what serde_json alone can do.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ByHand {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    text: String,
+    author: String,
+    title: String,
+    url: String,
+    rating: i32,
+    votes: i32,
+    #[serde(deserialize_with = "quoted")]
+    views: i64,
+    #[serde(deserialize_with = "quoted")]
+    size: i64,
+    score: f64,
+    open: bool,
+}
+
+#[derive(Deserialize)]
+struct PageByHand {
+    value: Vec<ByHand>,
+}
+
+fn quoted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    struct Quoted;
+    impl Visitor<'_> for Quoted {
+        type Value = i64;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a number in quotes")
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<i64, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Quoted)
+}
+
+fn entity(n: i32) -> Typed {
+    Typed {
+        partition: "Channel9".into(),
+        row: format!("{n:019}"),
+        text: "The quick brown fox jumps over the lazy dog".into(),
+        author: format!("author-{n}"),
+        title: "A title of the usual length".into(),
+        url: format!("https://example.com/blogs/{n}"),
+        rating: n % 5,
+        votes: n,
+        views: i64::from(n) * 1_000_000_007,
+        size: 4096,
+        score: f64::from(n) / 7.0,
+        open: n % 2 == 0,
+    }
+}
+
+/// A page as the service sends it at minimal metadata.
+fn page(rows: i32) -> Vec<u8> {
+    let rows: Vec<String> = (0..rows)
+        .map(|n| {
+            let e = entity(n);
+            format!(
+                concat!(
+                    r#"{{"odata.etag":"W/\"datetime'2017-11-10T02%3A43%3A55.{:07}Z'\"","#,
+                    r#""PartitionKey":"{}","RowKey":"{}","Timestamp":"2017-11-10T02:43:55.{:07}Z","#,
+                    r#""Text":"{}","Author":"{}","Title":"{}","Url":"{}","Rating":{},"Votes":{},"#,
+                    r#""Views@odata.type":"Edm.Int64","Views":"{}","#,
+                    r#""Size@odata.type":"Edm.Int64","Size":"{}","Score":{:?},"Open":{}}}"#
+                ),
+                n, e.partition, e.row, n, e.text, e.author, e.title, e.url, e.rating, e.votes,
+                e.views, e.size, e.score, e.open
+            )
+        })
+        .collect();
+    format!(
+        r#"{{"odata.metadata":"https://me.table.core.windows.net/$metadata#Blogs","value":[{}]}}"#,
+        rows.join(",")
+    )
+    .into_bytes()
+}
+
+#[divan::bench]
+fn decode_1000_typed(bencher: Bencher) {
+    let body = page(1000);
+    bencher.bench(|| measure::decode_page::<Typed>(&body).expect("a page"));
+}
+
+#[divan::bench]
+fn decode_1000_serde_json_by_hand(bencher: Bencher) {
+    let body = page(1000);
+    bencher.bench(|| serde_json::from_slice::<PageByHand>(&body).expect("a page").value);
+}
+
+#[divan::bench]
+fn encode_one(bencher: Bencher) {
+    let entity = entity(12_345);
+    bencher.bench(|| measure::encode(&entity).expect("a body"));
+}
+
+#[divan::bench]
+fn sign_one(bencher: Bencher) {
+    let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key");
+    let path = "/Blogs(PartitionKey='Channel9',RowKey='2521794455999999999')";
+    bencher.bench(|| measure::sign(&key, path, "Wed, 19 Aug 2009 17:00:00 GMT"));
+}
+
+/// The HMAC of the same text and nothing else, the key mixed in each time.
+#[divan::bench]
+fn sign_one_bare_hmac(bencher: Bencher) {
+    let key = STANDARD.decode(DEVELOPMENT_KEY).expect("base64");
+    let text = "GET\n\n\nWed, 19 Aug 2009 17:00:00 GMT\n/devstoreaccount1/Blogs(PartitionKey='Channel9',RowKey='2521794455999999999')";
+    bencher.bench(|| {
+        let mut hmac = Hmac::<Sha256>::new_from_slice(&key).expect("a key");
+        hmac.update(text.as_bytes());
+        hmac.finalize().into_bytes()
+    });
+}
+
+fn on_mock() -> (tokio::runtime::Runtime, TableClient<Typed>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let blogs = runtime.block_on(async {
+        let blogs = MockTableService::new().client().table_named::<Typed>("Blogs");
+        blogs.create().await.expect("a table");
+        for n in 0..1000 {
+            blogs.insert(&entity(n)).await.expect("an insert");
+        }
+        blogs
+    });
+    (runtime, blogs)
+}
+
+#[divan::bench]
+fn mock_get(bencher: Bencher) {
+    let (runtime, blogs) = on_mock();
+    let key = entity(500).entity_key().expect("a key");
+    bencher.bench_local(|| runtime.block_on(async { blogs.get(&key).await.expect("an entity") }));
+}
+
+#[divan::bench]
+fn mock_insert(bencher: Bencher) {
+    let (runtime, blogs) = on_mock();
+    let mut n = 1000;
+    bencher.bench_local(|| {
+        n += 1;
+        runtime.block_on(async { blogs.insert(&entity(n)).await.expect("an insert") })
+    });
+}

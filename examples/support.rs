@@ -1,0 +1,79 @@
+//! What the examples share: the service to run on, and the steps they print.
+
+#![expect(clippy::print_stdout, reason = "examples print")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use azure_table_client::TableServiceClient;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
+
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The account of `AZURE_STORAGE_CONNECTION_STRING`, or the embedded service where it is not set.
+///
+/// # Errors
+/// The connection string cannot be used.
+pub fn connect() -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
+    let (builder, transport): (_, Arc<dyn Transport>) = match std::env::var(CONNECTION_STRING) {
+        Ok(text) => {
+            println!("Running on the endpoint of {CONNECTION_STRING}.\n");
+            let builder = TableServiceClient::builder_from_connection_string(&text)?;
+            (builder, Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?))
+        }
+        Err(_) => {
+            println!("Running on the embedded service; set {CONNECTION_STRING} for a real one.\n");
+            let mock = MockTableService::new();
+            let builder =
+                TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
+            (builder.clock(mock.clock()), mock.transport())
+        }
+    };
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counting = Counting { inner: transport, requests: Arc::clone(&requests) };
+    let service = builder.transport(Arc::new(counting)).build()?;
+    Ok((service, Steps { requests, counted: 0, steps: 0 }))
+}
+
+/// Counts the requests on their way: any transport can be wrapped like this.
+#[derive(Debug)]
+struct Counting {
+    inner: Arc<dyn Transport>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Transport for Counting {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.inner.send(request)
+    }
+}
+
+/// Prints each step with the requests it cost.
+#[derive(Debug)]
+pub struct Steps {
+    requests: Arc<AtomicUsize>,
+    counted: usize,
+    steps: usize,
+}
+
+impl Steps {
+    /// Prints a step that was just done.
+    pub fn done(&mut self, what: &str, result: String) {
+        let sent = self.requests.load(Ordering::Relaxed);
+        self.steps += 1;
+        println!("{:2}. {what} [requests: {}]", self.steps, sent - self.counted);
+        if !result.is_empty() {
+            println!("    {result}");
+        }
+        self.counted = sent;
+    }
+
+    /// Prints the sum.
+    pub fn total(&self) {
+        println!("\n{} steps, {} requests.", self.steps, self.requests.load(Ordering::Relaxed));
+    }
+}

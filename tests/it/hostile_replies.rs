@@ -1,0 +1,152 @@
+//! Replies that no table service gives, servers that are not there, and connections that break:
+//! each is a typed error, and nothing panics.
+
+use std::time::Duration;
+
+use azure_table_client::auth::Credential;
+use azure_table_client::{
+    DynamicEntity, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient, TableServiceClient,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+fn client(endpoint: &str) -> TableServiceClient {
+    TableServiceClient::builder(endpoint, Credential::Anonymous)
+        .retry(RetryPolicy::none())
+        .try_timeout(Duration::from_secs(5))
+        .max_response_bytes(100_000)
+        .build()
+        .unwrap()
+}
+
+/// A server that answers every connection with these bytes and closes it.
+async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).await;
+            let _ = socket.write_all(&bytes).await;
+            let _ = socket.shutdown().await;
+        }
+    });
+    client(&endpoint).table_named("Blogs")
+}
+
+fn reply(status: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len()).into_bytes()
+}
+
+const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\nETag: W/\"1\"\r\n";
+
+#[tokio::test]
+async fn a_proxys_page_is_named_as_such() {
+    let html = "<html><body><h1>502 Bad Gateway</h1></body></html>";
+    let table = serving(reply("502 Bad Gateway", "Content-Type: text/html\r\n", html)).await;
+    let error = table.get(("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::UnexpectedReply, Some(502)));
+    assert!(error.to_string().contains("text/html"), "{error}");
+
+    // A captive portal answers 200, and 404 of a web server is no missing entity.
+    let table = serving(reply("200 OK", "Content-Type: text/html\r\n", html)).await;
+    assert_eq!(table.query().await.unwrap_err().kind(), ErrorKind::UnexpectedReply);
+    let table = serving(reply("404 Not Found", "Content-Type: text/html\r\n", html)).await;
+    assert!(table.get_if_exists(("p", "r")).await.is_err());
+    assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
+    assert!(table.exists().await.is_err());
+}
+
+#[tokio::test]
+async fn cut_or_foreign_json() {
+    for body in [
+        "",
+        "{",
+        "null",
+        "[]",
+        r#"{"value":"#,
+        r#"{"value":[{"PartitionKey":"p""#,
+        r#"{"value":{}}"#,
+        "\u{feff}{}",
+        &"[".repeat(50_000),
+    ] {
+        let table = serving(reply("200 OK", JSON, body)).await;
+        let error = table.query().await.unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::UnexpectedReply, Some(200)), "{body}");
+    }
+    let table = serving(reply("200 OK", JSON, r#"{"PartitionKey":"p"}"#)).await;
+    assert_eq!(table.get(("p", "r")).await.unwrap_err().kind(), ErrorKind::Decode);
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_cannot_be_used_was_done() {
+    let table = serving(reply("204 No Content", "", "")).await;
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Applied));
+    let redirect = reply("302 Found", "Location: http://127.0.0.1:1/\r\n", "");
+    let error = serving(redirect).await.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!(error.status(), Some(302), "redirects are not followed");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_http() {
+    for bytes in [b"".to_vec(), b"\x16\x03\x01".to_vec(), b"HTTP/1.1 2".to_vec(), vec![0; 100]] {
+        let error = serving(bytes).await.query().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Interrupted, "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_ends_too_soon_is_not_taken_for_whole() {
+    let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n{JSON}\r\n{{\"value\":[]}}");
+    let error = serving(cut.into_bytes()).await.query().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+    let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{JSON}\r\nc\r\n{{\"value\":[]}}\r\n");
+    let error = serving(chunked.into_bytes()).await.query().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_bounded() {
+    let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: 100001\r\n{JSON}\r\n");
+    let error = serving(announced.into_bytes()).await.query().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+    let mut unannounced = format!("HTTP/1.1 200 OK\r\n{JSON}\r\n").into_bytes();
+    unannounced.extend(std::iter::repeat_n(b' ', 200_000));
+    let error = serving(unannounced).await.query().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{error:?}");
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let table = client(&endpoint).table_named::<DynamicEntity>("Blogs");
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::Connect, Outcome::NotApplied));
+    assert_eq!(error.attempts(), 1);
+    let table = client("http://no-such-host.invalid").table_named::<DynamicEntity>("Blogs");
+    assert_eq!(table.query().await.unwrap_err().kind(), ErrorKind::Connect);
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_left_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
+        .retry(RetryPolicy::none())
+        .try_timeout(Duration::from_millis(50))
+        .build()
+        .unwrap();
+    let error = service.create_table("Blogs").await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::Timeout, Outcome::Unknown));
+}
+
+#[tokio::test]
+async fn no_header_is_needed_that_the_answer_does_not_need() {
+    let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#;
+    let bare = format!("HTTP/1.1 200\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let rows = serving(bare.into_bytes()).await.query().await.unwrap();
+    assert_eq!(rows[0].key().row_key, "r");
+}

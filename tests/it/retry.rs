@@ -1,0 +1,255 @@
+//! Attempts, waits, deadlines: every decision under virtual time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::clock::TokioClock;
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, Outcome, RetryPolicy, TableClient, TableServiceClient,
+};
+use bytes::Bytes;
+use tokio::time::Instant;
+
+/// What the transport does with one attempt.
+#[derive(Debug, Clone)]
+enum Step {
+    Status(u16),
+    RetryAfter(u16, &'static str),
+    Fail(TransportErrorKind),
+    Hang,
+}
+
+/// Plays a list of steps, then answers 204, and keeps what was sent and when.
+#[derive(Debug)]
+struct Script {
+    steps: Mutex<VecDeque<Step>>,
+    sent: Mutex<Vec<(Duration, HttpRequest)>>,
+    start: Instant,
+}
+
+impl Script {
+    fn new(steps: &[Step]) -> Arc<Self> {
+        Arc::new(Self {
+            steps: Mutex::new(steps.iter().cloned().collect()),
+            sent: Mutex::new(Vec::new()),
+            start: Instant::now(),
+        })
+    }
+
+    fn times(&self) -> Vec<u64> {
+        self.sent.lock().unwrap().iter().map(|(at, _)| at.as_secs()).collect()
+    }
+
+    fn header(&self, name: &str) -> Vec<String> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().map(|(_, r)| r.headers[name].to_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn response(status: u16, headers: &[(&'static str, &str)]) -> HttpResponse {
+    let mut response = HttpResponse {
+        status: status.try_into().unwrap(),
+        headers: Default::default(),
+        body: Bytes::new(),
+    };
+    for (name, value) in headers {
+        response.headers.insert(*name, value.parse().unwrap());
+    }
+    response
+}
+
+impl Transport for Script {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        self.sent.lock().unwrap().push((self.start.elapsed(), request));
+        let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Status(204));
+        Box::pin(async move {
+            match step {
+                Step::Status(status) => Ok(response(status, &[("etag", "W/\"1\"")])),
+                Step::RetryAfter(status, wait) => Ok(response(status, &[("retry-after", wait)])),
+                Step::Fail(kind) => Err(TransportError::new(kind, "scripted")),
+                Step::Hang => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// Waits of 1 s, 2 s, 4 s … would be random by the default policy; these are not.
+fn table(script: &Arc<Script>, retry: RetryPolicy) -> TableClient<DynamicEntity> {
+    TableServiceClient::builder(
+        "https://account.example.com",
+        SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap(),
+    )
+    .transport(script.clone())
+    .clock(Arc::new(TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777))))
+    .retry(retry)
+    .try_timeout(Duration::from_secs(30))
+    .deadline(Duration::from_secs(300))
+    .build()
+    .unwrap()
+    .table_named("Blogs")
+}
+
+fn every_second(retries: u32) -> RetryPolicy {
+    RetryPolicy::fixed(retries, Duration::from_secs(1))
+}
+
+fn row() -> DynamicEntity {
+    DynamicEntity::new("p", "r")
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_status_is_tried_again_or_not() {
+    let transient = [408, 429, 500, 502, 503, 504];
+    for status in [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505] {
+        let script = Script::new(&[Step::Status(status)]);
+        let result = table(&script, every_second(3)).insert(&row()).await;
+        if transient.contains(&status) {
+            result.unwrap_or_else(|error| panic!("{status}: {error}"));
+            assert_eq!(script.times(), [0, 1], "{status}");
+        } else {
+            let error = result.unwrap_err();
+            assert_eq!(error.status(), Some(status));
+            assert_eq!(error.attempts(), 1, "{status}");
+            assert_eq!(script.times(), [0], "{status}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_failure_of_the_transport_is_tried_again_or_not() {
+    use TransportErrorKind::{Connect, Interrupted, Invalid, TooLarge};
+    for (kind, again, as_kind, outcome) in [
+        (Connect, true, ErrorKind::Connect, Outcome::NotApplied),
+        (Interrupted, true, ErrorKind::Interrupted, Outcome::Unknown),
+        (TooLarge, false, ErrorKind::UnexpectedReply, Outcome::Unknown),
+        (Invalid, false, ErrorKind::InvalidInput, Outcome::NotApplied),
+    ] {
+        let script = Script::new(&[Step::Fail(kind)]);
+        let result = table(&script, every_second(3)).insert(&row()).await;
+        assert_eq!(result.is_ok(), again, "{kind:?}");
+        // Without a second attempt the failure is the result.
+        let script = Script::new(&[Step::Fail(kind)]);
+        let error = table(&script, RetryPolicy::none()).insert(&row()).await.unwrap_err();
+        assert_eq!((error.kind(), error.outcome()), (as_kind, outcome), "{kind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_counted_and_the_last_answer_is_the_error() {
+    let script = Script::new(&[Step::Status(503), Step::Status(503), Step::Status(500)]);
+    let error = table(&script, every_second(2)).insert(&row()).await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(500), 3));
+    assert_eq!(error.outcome(), Outcome::Unknown, "a 500 says nothing about the effect");
+    assert_eq!(script.times(), [0, 1, 2]);
+
+    let script = Script::new(&[Step::Status(503)]);
+    let error = table(&script, RetryPolicy::none()).insert(&row()).await.unwrap_err();
+    assert!(error.is_throttled());
+    assert_eq!(error.outcome(), Outcome::NotApplied, "throttling comes before the work");
+}
+
+#[tokio::test(start_paused = true)]
+async fn exponential_waits_stay_below_their_bounds() {
+    let policy = RetryPolicy::exponential(4, Duration::from_secs(1), Duration::from_secs(4));
+    for _ in 0..50 {
+        let script = Script::new(&[Step::Status(503), Step::Status(503), Step::Status(503), Step::Status(503)]);
+        table(&script, policy.clone()).insert(&row()).await.unwrap();
+        let sent = script.sent.lock().unwrap();
+        let waits: Vec<Duration> = sent.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        for (wait, bound) in waits.iter().zip([1, 2, 4, 4]) {
+            // Tokio's timer counts in milliseconds.
+            assert!(*wait <= Duration::from_millis(bound * 1000 + 1), "{waits:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_is_the_lower_bound_in_both_forms() {
+    for (text, expected) in [("7", 7), ("Sun, 06 Nov 1994 08:49:46 GMT", 9), ("0", 1), ("x", 1)] {
+        let script = Script::new(&[Step::RetryAfter(503, text)]);
+        table(&script, every_second(3)).insert(&row()).await.unwrap();
+        assert_eq!(script.times(), [0, expected], "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_hangs_ends_in_time_and_is_done_again() {
+    let script = Script::new(&[Step::Hang]);
+    table(&script, every_second(3)).insert(&row()).await.unwrap();
+    assert_eq!(script.times(), [0, 31]);
+
+    let script = Script::new(&[Step::Hang]);
+    let error = table(&script, RetryPolicy::none()).insert(&row()).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::Timeout, Outcome::Unknown));
+
+    let script = Script::new(&[Step::Hang]);
+    let error = table(&script, RetryPolicy::none()).get(("p", "r")).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotApplied, "a read has no effect");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_bounds_attempts_and_waits() {
+    let hangs = vec![Step::Hang; 100];
+    let script = Script::new(&hangs);
+    let start = Instant::now();
+    let error = table(&script, every_second(100))
+        .insert(&row())
+        .deadline(Duration::from_secs(70))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(script.times(), [0, 31, 62]);
+    assert_eq!(start.elapsed().as_secs(), 70);
+
+    // A wait that would end after the deadline is not begun.
+    let script = Script::new(&[Step::RetryAfter(503, "400")]);
+    let start = Instant::now();
+    let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(503), 1));
+    assert_eq!(start.elapsed().as_secs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_dated_and_signed_anew_under_one_id() {
+    let script = Script::new(&[Step::Status(503), Step::Status(503)]);
+    table(&script, every_second(3)).insert(&row()).await.unwrap();
+    assert_eq!(
+        script.header("x-ms-date"),
+        [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:38 GMT",
+            "Sun, 06 Nov 1994 08:49:39 GMT"
+        ]
+    );
+    let signatures = script.header("authorization");
+    assert!(signatures[0] != signatures[1] && signatures[1] != signatures[2]);
+    let ids = script.header("x-ms-client-request-id");
+    assert!(ids[0] == ids[1] && ids[1] == ids[2]);
+
+    table(&script, every_second(3)).insert(&row()).await.unwrap();
+    assert_ne!(script.header("x-ms-client-request-id")[3], ids[0], "another call, another id");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_after_a_lost_reply_leaves_the_outcome_open() {
+    let script = Script::new(&[Step::Fail(TransportErrorKind::Interrupted), Step::Status(409)]);
+    let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
+    assert_eq!((error.status(), error.outcome()), (Some(409), Outcome::Unknown));
+
+    let script = Script::new(&[Step::Fail(TransportErrorKind::Connect), Step::Status(409)]);
+    let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::NotApplied, "the first one was never sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_may_have_its_own_policy() {
+    let script = Script::new(&[Step::Status(503), Step::Status(503)]);
+    let client = table(&script, every_second(9));
+    let error = client.insert(&row()).retry(RetryPolicy::none()).await.unwrap_err();
+    assert_eq!(error.attempts(), 1);
+}

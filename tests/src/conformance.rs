@@ -1,0 +1,61 @@
+//! What every service must do, one function a behaviour.
+
+pub mod conditions;
+pub mod entities;
+pub mod failures;
+pub mod keys;
+pub mod metadata;
+pub mod paging;
+pub mod queries;
+pub mod tables;
+pub mod types;
+
+/// Hands the list of all tests to `$run`, which makes a test function of each.
+#[macro_export]
+macro_rules! for_each_conformance_test {
+    ($run:ident) => {
+        $run! {
+            tables {
+                create_and_delete, create_twice, create_if_not_exists, delete_missing,
+                delete_if_exists, exists, names_ignore_case, list_by_filter, list_in_pages,
+            }
+            entities {
+                insert_and_get, insert_twice, get_missing, get_if_exists, missing_table,
+                merge_keeps_other_properties, replace_removes_other_properties,
+                insert_or_merge_both_ways, insert_or_replace_both_ways, delete, delete_if_exists,
+                none_is_not_stored, typed_and_dynamic_see_the_same, insert_accepts_no_timestamp,
+            }
+            conditions {
+                every_write_changes_the_etag, stale_etag_is_refused, any_needs_the_entity,
+                an_update_never_resurrects, a_lost_race_is_seen_and_done_again,
+                timestamps_advance,
+            }
+            types {
+                extremes_of_every_type, whole_doubles_stay_doubles, doubles_without_a_number,
+                date_times_keep_their_ticks, text_of_all_sorts, largest_values, empty_values,
+                negative_zero, properties_keep_their_types_over_updates,
+            }
+            keys {
+                odd_keys_survive_every_operation, empty_keys, keys_are_compared_exactly,
+                rows_come_in_key_order, forbidden_characters,
+            }
+            queries {
+                by_partition, comparisons_of_every_type, and_or_not_and_parentheses,
+                literal_on_the_left, another_type_never_matches, a_missing_property_never_matches,
+                select_some_properties, select_a_missing_property, by_key_range, on_timestamp,
+                quotes_in_literals, nothing_found, several_spaces,
+            }
+            paging {
+                pages_of_a_size, take_is_a_true_limit, stream_over_all_pages,
+                resume_from_a_continuation, more_than_a_thousand, rows_added_between_pages,
+            }
+            metadata {
+                every_level_reads_the_same_structs, dynamic_entities_need_types,
+            }
+            failures {
+                wrong_key, service_errors_are_complete, too_many_properties,
+                unknown_functions_are_refused_before_sending, bad_page_sizes,
+            }
+        }
+    };
+}

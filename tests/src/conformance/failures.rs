@@ -1,0 +1,71 @@
+//! Errors: of the service, and those that are found before it is asked.
+
+use azure_table_client::{DynamicEntity, ErrorCode, ErrorKind, Outcome};
+
+use crate::Target;
+
+/// A wrong key is refused, and the error shows neither key nor signature.
+pub async fn wrong_key(target: &Target) {
+    let service = target.with_wrong_key();
+    let error = service.create_table(&target.unique_name()).await.unwrap_err();
+    assert_eq!(error.status(), Some(403));
+    assert_eq!(error.kind(), ErrorKind::Service);
+    if !target.skips_on_azurite(
+        "its code for a wrong signature is AuthorizationFailure \
+         (https://github.com/Azure/Azurite/issues/2357)",
+    ) {
+        assert_eq!(error.code(), Some(&ErrorCode::AUTHENTICATION_FAILED));
+    }
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains("d3Jvbmc") && !shown.contains("SharedKey "), "{shown}");
+}
+
+/// An error says what was called, what the service answered, and how to find it in its logs.
+pub async fn service_errors_are_complete(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    let error = table.get(("p", "r")).client_request_id("my-id").await.unwrap_err();
+    assert_eq!(error.status(), Some(404));
+    assert_eq!(error.attempts(), 1);
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert_eq!(error.client_request_id(), Some("my-id"));
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("Get on {}: ", table.name())), "{text}");
+    assert!(text.contains("404 ResourceNotFound"), "{text}");
+    assert!(text.contains(error.request_id().unwrap()), "{text}");
+    assert!(!text.contains('\n'), "{text}");
+    table.delete_table().await.unwrap();
+}
+
+/// 252 properties are taken, the 253rd is refused before anything is sent.
+pub async fn too_many_properties(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    let mut entity = DynamicEntity::new("p", "r");
+    for n in 0..252 {
+        entity.set(format!("P{n:03}"), n);
+    }
+    table.insert(&entity).await.unwrap();
+    assert_eq!(table.get(("p", "r")).await.unwrap().properties().len(), 252);
+    entity.set("OneMore", 1);
+    let error = table.insert_or_replace(&entity).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    table.delete_table().await.unwrap();
+}
+
+/// A filter that is none is found here, and the error shows where.
+pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
+    for bad in ["startswith(Text, 'a')", "A eq", "A eq 'x", "A = 1", "(A eq 1", "A eq 1 B eq 2", ""] {
+        let error = table.query().filter_text(bad).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{bad}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
+}
+
+/// 1 to 1,000.
+pub async fn bad_page_sizes(target: &Target) {
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
+    for size in [0, 1001] {
+        let error = table.query().page_size(size).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    }
+}

@@ -1,0 +1,117 @@
+use std::sync::Arc;
+
+use azure_table_client::auth::DEVELOPMENT_KEY;
+use azure_table_client::client::TableServiceClientBuilder;
+use azure_table_client::clock::Clock;
+use azure_table_client::entity::TableEntity;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::Transport;
+use azure_table_client::{TableClient, TableServiceClient};
+
+/// Which server a test runs against; tests ask only where a server is known to be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// The mock in this process.
+    Mock,
+    /// The mock behind a loopback port.
+    MockServer,
+    /// The official emulator.
+    Azurite,
+    /// An account, or another emulator.
+    Other,
+}
+
+/// A service to test, and how to reach it.
+#[derive(Debug, Clone)]
+pub struct Target {
+    server: Server,
+    connection_string: String,
+    in_process: Option<(Arc<dyn Transport>, Arc<dyn Clock>)>,
+}
+
+impl Target {
+    /// The mock in this process.
+    pub fn mock(mock: &MockTableService) -> Self {
+        Self {
+            server: Server::Mock,
+            connection_string: mock.connection_string(),
+            in_process: Some((mock.transport(), mock.clock())),
+        }
+    }
+
+    /// A service behind a socket.
+    pub fn over_http(server: Server, connection_string: impl Into<String>) -> Self {
+        Self { server, connection_string: connection_string.into(), in_process: None }
+    }
+
+    /// Which server this is.
+    pub fn server(&self) -> Server {
+        self.server
+    }
+
+    /// Whether to leave out a check that Azurite is known to fail; `why` names the fault.
+    pub fn skips_on_azurite(&self, why: &str) -> bool {
+        let skips = self.server == Server::Azurite;
+        if skips {
+            println!("skipped on Azurite: {why}");
+        }
+        skips
+    }
+
+    /// A client of the service.
+    pub fn service(&self) -> TableServiceClient {
+        self.builder().build().expect("a client")
+    }
+
+    /// A client to be set up further.
+    pub fn builder(&self) -> TableServiceClientBuilder {
+        self.builder_for(&self.connection_string)
+    }
+
+    /// A client that signs with another key than the account's.
+    pub fn with_wrong_key(&self) -> TableServiceClient {
+        let wrong = "d3Jvbmcga2V5IHdyb25nIGtleQ==";
+        let text = if self.connection_string.eq_ignore_ascii_case("UseDevelopmentStorage=true") {
+            format!(
+                "AccountName=devstoreaccount1;AccountKey={DEVELOPMENT_KEY};\
+                 TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
+            )
+        } else {
+            self.connection_string.clone()
+        };
+        let text: Vec<String> = text
+            .split(';')
+            .map(|pair| match pair.split_once('=') {
+                Some((key, _)) if key.eq_ignore_ascii_case("AccountKey") => {
+                    format!("{key}={wrong}")
+                }
+                _ => pair.to_owned(),
+            })
+            .collect();
+        self.builder_for(&text.join(";")).build().expect("a client")
+    }
+
+    fn builder_for(&self, connection_string: &str) -> TableServiceClientBuilder {
+        let builder = TableServiceClient::builder_from_connection_string(connection_string)
+            .expect("a connection string")
+            .allow_http(true);
+        match &self.in_process {
+            Some((transport, clock)) => {
+                builder.transport(Arc::clone(transport)).clock(Arc::clone(clock))
+            }
+            None => builder,
+        }
+    }
+
+    /// A name that no other test uses.
+    pub fn unique_name(&self) -> String {
+        format!("t{:016x}", fastrand::u64(..))
+    }
+
+    /// A new, empty table of its own for a test.
+    pub async fn table<T: TableEntity>(&self) -> TableClient<T> {
+        let table = self.service().table_named(self.unique_name());
+        table.create().await.expect("a new table");
+        table
+    }
+}
