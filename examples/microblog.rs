@@ -72,9 +72,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let blogs = service.table::<Blog>();
 
     let mine = [channels.create_if_not_exists().await?, blogs.create_if_not_exists().await?];
-    steps.done("create the tables Channels and Blogs if they are not there", format!("created: {mine:?}"));
+    steps.done(
+        "create the tables Channels and Blogs if they are not there",
+        format!("created: {mine:?}"),
+    );
 
-    for (name, owner) in [("Channel9", "Joe"), ("PDC2008", "Ann"), ("PDC2009", "Ann"), ("Football", "Bo")] {
+    for (name, owner) in
+        [("Channel9", "Joe"), ("PDC2008", "Ann"), ("PDC2009", "Ann"), ("Football", "Bo")]
+    {
         channels.insert_or_replace(&Channel::new(name, owner)).await?;
     }
     for (n, rating) in (1..=8).zip([3, 5, 1, 4, 2, 5, 3, 1]) {

@@ -1,7 +1,7 @@
 //! Decoding, encoding, signing, and calls on the in-process mock.
 //!
 //! `cargo bench --bench inner --features mock`
-#![allow(missing_docs, reason = "benches")]
+#![allow(missing_docs, clippy::expect_used, reason = "benches")]
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ struct Typed {
     open: bool,
 }
 
-/// The same by hand: what serde_json alone can do.
+/// The same by hand: what `serde_json` alone can do.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ByHand {

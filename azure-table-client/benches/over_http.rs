@@ -2,7 +2,7 @@
 //!
 //! The server is another process with canned replies, so that only the client's CPU is counted.
 //! `cargo bench --bench over_http`
-#![allow(missing_docs, clippy::print_stdout, reason = "benches")]
+#![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -120,7 +120,9 @@ fn request_length(bytes: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(&bytes[..head]).expect("headers");
     let body = text
         .lines()
-        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok())
+        .find_map(|line| {
+            line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
+        })
         .unwrap_or(0);
     (bytes.len() >= head + body).then_some(head + body)
 }
@@ -195,7 +197,7 @@ async fn send_bare(client: &reqwest::Client, ready: &HttpRequest, calls: u32) {
 async fn cpu_of(work: impl Future<Output = ()>) -> Duration {
     let before = cpu();
     work.await;
-    cpu() - before
+    cpu().saturating_sub(before)
 }
 
 fn cpu() -> Duration {

@@ -34,10 +34,7 @@ pub struct TokioClock {
 impl TokioClock {
     /// A clock that shows `start` now.
     pub fn starting_at(start: SystemTime) -> Self {
-        Self {
-            start,
-            since: tokio::time::Instant::now(),
-        }
+        Self { start, since: tokio::time::Instant::now() }
     }
 }
 

@@ -243,11 +243,7 @@ impl fmt::Display for Error {
         if let Some(id) = &inner.request_id {
             details.push(format!("request id {id}"));
         }
-        if details.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " ({})", details.join(", "))
-        }
+        if details.is_empty() { Ok(()) } else { write!(f, " ({})", details.join(", ")) }
     }
 }
 
@@ -290,11 +286,8 @@ invalid_input!(LimitError, EncodeError, KeyError);
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {
-        Self::new(
-            ErrorKind::Decode,
-            "an entity of the reply does not fit the struct",
-        )
-        .with_source(source)
+        Self::new(ErrorKind::Decode, "an entity of the reply does not fit the struct")
+            .with_source(source)
     }
 }
 
@@ -306,9 +299,7 @@ impl From<TransportError> for Error {
             TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
             TransportErrorKind::TooLarge => (ErrorKind::UnexpectedReply, Outcome::Unknown),
         };
-        Self::new(kind, source.to_string())
-            .with_outcome(outcome)
-            .with_source(source)
+        Self::new(kind, source.to_string()).with_outcome(outcome).with_source(source)
     }
 }
 
@@ -334,10 +325,7 @@ mod tests {
         .with_operation(Operation::Merge, "Blogs");
         assert!(error.is_precondition_failed());
         assert_eq!(error.batch_index(), Some(3));
-        assert_eq!(
-            error.code(),
-            Some(&ErrorCode::UPDATE_CONDITION_NOT_SATISFIED)
-        );
+        assert_eq!(error.code(), Some(&ErrorCode::UPDATE_CONDITION_NOT_SATISFIED));
         assert_eq!(
             error.to_string(),
             "Merge on Blogs: The update condition specified in the request was not satisfied. \

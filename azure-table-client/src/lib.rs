@@ -1,4 +1,43 @@
 //! Typed async client for Azure Table Storage and the Cosmos DB Table API.
+//!
+//! Derive [`TableEntity`] on a struct, open its table on a [`TableServiceClient`], and call what
+//! [`TableClient`] offers. [`DynamicEntity`] stands for rows without a struct. With the feature
+//! `mock`, `mock::MockTableService` is the whole service in memory, for unit tests.
+//!
+//! ```
+//! use azure_table_client::mock::MockTableService;
+//! use azure_table_client::{IfMatch, TableEntity};
+//!
+//! #[derive(TableEntity)]
+//! #[table(name = "Channels", rename_all = "PascalCase")]
+//! struct Channel {
+//!     #[table(partition_key)]
+//!     name: String,
+//!     #[table(row_key)]
+//!     kind: String,
+//!     owner: Option<String>,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), azure_table_client::Error> {
+//! // On a real account: TableServiceClient::from_env()?
+//! let service = MockTableService::new().client();
+//! let channels = service.table::<Channel>();
+//! channels.create_if_not_exists().await?;
+//! let nine =
+//!     Channel { name: "Channel9".into(), kind: "channel".into(), owner: Some("Joe".into()) };
+//! channels.insert(&nine).await?;
+//! let stored = channels.get(("Channel9", "channel")).await?;
+//! assert_eq!(stored.owner.as_deref(), Some("Joe"));
+//! channels.replace(&Channel { owner: None, ..nine }, &stored.etag).await?;
+//! channels.delete(("Channel9", "channel"), IfMatch::Any).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The layers, each of which uses those before it and none behind it:
+//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client`.
+//! Nothing depends on `mock`, which uses what is before `operation`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

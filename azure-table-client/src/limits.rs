@@ -135,21 +135,13 @@ impl fmt::Display for LimitError {
                     name.chars().count()
                 )
             }
-            Self::TableNameCharacter {
-                name,
-                character,
-                position,
-            } => write!(
+            Self::TableNameCharacter { name, character, position } => write!(
                 f,
                 "table name {name:?} has {character:?} at position {position}; \
                  only ASCII letters and digits are allowed, a letter first"
             ),
             Self::TableNameReserved => f.write_str("the table name \"tables\" is reserved"),
-            Self::KeyCharacter {
-                property,
-                character,
-                position,
-            } => write!(
+            Self::KeyCharacter { property, character, position } => write!(
                 f,
                 "{property} has {character:?} at position {position}; \
                  / \\ # ? and control characters are not allowed in keys"
@@ -161,28 +153,18 @@ impl fmt::Display for LimitError {
                 )
             }
             Self::PropertyNameEmpty => f.write_str("a property name is empty"),
-            Self::PropertyNameTooLong {
-                property,
-                characters,
-            } => write!(
+            Self::PropertyNameTooLong { property, characters } => write!(
                 f,
                 "property name {property:?} has {characters} characters; \
                  at most {PROPERTY_NAME_CHARS} are allowed"
             ),
-            Self::PropertyNameCharacter {
-                property,
-                character,
-                position,
-            } => write!(
+            Self::PropertyNameCharacter { property, character, position } => write!(
                 f,
                 "property name {property:?} has {character:?} at position {position}; \
                  names are identifiers: letters, digits and _, no digit first"
             ),
             Self::PropertyNameReserved { property } => {
-                write!(
-                    f,
-                    "property name {property:?} is reserved: it belongs to the service"
-                )
+                write!(f, "property name {property:?} is reserved: it belongs to the service")
             }
             Self::DuplicateProperty { property } => {
                 write!(f, "property {property:?} is there twice")
@@ -202,10 +184,7 @@ impl fmt::Display for LimitError {
                 "property {property:?} has {bytes} bytes; at most {BINARY_BYTES} are allowed in a Binary"
             ),
             Self::EntityTooLarge { bytes } => {
-                write!(
-                    f,
-                    "the entity has {bytes} bytes; at most {ENTITY_BYTES} are allowed"
-                )
+                write!(f, "the entity has {bytes} bytes; at most {ENTITY_BYTES} are allowed")
             }
         }
     }
@@ -219,11 +198,7 @@ impl std::error::Error for LimitError {}
 /// The name breaks the rule `^[A-Za-z][A-Za-z0-9]{2,62}$` or is `tables`. Names that begin with
 /// `$Metrics` are let pass: the service keeps its own tables under them.
 pub fn check_table_name(name: &str) -> Result<(), LimitError> {
-    let plain = if name.starts_with("$Metrics") {
-        &name[1..]
-    } else {
-        name
-    };
+    let plain = if name.starts_with("$Metrics") { &name[1..] } else { name };
     for (position, character) in plain.chars().enumerate() {
         let allowed = match character {
             '0'..='9' => position > 0,
@@ -238,9 +213,7 @@ pub fn check_table_name(name: &str) -> Result<(), LimitError> {
         }
     }
     if !TABLE_NAME_CHARS.contains(&plain.len()) {
-        return Err(LimitError::TableNameLength {
-            name: name.to_owned(),
-        });
+        return Err(LimitError::TableNameLength { name: name.to_owned() });
     }
     if name.eq_ignore_ascii_case("tables") {
         return Err(LimitError::TableNameReserved);
@@ -257,11 +230,7 @@ pub fn check_key(property: &'static str, key: &str) -> Result<(), LimitError> {
     let offending =
         |c: char| matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}');
     if let Some((position, character)) = key.chars().enumerate().find(|&(_, c)| offending(c)) {
-        return Err(LimitError::KeyCharacter {
-            property,
-            character,
-            position,
-        });
+        return Err(LimitError::KeyCharacter { property, character, position });
     }
     match longer_than(key, KEY_UTF16_UNITS) {
         Some(units) => Err(LimitError::KeyTooLong { property, units }),
@@ -296,15 +265,10 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
         characters = position + 1;
     }
     if characters > PROPERTY_NAME_CHARS {
-        return Err(LimitError::PropertyNameTooLong {
-            property: name.to_owned(),
-            characters,
-        });
+        return Err(LimitError::PropertyNameTooLong { property: name.to_owned(), characters });
     }
     if SYSTEM_PROPERTIES.contains(&name) {
-        return Err(LimitError::PropertyNameReserved {
-            property: name.to_owned(),
-        });
+        return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
     }
     Ok(())
 }
@@ -316,16 +280,12 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
 pub fn check_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError> {
     match value {
         EdmCow::String(text) => match longer_than(text, STRING_UTF16_UNITS) {
-            Some(units) => Err(LimitError::StringTooLong {
-                property: property.to_owned(),
-                units,
-            }),
+            Some(units) => Err(LimitError::StringTooLong { property: property.to_owned(), units }),
             None => Ok(()),
         },
-        EdmCow::Binary(bytes) if bytes.len() > BINARY_BYTES => Err(LimitError::BinaryTooLong {
-            property: property.to_owned(),
-            bytes: bytes.len(),
-        }),
+        EdmCow::Binary(bytes) if bytes.len() > BINARY_BYTES => {
+            Err(LimitError::BinaryTooLong { property: property.to_owned(), bytes: bytes.len() })
+        }
         _ => Ok(()),
     }
 }
@@ -373,11 +333,7 @@ impl EntitySize {
 
 fn utf16_units(text: &str) -> usize {
     // Most text is ASCII, for which bytes and units agree.
-    if text.is_ascii() {
-        text.len()
-    } else {
-        text.encode_utf16().count()
-    }
+    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
 #[cfg(test)]
@@ -397,14 +353,8 @@ mod tests {
         assert!(text("my-blogs").contains("'-' at position 2"));
         assert!(text("1blogs").contains("'1' at position 0"));
         assert!(text("Blögs").contains("'ö' at position 2"));
-        assert_eq!(
-            check_table_name("Tables"),
-            Err(LimitError::TableNameReserved)
-        );
-        assert!(matches!(
-            check_table_name(""),
-            Err(LimitError::TableNameLength { .. })
-        ));
+        assert_eq!(check_table_name("Tables"), Err(LimitError::TableNameReserved));
+        assert!(matches!(check_table_name(""), Err(LimitError::TableNameLength { .. })));
     }
 
     #[test]
@@ -412,14 +362,9 @@ mod tests {
         for good in ["", "it's 100% + a&b=c", "\u{1f600}", &"x".repeat(1024)] {
             assert_eq!(check_key("RowKey", good), Ok(()));
         }
-        for (bad, position) in [
-            ("a/b", 1),
-            ("\\", 0),
-            ("é#", 1),
-            ("ab?", 2),
-            ("\u{9f}", 0),
-            ("\t", 0),
-        ] {
+        for (bad, position) in
+            [("a/b", 1), ("\\", 0), ("é#", 1), ("ab?", 2), ("\u{9f}", 0), ("\t", 0)]
+        {
             let error = check_key("RowKey", bad).unwrap_err();
             assert!(
                 matches!(error, LimitError::KeyCharacter { property: "RowKey", position: p, .. } if p == position),
@@ -428,10 +373,7 @@ mod tests {
         }
         assert_eq!(
             check_key("PartitionKey", &"\u{1f600}".repeat(513)),
-            Err(LimitError::KeyTooLong {
-                property: "PartitionKey",
-                units: 1026
-            })
+            Err(LimitError::KeyTooLong { property: "PartitionKey", units: 1026 })
         );
     }
 
@@ -440,24 +382,12 @@ mod tests {
         for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255)] {
             assert_eq!(check_property_name(good), Ok(()), "{good}");
         }
-        for bad in [
-            "",
-            "1a",
-            "a-b",
-            "a b",
-            "a.b",
-            "a\"",
-            "@x",
-            "RowKey",
-            "Timestamp",
-            &"x".repeat(256),
-        ] {
+        for bad in
+            ["", "1a", "a-b", "a b", "a.b", "a\"", "@x", "RowKey", "Timestamp", &"x".repeat(256)]
+        {
             assert!(check_property_name(bad).is_err(), "{bad}");
         }
-        assert!(
-            check_property_name("rowkey").is_ok(),
-            "names are case-sensitive"
-        );
+        assert!(check_property_name("rowkey").is_ok(), "names are case-sensitive");
     }
 
     #[test]
@@ -466,10 +396,7 @@ mod tests {
         assert_eq!(check_value("P", &text(32_768)), Ok(()));
         assert_eq!(
             check_value("P", &text(32_769)),
-            Err(LimitError::StringTooLong {
-                property: "P".into(),
-                units: 32_769
-            })
+            Err(LimitError::StringTooLong { property: "P".into(), units: 32_769 })
         );
         let binary = |n| EdmCow::Binary(Cow::Owned(vec![0; n]));
         assert_eq!(check_value("P", &binary(65_536)), Ok(()));

@@ -13,8 +13,8 @@ pub(crate) use reply::Reply;
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::wire::{Metadata, Operation};
 use crate::wire::encoding::QueryString;
+use crate::wire::{Metadata, Operation};
 
 /// What is sent, but for what each attempt adds: dates, signatures and the like.
 #[derive(Debug)]

@@ -14,14 +14,11 @@ use crate::auth::{Credential, canonicalized_resource, string_to_sign};
 use crate::clock::SharedClock;
 use crate::error::{Error, Outcome};
 use crate::operation::{Reply, Request};
-use crate::transport::{
-    HttpRequest, HttpResponse, Transport, TransportError, TransportErrorKind,
-};
+use crate::transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportErrorKind};
 use crate::wire::{Metadata, headers};
 
 pub(crate) use endpoint::Endpoint;
 pub use retry::RetryPolicy;
-
 
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
@@ -55,8 +52,8 @@ enum Failure {
 }
 
 /// The service gives a query 30 s and answers within that; the rest is the network's.
-const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
-const DEFAULT_DEADLINE: Duration = Duration::from_secs(300);
+const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
+const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
 
 impl Pipeline {
     /// A pipeline with the default settings.
@@ -80,7 +77,11 @@ impl Pipeline {
 
     /// Sends `request`, again where the policy says so, and returns the last answer whatever its
     /// status; an error if there was none.
-    pub(crate) async fn send(&self, request: &Request, options: &CallOptions) -> Result<Reply, Error> {
+    pub(crate) async fn send(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+    ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
         let span = debug_span!(
@@ -138,7 +139,12 @@ impl Pipeline {
             if attempt > retry.max_retries() || !failure.is_transient() || !in_time {
                 return failure.into_last(request, attempt, client_request_id, outcome_open);
             }
-            debug!(attempt, wait_ms = wait.as_millis(), cause = failure.describe(), "will try again");
+            debug!(
+                attempt,
+                wait_ms = wait.as_millis(),
+                cause = failure.describe(),
+                "will try again"
+            );
             sleep(wait).await;
         }
     }
@@ -162,8 +168,7 @@ impl Pipeline {
             path.push_str(self.endpoint.path());
             path.push_str(&request.path);
             let resource = canonicalized_resource(key.account(), &path, request.query.as_str());
-            let text =
-                string_to_sign(request.method.as_str(), "", content_type, &date, &resource);
+            let text = string_to_sign(request.method.as_str(), "", content_type, &date, &resource);
             let mut value =
                 header_value(&format!("SharedKey {}:{}", key.account(), key.sign(&text)))?;
             value.set_sensitive(true);
@@ -216,10 +221,9 @@ impl Failure {
         match self {
             Self::Answer(response) => retry::leaves_outcome_open(response.status),
             Self::TimedOut(_) => true,
-            Self::Transport(error) => !matches!(
-                error.kind(),
-                TransportErrorKind::Connect | TransportErrorKind::Invalid
-            ),
+            Self::Transport(error) => {
+                !matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
+            }
         }
     }
 

@@ -76,10 +76,7 @@ impl TransportError {
         kind: TransportErrorKind,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self {
-            kind,
-            source: source.into(),
-        }
+        Self { kind, source: source.into() }
     }
 
     /// What went wrong.

@@ -44,9 +44,7 @@ impl Metadata {
         }
         let level = parts.find_map(|part| {
             let (name, value) = part.split_once('=')?;
-            name.trim()
-                .eq_ignore_ascii_case("odata")
-                .then(|| value.trim().to_ascii_lowercase())
+            name.trim().eq_ignore_ascii_case("odata").then(|| value.trim().to_ascii_lowercase())
         });
         Some(match level.as_deref() {
             Some("nometadata") => Self::None,
@@ -67,10 +65,7 @@ mod tests {
         }
         let real = "application/json;odata=nometadata;streaming=true;charset=utf-8";
         assert_eq!(Metadata::of_media_type(real), Some(Metadata::None));
-        assert_eq!(
-            Metadata::of_media_type("application/json"),
-            Some(Metadata::Minimal)
-        );
+        assert_eq!(Metadata::of_media_type("application/json"), Some(Metadata::Minimal));
         assert_eq!(Metadata::of_media_type("text/html"), None);
     }
 }

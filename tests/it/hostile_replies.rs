@@ -35,7 +35,8 @@ async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
 }
 
 fn reply(status: &str, headers: &str, body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len()).into_bytes()
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len())
+        .into_bytes()
 }
 
 const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\nETag: W/\"1\"\r\n";
@@ -72,7 +73,11 @@ async fn cut_or_foreign_json() {
     ] {
         let table = serving(reply("200 OK", JSON, body)).await;
         let error = table.query().await.unwrap_err();
-        assert_eq!((error.kind(), error.status()), (ErrorKind::UnexpectedReply, Some(200)), "{body}");
+        assert_eq!(
+            (error.kind(), error.status()),
+            (ErrorKind::UnexpectedReply, Some(200)),
+            "{body}"
+        );
     }
     let table = serving(reply("200 OK", JSON, r#"{"PartitionKey":"p"}"#)).await;
     assert_eq!(table.get(("p", "r")).await.unwrap_err().kind(), ErrorKind::Decode);
@@ -101,7 +106,9 @@ async fn a_body_that_ends_too_soon_is_not_taken_for_whole() {
     let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n{JSON}\r\n{{\"value\":[]}}");
     let error = serving(cut.into_bytes()).await.query().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
-    let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{JSON}\r\nc\r\n{{\"value\":[]}}\r\n");
+    let chunked = format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{JSON}\r\nc\r\n{{\"value\":[]}}\r\n"
+    );
     let error = serving(chunked.into_bytes()).await.query().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
 }

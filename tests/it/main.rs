@@ -6,5 +6,6 @@ mod endpoint;
 mod hostile_replies;
 mod mock;
 mod mock_server;
+mod real_replies;
 mod retry;
 mod security;

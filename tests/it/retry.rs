@@ -85,7 +85,9 @@ fn table(script: &Arc<Script>, retry: RetryPolicy) -> TableClient<DynamicEntity>
         SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap(),
     )
     .transport(script.clone())
-    .clock(Arc::new(TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777))))
+    .clock(Arc::new(TokioClock::starting_at(
+        SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777),
+    )))
     .retry(retry)
     .try_timeout(Duration::from_secs(30))
     .deadline(Duration::from_secs(300))
@@ -105,7 +107,9 @@ fn row() -> DynamicEntity {
 #[tokio::test(start_paused = true)]
 async fn each_status_is_tried_again_or_not() {
     let transient = [408, 429, 500, 502, 503, 504];
-    for status in [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505] {
+    for status in
+        [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505]
+    {
         let script = Script::new(&[Step::Status(status)]);
         let result = table(&script, every_second(3)).insert(&row()).await;
         if transient.contains(&status) {
@@ -157,7 +161,12 @@ async fn retries_are_counted_and_the_last_answer_is_the_error() {
 async fn exponential_waits_stay_below_their_bounds() {
     let policy = RetryPolicy::exponential(4, Duration::from_secs(1), Duration::from_secs(4));
     for _ in 0..50 {
-        let script = Script::new(&[Step::Status(503), Step::Status(503), Step::Status(503), Step::Status(503)]);
+        let script = Script::new(&[
+            Step::Status(503),
+            Step::Status(503),
+            Step::Status(503),
+            Step::Status(503),
+        ]);
         table(&script, policy.clone()).insert(&row()).await.unwrap();
         let sent = script.sent.lock().unwrap();
         let waits: Vec<Duration> = sent.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();

@@ -1,7 +1,20 @@
 //! The integration suite: written once, run against the in-process mock, the mock behind HTTP,
 //! and any endpoint that `AZURE_STORAGE_CONNECTION_STRING` names (in CI a real Azurite).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "everything here is a test"
+)]
+
 pub mod conformance;
 mod target;
 
 pub use target::{Server, Target};
+
+/// The code of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -83,7 +83,9 @@ impl<'a> Settings<'a> {
                 // Those of the other storage services.
                 other if other.ends_with("endpoint") => continue,
                 // Not shown: a secret without its key ends up here.
-                _ => return Err(malformed(&format!("the key of segment {} is unknown", index + 1))),
+                _ => {
+                    return Err(malformed(&format!("the key of segment {} is unknown", index + 1)));
+                }
             };
             if place.replace(value).is_some() {
                 return Err(malformed(&format!("the key {key:?} is there twice")));
@@ -127,8 +129,8 @@ impl<'a> Settings<'a> {
         }
         let mut origin = "http://127.0.0.1".to_owned();
         if let Some(proxy) = self.development_proxy {
-            let proxy = Url::parse(proxy)
-                .map_err(|_| malformed("DevelopmentStorageProxyUri is no URL"))?;
+            let proxy =
+                Url::parse(proxy).map_err(|_| malformed("DevelopmentStorageProxyUri is no URL"))?;
             let host = proxy
                 .host_str()
                 .ok_or_else(|| malformed("DevelopmentStorageProxyUri has no host"))?;
@@ -158,16 +160,25 @@ mod tests {
         let key = format!("AccountName=me;AccountKey={KEY}");
         assert_eq!(endpoint(&key), "https://me.table.core.windows.net");
         assert_eq!(
-            endpoint(&format!("defaultendpointsprotocol=HTTP;{key};ENDPOINTSUFFIX=core.chinacloudapi.cn;")),
+            endpoint(&format!(
+                "defaultendpointsprotocol=HTTP;{key};ENDPOINTSUFFIX=core.chinacloudapi.cn;"
+            )),
             "http://me.table.core.chinacloudapi.cn"
         );
         assert_eq!(
-            endpoint(&format!("{key};TableEndpoint=https://tables.example.com/;BlobEndpoint=https://b")),
+            endpoint(&format!(
+                "{key};TableEndpoint=https://tables.example.com/;BlobEndpoint=https://b"
+            )),
             "https://tables.example.com/"
         );
-        assert_eq!(endpoint("UseDevelopmentStorage=true"), "http://127.0.0.1:10002/devstoreaccount1");
         assert_eq!(
-            endpoint("UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://host.docker:99/x"),
+            endpoint("UseDevelopmentStorage=true"),
+            "http://127.0.0.1:10002/devstoreaccount1"
+        );
+        assert_eq!(
+            endpoint(
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://host.docker:99/x"
+            ),
             "http://host.docker:10002/devstoreaccount1"
         );
     }
@@ -175,9 +186,14 @@ mod tests {
     #[test]
     fn a_sas_keeps_endpoint_suffix_and_protocol() {
         let sas = "SharedAccessSignature=?sv=2019-02-02&ss=t&sig=a%3D";
-        assert_eq!(endpoint(&format!("TableEndpoint=https://t.example.com;{sas}")), "https://t.example.com");
         assert_eq!(
-            endpoint(&format!("{sas};AccountName=me;EndpointSuffix=x.net;DefaultEndpointsProtocol=http")),
+            endpoint(&format!("TableEndpoint=https://t.example.com;{sas}")),
+            "https://t.example.com"
+        );
+        assert_eq!(
+            endpoint(&format!(
+                "{sas};AccountName=me;EndpointSuffix=x.net;DefaultEndpointsProtocol=http"
+            )),
             "http://me.table.x.net"
         );
     }
@@ -194,12 +210,21 @@ mod tests {
             (format!("AccountName=me;AccountName=me;AccountKey={KEY}"), "twice"),
             ("AccountName=;AccountKey=x".to_owned(), "\"AccountName\" has no value"),
             ("AccountName=me;AccountKey=sec-ret!".to_owned(), "not valid base64"),
-            (format!("AccountName=me;AccountKey={KEY};SharedAccessSignature=sig=x"), "leave one out"),
+            (
+                format!("AccountName=me;AccountKey={KEY};SharedAccessSignature=sig=x"),
+                "leave one out",
+            ),
             ("SharedAccessSignature=sig=x".to_owned(), "neither AccountName nor TableEndpoint"),
             (format!("AccountName=m/e;AccountKey={KEY}"), "AccountName has a character"),
-            (format!("DefaultEndpointsProtocol=ftp;AccountName=me;AccountKey={KEY}"), "http or https"),
+            (
+                format!("DefaultEndpointsProtocol=ftp;AccountName=me;AccountKey={KEY}"),
+                "http or https",
+            ),
             ("UseDevelopmentStorage=yes".to_owned(), "must be true"),
-            (format!("AccountName=me;AccountKey={KEY};TableSecondaryEndpoint=x"), "TableSecondaryEndpoint"),
+            (
+                format!("AccountName=me;AccountKey={KEY};TableSecondaryEndpoint=x"),
+                "TableSecondaryEndpoint",
+            ),
         ];
         for (text, reason) in cases {
             let error = ConnectionString::parse(&text).unwrap_err();

@@ -71,17 +71,13 @@ impl SharedKey {
     pub(crate) fn verify(&self, text: &str, signature: &str) -> bool {
         let mut hmac = self.hmac.clone();
         hmac.update(text.as_bytes());
-        STANDARD
-            .decode(signature)
-            .is_ok_and(|bytes| hmac.verify_slice(&bytes).is_ok())
+        STANDARD.decode(signature).is_ok_and(|bytes| hmac.verify_slice(&bytes).is_ok())
     }
 }
 
 impl fmt::Debug for SharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedKey")
-            .field("account", &self.account)
-            .finish_non_exhaustive()
+        f.debug_struct("SharedKey").field("account", &self.account).finish_non_exhaustive()
     }
 }
 
@@ -142,10 +138,7 @@ mod tests {
             string_to_sign_lite("Wed, 19 Aug 2009 17:00:00 GMT", &resource),
             "Wed, 19 Aug 2009 17:00:00 GMT\n/testaccount1/Tables"
         );
-        assert_eq!(
-            canonicalized_resource("a", "/T", "timeout=5&comp=acl"),
-            "/a/T?comp=acl"
-        );
+        assert_eq!(canonicalized_resource("a", "/T", "timeout=5&comp=acl"), "/a/T?comp=acl");
         assert_eq!(
             canonicalized_resource("a", "/", "restype=service&comp=stats"),
             "/a/?comp=stats"
@@ -169,10 +162,7 @@ mod tests {
     fn bad_keys_are_refused_without_showing_them() {
         for bad in ["", "not base64!", "c2VjcmV0LXNlY3JldA"] {
             let error = SharedKey::new("a", bad).unwrap_err();
-            assert!(
-                bad.is_empty() || !format!("{error} {error:?}").contains(bad),
-                "{error}"
-            );
+            assert!(bad.is_empty() || !format!("{error} {error:?}").contains(bad), "{error}");
         }
         assert!(SharedKey::new("", DEVELOPMENT_KEY).is_err());
         let key = SharedKey::new("me", DEVELOPMENT_KEY).unwrap();

@@ -128,9 +128,11 @@ impl TableServiceClientBuilder {
             (None, Some(client)) => {
                 Arc::new(HttpTransport::with_client(client, self.max_response_bytes))
             }
-            (None, None) => Arc::new(HttpTransport::new(self.max_response_bytes).map_err(|error| {
-                Error::configuration("the HTTP client could not be built").with_source(error)
-            })?),
+            (None, None) => {
+                Arc::new(HttpTransport::new(self.max_response_bytes).map_err(|error| {
+                    Error::configuration("the HTTP client could not be built").with_source(error)
+                })?)
+            }
         };
         let defaults = Pipeline::new(endpoint, self.credential, transport, self.clock);
         Ok(TableServiceClient::new(Pipeline {

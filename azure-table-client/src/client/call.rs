@@ -39,12 +39,7 @@ impl<T> Call<T> {
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
-        Self {
-            pipeline: Arc::clone(pipeline),
-            request,
-            read,
-            options: CallOptions::default(),
-        }
+        Self { pipeline: Arc::clone(pipeline), request, read, options: CallOptions::default() }
     }
 
     /// The time for the whole call, all attempts and waits included.

@@ -15,19 +15,15 @@ use crate::pipeline::{CallOptions, Pipeline};
 
 /// What is left to ask for.
 enum Next<C> {
-    First(Option<C>),
-    At(C),
+    /// The page that begins there; `None` is the first one.
+    Page(Option<C>),
     Nothing,
 }
 
 impl<C> Next<C> {
     /// Takes what comes next and leaves nothing: an error ends the pages.
-    fn take(&mut self) -> Option<Option<C>> {
-        match std::mem::replace(self, Self::Nothing) {
-            Self::First(start) => Some(start),
-            Self::At(continuation) => Some(Some(continuation)),
-            Self::Nothing => None,
-        }
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::Nothing)
     }
 }
 
@@ -70,7 +66,7 @@ impl<T: TableEntity> Pages<T> {
             spec,
             page_size: query.page_size,
             left: query.take,
-            next: if query.take == Some(0) { Next::Nothing } else { Next::First(query.start) },
+            next: if query.take == Some(0) { Next::Nothing } else { Next::Page(query.start) },
             failure,
             entity: PhantomData,
         }
@@ -82,8 +78,10 @@ impl<T: TableEntity> Pages<T> {
             self.next = Next::Nothing;
             return Some(Err(error));
         }
-        let continuation = self.next.take()?;
-        Some(self.fetch(continuation.as_ref()).await)
+        match self.next.take() {
+            Next::Page(at) => Some(self.fetch(at.as_ref()).await),
+            Next::Nothing => None,
+        }
     }
 
     async fn fetch(&mut self, at: Option<&Continuation>) -> Result<Page<T>, Error> {
@@ -96,7 +94,7 @@ impl<T: TableEntity> Pages<T> {
         if let Some(continuation) = page.continuation.clone()
             && self.left != Some(0)
         {
-            self.next = Next::At(continuation);
+            self.next = Next::Page(Some(continuation));
         }
         Ok(page)
     }
@@ -177,7 +175,7 @@ impl TableNamePages {
             pipeline: list.pipeline,
             filter,
             page_size: list.page_size,
-            next: Next::First(None),
+            next: Next::Page(None),
             failure,
         }
     }
@@ -188,8 +186,10 @@ impl TableNamePages {
             self.next = Next::Nothing;
             return Some(Err(error));
         }
-        let at = self.next.take()?;
-        Some(self.fetch(at.as_deref()).await)
+        match self.next.take() {
+            Next::Page(at) => Some(self.fetch(at.as_deref()).await),
+            Next::Nothing => None,
+        }
     }
 
     async fn fetch(&mut self, at: Option<&str>) -> Result<Vec<String>, Error> {
@@ -197,7 +197,7 @@ impl TableNamePages {
         let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
         let (names, next) = table::names(reply, &request)?;
         if let Some(next) = next {
-            self.next = Next::At(next);
+            self.next = Next::Page(Some(next));
         }
         Ok(names)
     }

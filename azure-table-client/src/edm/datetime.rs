@@ -151,11 +151,8 @@ impl FromStr for EdmDateTime {
         }
         let year = digits(&head[0..4])?;
         let (month, day) = (digits(&head[5..7])?, digits(&head[8..10])?);
-        let (hour, minute, second) = (
-            digits(&head[11..13])?,
-            digits(&head[14..16])?,
-            digits(&head[17..19])?,
-        );
+        let (hour, minute, second) =
+            (digits(&head[11..13])?, digits(&head[14..16])?, digits(&head[17..19])?);
         if hour > 23 || minute > 59 || second > 59 {
             return Err(DateTimeError::Malformed);
         }
@@ -247,10 +244,7 @@ mod tests {
             "1600-12-31T23:59:59.9999999Z".parse::<EdmDateTime>(),
             Err(DateTimeError::OutOfRange)
         );
-        assert_eq!(
-            EdmDateTime::from_ticks(i64::MIN),
-            Err(DateTimeError::OutOfRange)
-        );
+        assert_eq!(EdmDateTime::from_ticks(i64::MIN), Err(DateTimeError::OutOfRange));
         assert_eq!(
             EdmDateTime::from_chrono(DateTime::<Utc>::MIN_UTC),
             Err(DateTimeError::OutOfRange)
@@ -264,29 +258,14 @@ mod tests {
     #[test]
     fn fractions_are_kept_to_100_ns() {
         let parse = |text: &str| text.parse::<EdmDateTime>();
+        assert_eq!(parse("2017-11-10T02:43:55.7662669Z").unwrap().ticks() % 10, 9);
         assert_eq!(
-            parse("2017-11-10T02:43:55.7662669Z").unwrap().ticks() % 10,
-            9
-        );
-        assert_eq!(
-            parse("2017-11-10T02:43:55.05Z")
-                .unwrap()
-                .trimmed()
-                .to_string(),
+            parse("2017-11-10T02:43:55.05Z").unwrap().trimmed().to_string(),
             "2017-11-10T02:43:55.05Z"
         );
-        assert_eq!(
-            parse("2017-11-10T02:43:55.12345670Z"),
-            parse("2017-11-10T02:43:55.1234567Z")
-        );
-        assert_eq!(
-            parse("2017-11-10T02:43:55.12345678Z"),
-            Err(DateTimeError::TooPrecise)
-        );
-        assert_eq!(
-            parse("2017-11-10T02:43:55+01:30"),
-            parse("2017-11-10T01:13:55Z")
-        );
+        assert_eq!(parse("2017-11-10T02:43:55.12345670Z"), parse("2017-11-10T02:43:55.1234567Z"));
+        assert_eq!(parse("2017-11-10T02:43:55.12345678Z"), Err(DateTimeError::TooPrecise));
+        assert_eq!(parse("2017-11-10T02:43:55+01:30"), parse("2017-11-10T01:13:55Z"));
     }
 
     #[test]
@@ -307,11 +286,7 @@ mod tests {
             "2017-11-10T02:43:5\u{e9}Z",
             "2017-11-10T02:43:55+24:00",
         ] {
-            assert_eq!(
-                text.parse::<EdmDateTime>(),
-                Err(DateTimeError::Malformed),
-                "{text}"
-            );
+            assert_eq!(text.parse::<EdmDateTime>(), Err(DateTimeError::Malformed), "{text}");
         }
     }
 
@@ -319,10 +294,7 @@ mod tests {
     fn dotnet_ticks() {
         // DateTime.MaxValue.Ticks - ticks is how .NET programs order rows newest first.
         let posted: EdmDateTime = "2008-10-01T10:00:00Z".parse().unwrap();
-        assert_eq!(
-            EdmDateTime::MAX.ticks() - posted.ticks(),
-            2_521_794_455_999_999_999
-        );
+        assert_eq!(EdmDateTime::MAX.ticks() - posted.ticks(), 2_521_794_455_999_999_999);
     }
 
     proptest! {

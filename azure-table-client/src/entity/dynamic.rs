@@ -80,19 +80,13 @@ impl DynamicEntity {
 
     /// Removes a property; a later replace removes it in the service as well (a merge does not).
     pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
-        let at = self
-            .properties
-            .iter()
-            .position(|(known, _)| known == name)?;
+        let at = self.properties.iter().position(|(known, _)| known == name)?;
         Some(self.properties.remove(at).1)
     }
 
     /// A property with its Edm type.
     pub fn value(&self, name: &str) -> Option<&EdmValue> {
-        self.properties
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
     /// A property as a Rust type; `None` if it is not there.
@@ -102,9 +96,7 @@ impl DynamicEntity {
 
     /// All properties in order.
     pub fn properties(&self) -> impl ExactSizeIterator<Item = (&str, &EdmValue)> {
-        self.properties
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+        self.properties.iter().map(|(name, value)| (name.as_str(), value))
     }
 }
 
@@ -140,10 +132,7 @@ impl TableEntity for DynamicEntity {
             timestamp: row.timestamp()?,
             etag: row.etag(),
             properties,
-            key: EntityKey {
-                partition_key: row.partition_key()?,
-                row_key: row.row_key()?,
-            },
+            key: EntityKey { partition_key: row.partition_key()?, row_key: row.row_key()? },
         })
     }
 }

@@ -19,10 +19,7 @@ pub struct EntityKey {
 impl EntityKey {
     /// The key of these two strings.
     pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
-        Self {
-            partition_key: partition_key.into(),
-            row_key: row_key.into(),
-        }
+        Self { partition_key: partition_key.into(), row_key: row_key.into() }
     }
 }
 
@@ -119,8 +116,7 @@ impl KeyPart for Uuid {
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        text.parse()
-            .map_err(|_| KeyError(format!("{text:?} is not a UUID")))
+        text.parse().map_err(|_| KeyError(format!("{text:?} is not a UUID")))
     }
 }
 
@@ -152,10 +148,7 @@ impl<T: Ord> Ord for Descending<T> {
 
 impl KeyPart for Descending<EdmDateTime> {
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Owned(format!(
-            "{:019}",
-            EdmDateTime::MAX.ticks() - self.0.ticks()
-        )))
+        Ok(Cow::Owned(format!("{:019}", EdmDateTime::MAX.ticks() - self.0.ticks())))
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
@@ -164,17 +157,13 @@ impl KeyPart for Descending<EdmDateTime> {
             return Err(malformed());
         }
         let ticks: i64 = text.parse().map_err(|_| malformed())?;
-        Ok(Self(EdmDateTime::from_ticks(
-            EdmDateTime::MAX.ticks() - ticks,
-        )?))
+        Ok(Self(EdmDateTime::from_ticks(EdmDateTime::MAX.ticks() - ticks)?))
     }
 }
 
 impl KeyPart for Descending<DateTime<Utc>> {
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        let text = Descending(EdmDateTime::from_chrono(self.0)?)
-            .to_key()?
-            .into_owned();
+        let text = Descending(EdmDateTime::from_chrono(self.0)?).to_key()?.into_owned();
         Ok(Cow::Owned(text))
     }
 
@@ -194,21 +183,9 @@ mod tests {
         let posted: EdmDateTime = "2008-10-01T10:00:00Z".parse().unwrap();
         assert_eq!(Descending(posted).to_key().unwrap(), "2521794455999999999");
         let late: EdmDateTime = "9000-01-01T00:00:00Z".parse().unwrap();
-        assert!(
-            Descending(late).to_key().unwrap().starts_with("0315"),
-            "padded to 19 digits"
-        );
-        for bad in [
-            "",
-            "1",
-            "-521794455999999999",
-            "9999999999999999999",
-            "25217944559999999990",
-        ] {
-            assert!(
-                Descending::<EdmDateTime>::from_key(bad.into()).is_err(),
-                "{bad}"
-            );
+        assert!(Descending(late).to_key().unwrap().starts_with("0315"), "padded to 19 digits");
+        for bad in ["", "1", "-521794455999999999", "9999999999999999999", "25217944559999999990"] {
+            assert!(Descending::<EdmDateTime>::from_key(bad.into()).is_err(), "{bad}");
         }
     }
 

@@ -65,14 +65,7 @@ impl<'de> Row<'de> {
     pub(crate) fn new(columns: &'static [&'static str], keeps_others: bool, typed: bool) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(SYSTEM_SLOTS + columns.len(), RawProperty::default);
-        Self {
-            columns,
-            keeps_others,
-            typed,
-            etag: None,
-            slots,
-            others: Vec::new(),
-        }
+        Self { columns, keeps_others, typed, etag: None, slots, others: Vec::new() }
     }
 
     /// Empties the row for the next entity.
@@ -84,10 +77,7 @@ impl<'de> Row<'de> {
 
     /// The name of a slot.
     pub(crate) fn name(&self, slot: usize) -> &'static str {
-        SYSTEM_PROPERTIES
-            .get(slot)
-            .copied()
-            .unwrap_or_else(|| self.columns[slot - SYSTEM_SLOTS])
+        SYSTEM_PROPERTIES.get(slot).copied().unwrap_or_else(|| self.columns[slot - SYSTEM_SLOTS])
     }
 
     /// The slot of a property, if it is read.
@@ -110,14 +100,10 @@ impl<'de> Row<'de> {
     /// The place for a property that has no slot.
     pub(crate) fn other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
         // An annotation and its value are neighbours as a rule, hence from the end.
-        let at = self
-            .others
-            .iter()
-            .rposition(|(known, _)| *known == name)
-            .unwrap_or_else(|| {
-                self.others.push((name, RawProperty::default()));
-                self.others.len() - 1
-            });
+        let at = self.others.iter().rposition(|(known, _)| *known == name).unwrap_or_else(|| {
+            self.others.push((name, RawProperty::default()));
+            self.others.len() - 1
+        });
         &mut self.others[at].1
     }
 
@@ -279,12 +265,12 @@ impl Annotation {
     ///
     /// Without an annotation the JSON type decides; in a reply that has no annotations at all
     /// (`typed` is false), text is read as the type that is expected of it.
-    pub(crate) fn resolve<'de>(
+    pub(crate) fn resolve(
         self,
-        raw: RawValue<'de>,
+        raw: RawValue<'_>,
         typed: bool,
         expected: Option<EdmType>,
-    ) -> Result<EdmCow<'de>, DecodeReason> {
+    ) -> Result<EdmCow<'_>, DecodeReason> {
         let ty = match (self, &raw, expected) {
             (Self::Edm(ty), ..) => ty,
             (Self::Unknown, ..) => return Err(DecodeReason::UnknownType),
@@ -295,10 +281,7 @@ impl Annotation {
             (_, _, Some(ty)) if !typed && ty != EdmType::Boolean && ty != EdmType::Int32 => ty,
             _ => EdmType::String,
         };
-        let malformed = |detail: String| DecodeReason::Malformed {
-            expected: ty,
-            detail,
-        };
+        let malformed = |detail: String| DecodeReason::Malformed { expected: ty, detail };
         Ok(match (ty, raw) {
             (_, RawValue::Missing) => return Err(DecodeReason::Missing),
             (_, RawValue::Null) => return Err(DecodeReason::Null),
@@ -311,10 +294,7 @@ impl Annotation {
             }
             (EdmType::Int64, RawValue::Integer(v)) => EdmCow::Int64(v),
             (EdmType::Double, RawValue::Float(v)) => EdmCow::Double(v),
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "annotated as Double: 5 stands for 5.0"
-            )]
+            #[expect(clippy::cast_precision_loss, reason = "annotated as Double: 5 stands for 5.0")]
             (EdmType::Double, RawValue::Integer(v)) => EdmCow::Double(v as f64),
             (ty, RawValue::Text(text)) => parse(ty, &text).map_err(malformed)?,
             (_, other) => return Err(malformed(format!("{other:?}"))),
@@ -351,9 +331,7 @@ fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, String> {
         }
         EdmType::Guid => EdmCow::Guid(text.parse().map_err(|error| format!("{text:?}: {error}"))?),
         EdmType::Binary => EdmCow::Binary(Cow::Owned(
-            STANDARD
-                .decode(text)
-                .map_err(|error| format!("base64: {error}"))?,
+            STANDARD.decode(text).map_err(|error| format!("base64: {error}"))?,
         )),
     })
 }

@@ -18,19 +18,13 @@ pub(crate) trait PropertySink {
 
 impl fmt::Debug for PropertyWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PropertyWriter")
-            .field("count", &self.count)
-            .finish_non_exhaustive()
+        f.debug_struct("PropertyWriter").field("count", &self.count).finish_non_exhaustive()
     }
 }
 
 impl<'a> PropertyWriter<'a> {
     pub(crate) fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
-        Self {
-            sink,
-            size: EntitySize::of_keys(partition_key, row_key),
-            count: 0,
-        }
+        Self { sink, size: EntitySize::of_keys(partition_key, row_key), count: 0 }
     }
 
     /// Writes a property; a value of `None` writes nothing.
@@ -48,10 +42,7 @@ impl<'a> PropertyWriter<'a> {
         match value.to_edm() {
             Ok(Some(value)) => self.value(name, value),
             Ok(None) => Ok(()),
-            Err(reason) => Err(EncodeError::Convert {
-                property: name.to_owned(),
-                reason,
-            }),
+            Err(reason) => Err(EncodeError::Convert { property: name.to_owned(), reason }),
         }
     }
 

@@ -52,9 +52,8 @@ impl<'a> Lexer<'a> {
                 (Token::Number(&rest[..length]), length)
             }
             c if c == '_' || c.is_alphabetic() => {
-                let length = rest
-                    .find(|c: char| !(c == '_' || c.is_alphanumeric()))
-                    .unwrap_or(rest.len());
+                let length =
+                    rest.find(|c: char| !(c == '_' || c.is_alphanumeric())).unwrap_or(rest.len());
                 (Token::Word(&rest[..length]), length)
             }
             _ => {

@@ -85,7 +85,11 @@ impl fmt::Display for FilterError {
             FilterErrorKind::TooDeep => "nested too deeply",
         };
         write!(f, "{what} at position {}", self.position)?;
-        if self.found.is_empty() { f.write_str(" (the end)") } else { write!(f, ": {}", self.found) }
+        if self.found.is_empty() {
+            f.write_str(" (the end)")
+        } else {
+            write!(f, ": {}", self.found)
+        }
     }
 }
 
@@ -173,9 +177,10 @@ impl<'a> Parser<'a> {
         let Some(op) = op else {
             return match (left, self.token) {
                 // A Boolean property may stand for itself.
-                (Operand::Property(name), Token::End | Token::Close | Token::Word("and" | "or")) => {
-                    Ok(Filter::IsTrue(name))
-                }
+                (
+                    Operand::Property(name),
+                    Token::End | Token::Close | Token::Word("and" | "or"),
+                ) => Ok(Filter::IsTrue(name)),
                 _ => Err(self.error(FilterErrorKind::Unexpected)),
             };
         };
@@ -208,7 +213,9 @@ impl<'a> Parser<'a> {
                 let start = self.at;
                 let bad = FilterError::new(self.lexer.text(), start, FilterErrorKind::BadLiteral);
                 self.advance()?;
-                let Token::Quoted(text) = self.token else { return Err(bad) };
+                let Token::Quoted(text) = self.token else {
+                    return Err(bad);
+                };
                 Operand::Literal(literal::prefixed(prefix, text).ok_or(bad)?)
             }
             Token::Word(name) => {
@@ -275,12 +282,20 @@ mod tests {
             ("A eq 5.0", EdmValue::Double(5.0)),
             ("A eq 1e300", EdmValue::Double(1e300)),
             ("A eq -1.5E-7", EdmValue::Double(-1.5e-7)),
-            ("A eq datetime'2009-04-14T00:00:00Z'", EdmValue::DateTime("2009-04-14T00:00:00Z".parse().unwrap())),
-            ("A eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'", EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap())),
+            (
+                "A eq datetime'2009-04-14T00:00:00Z'",
+                EdmValue::DateTime("2009-04-14T00:00:00Z".parse().unwrap()),
+            ),
+            (
+                "A eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'",
+                EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap()),
+            ),
             ("A eq X'0aFF'", EdmValue::Binary(vec![10, 255].into())),
             ("A eq binary'0aff'", EdmValue::Binary(vec![10, 255].into())),
         ] {
-            let Filter::Compare { literal, .. } = Filter::parse(text).unwrap() else { panic!("{text}") };
+            let Filter::Compare { literal, .. } = Filter::parse(text).unwrap() else {
+                panic!("{text}")
+            };
             assert_eq!(literal, expected, "{text}");
         }
     }
@@ -303,7 +318,9 @@ mod tests {
 
     #[test]
     fn errors_say_where() {
-        use FilterErrorKind::{BadLiteral, Function, TooDeep, UnclosedQuote, Unexpected, UnexpectedEnd};
+        use FilterErrorKind::{
+            BadLiteral, Function, TooDeep, UnclosedQuote, Unexpected, UnexpectedEnd,
+        };
         for (text, kind, position) in [
             ("", UnexpectedEnd, 0),
             ("A eq", UnexpectedEnd, 4),
@@ -347,7 +364,14 @@ mod tests {
     }
 
     fn filter() -> impl Strategy<Value = Filter> {
-        let ops = [CompareOp::Eq, CompareOp::Ne, CompareOp::Gt, CompareOp::Ge, CompareOp::Lt, CompareOp::Le];
+        let ops = [
+            CompareOp::Eq,
+            CompareOp::Ne,
+            CompareOp::Gt,
+            CompareOp::Ge,
+            CompareOp::Lt,
+            CompareOp::Le,
+        ];
         let name = "[A-Z][a-z0-9_]{0,8}";
         let leaf = prop_oneof![
             (name, proptest::sample::select(ops.to_vec()), value())

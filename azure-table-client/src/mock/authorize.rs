@@ -10,7 +10,7 @@ use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_s
 use crate::wire::headers::X_MS_DATE;
 
 /// A request that is dated further from now is refused.
-const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
+const MAX_SKEW: Duration = Duration::from_mins(15);
 
 pub(super) fn check(
     request: &Incoming<'_>,
@@ -36,7 +36,11 @@ fn is_authentic(request: &Incoming<'_>, key: &SharedKey, now: SystemTime) -> Opt
     let text = match scheme {
         "SharedKey" => string_to_sign(
             request.method.as_str(),
-            request.headers.get("content-md5").and_then(|md5| md5.to_str().ok()).unwrap_or_default(),
+            request
+                .headers
+                .get("content-md5")
+                .and_then(|md5| md5.to_str().ok())
+                .unwrap_or_default(),
             request.header(&header::CONTENT_TYPE).unwrap_or_default(),
             date,
             &resource,
@@ -48,7 +52,9 @@ fn is_authentic(request: &Incoming<'_>, key: &SharedKey, now: SystemTime) -> Opt
 }
 
 fn is_recent(date: &str, now: SystemTime) -> bool {
-    let Ok(date) = httpdate::parse_http_date(date) else { return false };
+    let Ok(date) = httpdate::parse_http_date(date) else {
+        return false;
+    };
     let skew = now.duration_since(date).or_else(|_| date.duration_since(now));
     skew.is_ok_and(|skew| skew <= MAX_SKEW)
 }

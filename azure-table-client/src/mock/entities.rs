@@ -13,7 +13,9 @@ use super::respond::Asked;
 use super::store::{Condition, StoredEntity, Update, etag};
 use crate::edm::EdmValue;
 use crate::entity::{RawValue, Row};
-use crate::limits::{EntitySize, PROPERTIES, check_key, check_property_name, check_table_name, check_value};
+use crate::limits::{
+    EntitySize, PROPERTIES, check_key, check_property_name, check_table_name, check_value,
+};
 use crate::wire::json_read;
 
 /// What a body says: its keys, where it has them, and its properties.
@@ -39,7 +41,11 @@ impl MockTableService {
         let entity = table.insert(key.clone(), body.properties, now)?;
         let mut reply = match asked.preference {
             Preference::ReturnNoContent => Reply::no_content(),
-            _ => Reply::json(StatusCode::CREATED, asked.level, one(asked, &name, (&key, entity), None)),
+            _ => Reply::json(
+                StatusCode::CREATED,
+                asked.level,
+                one(asked, &name, (&key, entity), None),
+            ),
         };
         reply.text_header(header::ETAG, &entity.etag());
         reply.preference_applied(asked.preference);

@@ -9,9 +9,7 @@ use crate::filter::{CompareOp, Filter};
 /// Whether `filter` holds for a row whose properties `property` gives.
 pub(super) fn holds<'r>(filter: &Filter, property: &impl Fn(&str) -> Option<EdmCow<'r>>) -> bool {
     match filter {
-        Filter::Compare { property: name, op, literal } => {
-            compares(property(name), *op, literal)
-        }
+        Filter::Compare { property: name, op, literal } => compares(property(name), *op, literal),
         Filter::IsTrue(name) => matches!(property(name), Some(EdmCow::Boolean(true))),
         Filter::And(left, right) => holds(left, property) && holds(right, property),
         Filter::Or(left, right) => holds(left, property) || holds(right, property),

@@ -62,7 +62,12 @@ mod tests {
 
     #[test]
     fn surrogates_come_before_private_use() {
-        for (a, b) in [("\u{1f600}", "\u{ffff}"), ("\u{10ffff}", "\u{e000}"), ("\u{d7ff}", "\u{10000}"), ("a", "ab")] {
+        for (a, b) in [
+            ("\u{1f600}", "\u{ffff}"),
+            ("\u{10ffff}", "\u{e000}"),
+            ("\u{d7ff}", "\u{10000}"),
+            ("a", "ab"),
+        ] {
             assert_eq!(ordinal(a, b), Ordering::Less);
             assert_eq!(by_units(a, b), Ordering::Less);
         }

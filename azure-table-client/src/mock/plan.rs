@@ -78,7 +78,10 @@ impl Plan {
             }
             Filter::Or(left, right) => {
                 let (left, right) = (Self::of_filter(left), Self::of_filter(right));
-                Self { partition: left.partition.hull(right.partition), row: left.row.hull(right.row) }
+                Self {
+                    partition: left.partition.hull(right.partition),
+                    row: left.row.hull(right.row),
+                }
             }
             Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) => Self::default(),
         }
@@ -180,7 +183,10 @@ mod tests {
         for (text, kind) in [
             ("PartitionKey eq 'p' and RowKey eq 'r'", PlanKind::Point),
             ("PartitionKey eq 'p' and RowKey ge 'r'", PlanKind::RowRange),
-            ("PartitionKey eq 'p' and (RowKey eq 'a' or RowKey eq 'c') and A eq 1", PlanKind::RowRange),
+            (
+                "PartitionKey eq 'p' and (RowKey eq 'a' or RowKey eq 'c') and A eq 1",
+                PlanKind::RowRange,
+            ),
             ("PartitionKey eq 'p' and Rating ge 3", PlanKind::Partition),
             ("PartitionKey eq 'p' and (RowKey eq 'a' or Rating eq 3)", PlanKind::Partition),
             ("PartitionKey ge 'a' and PartitionKey lt 'b'", PlanKind::PartitionRange),

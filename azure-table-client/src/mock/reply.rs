@@ -70,7 +70,9 @@ impl Reply {
                 );
                 let mut reply =
                     Self { status: failure.status, headers: HeaderMap::new(), body: body.into() };
-                reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+                reply
+                    .headers
+                    .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
                 reply
             }
         }
@@ -102,7 +104,11 @@ impl Reply {
     }
 
     /// The finished answer, with what every answer has.
-    pub(super) fn finish(mut self, request_id: &str, version: Option<&HeaderValue>) -> HttpResponse {
+    pub(super) fn finish(
+        mut self,
+        request_id: &str,
+        version: Option<&HeaderValue>,
+    ) -> HttpResponse {
         let map = &mut self.headers;
         map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

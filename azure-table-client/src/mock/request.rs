@@ -118,7 +118,9 @@ impl Resource {
             ("$batch", "") => Ok(Self::Batch),
             _ if name.eq_ignore_ascii_case("tables") => match arguments {
                 "" => Ok(Self::Tables),
-                quoted => Ok(Self::Table(table_argument(quoted).ok_or_else(Failure::invalid_input)?)),
+                quoted => {
+                    Ok(Self::Table(table_argument(quoted).ok_or_else(Failure::invalid_input)?))
+                }
             },
             (_, "") => Ok(Self::Entities(name.to_owned())),
             _ => {
@@ -222,9 +224,15 @@ mod tests {
     #[test]
     fn what_names_nothing() {
         for path in [
-            "/T(", "/T(PartitionKey='p')", "/T(PartitionKey='p',RowKey='r'x)", "/T(x='y')",
-            "/T(PartitionKey='p',PartitionKey='p')", "/T(PartitionKey='p,RowKey='r')", "/%ff",
-            "/Tables(x)", "/T(PartitionKey=p,RowKey=r)",
+            "/T(",
+            "/T(PartitionKey='p')",
+            "/T(PartitionKey='p',RowKey='r'x)",
+            "/T(x='y')",
+            "/T(PartitionKey='p',PartitionKey='p')",
+            "/T(PartitionKey='p,RowKey='r')",
+            "/%ff",
+            "/Tables(x)",
+            "/T(PartitionKey=p,RowKey=r)",
         ] {
             assert!(Resource::parse(path).is_err(), "{path}");
         }

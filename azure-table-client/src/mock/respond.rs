@@ -135,7 +135,9 @@ impl<'a> Asked<'a> {
 
     /// `$top`, if it is a number that the service takes.
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
-        let Some(text) = self.request.option("$top") else { return Ok(None) };
+        let Some(text) = self.request.option("$top") else {
+            return Ok(None);
+        };
         match text.parse() {
             Ok(top @ 1..=1000) => Ok(Some(top)),
             _ => Err(Failure::invalid_input()),

@@ -96,7 +96,10 @@ impl Table {
     }
 
     /// The rows from this key on.
-    pub(super) fn rows_from(&self, key: StoredKey) -> impl Iterator<Item = (&StoredKey, &StoredEntity)> {
+    pub(super) fn rows_from(
+        &self,
+        key: StoredKey,
+    ) -> impl Iterator<Item = (&StoredKey, &StoredEntity)> {
         self.rows.range(key..)
     }
 
@@ -152,7 +155,11 @@ impl Table {
         Ok(row.timestamp)
     }
 
-    pub(super) fn delete(&mut self, key: StoredKey, condition: Condition<'_>) -> Result<(), Failure> {
+    pub(super) fn delete(
+        &mut self,
+        key: StoredKey,
+        condition: Condition<'_>,
+    ) -> Result<(), Failure> {
         match self.rows.entry(key) {
             Entry::Occupied(row) => {
                 check(condition, Some(row.get()))?;
@@ -211,7 +218,8 @@ mod tests {
         let now: EdmDateTime = "2017-11-10T02:43:55.05Z".parse().unwrap();
         let first = table.insert(key(), vec![], now).unwrap().etag();
         assert_eq!(first, "W/\"datetime'2017-11-10T02%3A43%3A55.05Z'\"");
-        let second = table.update(key(), vec![], Update::Merge, Condition::ETag(&first), now).unwrap();
+        let second =
+            table.update(key(), vec![], Update::Merge, Condition::ETag(&first), now).unwrap();
         assert_eq!(second.trimmed().to_string(), "2017-11-10T02:43:55.051Z");
         let earlier = "2001-01-01T00:00:00Z".parse().unwrap();
         let third = table.update(key(), vec![], Update::Merge, Condition::Exists, earlier).unwrap();
@@ -231,11 +239,14 @@ mod tests {
             let row = table.get(&StoredKey::new("p", "r")).unwrap();
             row.properties.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
         };
-        let properties = |names: &[&str]| names.iter().map(|n| ((*n).to_owned(), 1.into())).collect();
+        let properties =
+            |names: &[&str]| names.iter().map(|n| ((*n).to_owned(), 1.into())).collect();
         let key = || StoredKey::new("p", "r");
         table.insert(key(), properties(&["b", "a"]), EdmDateTime::MIN).unwrap();
         assert_eq!(names(table), ["b", "a"], "as sent");
-        table.update(key(), properties(&["C"]), Update::Merge, Condition::Exists, EdmDateTime::MIN).unwrap();
+        table
+            .update(key(), properties(&["C"]), Update::Merge, Condition::Exists, EdmDateTime::MIN)
+            .unwrap();
         assert_eq!(names(table), ["C", "a", "b"], "ordinal after an update");
     }
 }

@@ -5,7 +5,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn send(service: &MockTableService, method: &str, path: &str, headers: &[(&'static str, &str)], body: &str) -> HttpResponse {
+fn send(
+    service: &MockTableService,
+    method: &str,
+    path: &str,
+    headers: &[(&'static str, &str)],
+    body: &str,
+) -> HttpResponse {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
@@ -36,8 +42,11 @@ fn every_refusal_has_its_status_and_code() {
     let keys = r#""PartitionKey":"p","RowKey":"r""#;
     let long = "x".repeat(32_769);
     let many: Vec<String> = (0..253).map(|n| format!("\"P{n}\":1")).collect();
-    let large: Vec<String> = (0..20).map(|n| format!("\"P{n}\":\"{}\"", "x".repeat(32_000))).collect();
-    let insert = |members: &str| code(&send(&service, "POST", "/Blogs", &[], &format!("{{{keys},{members}}}")));
+    let large: Vec<String> =
+        (0..20).map(|n| format!("\"P{n}\":\"{}\"", "x".repeat(32_000))).collect();
+    let insert = |members: &str| {
+        code(&send(&service, "POST", "/Blogs", &[], &format!("{{{keys},{members}}}")))
+    };
     assert_eq!(insert("\"1a\":1"), (400, "PropertyNameInvalid".into()));
     assert_eq!(insert(&format!("\"{}\":1", "a".repeat(256))), (400, "PropertyNameTooLong".into()));
     assert_eq!(insert(&format!("\"A\":\"{long}\"")), (400, "PropertyValueTooLarge".into()));
@@ -66,7 +75,13 @@ fn every_refusal_has_its_status_and_code() {
         ("GET", "/Blogs()?$filter=A%20=%201", &[], "", (400, "InvalidInput")),
         ("GET", "/Blogs()?$filter=startswith(A,'b')", &[], "", (501, "NotImplemented")),
         ("GET", "/Blogs()?NextPartitionKey=x", &[], "", (400, "InvalidInput")),
-        ("GET", "/Blogs()", &[("accept", "application/atom+xml")], "", (415, "AtomFormatNotSupported")),
+        (
+            "GET",
+            "/Blogs()",
+            &[("accept", "application/atom+xml")],
+            "",
+            (415, "AtomFormatNotSupported"),
+        ),
         ("GET", "/Blogs()", &[("accept", "text/html")], "", (415, "MediaTypeNotSupported")),
         ("OPTIONS", "/Blogs()", &[], "", (405, "UnsupportedHttpVerb")),
         ("POST", "/$batch", &[], "", (501, "NotImplemented")),
@@ -76,7 +91,10 @@ fn every_refusal_has_its_status_and_code() {
         assert_eq!(code(&response), (expected.0, expected.1.to_owned()), "{method} {path} {body}");
     }
     let body = "x".repeat(4 * 1024 * 1024 + 1);
-    assert_eq!(code(&send(&service, "POST", "/Blogs", &[], &body)), (413, "RequestBodyTooLarge".into()));
+    assert_eq!(
+        code(&send(&service, "POST", "/Blogs", &[], &body)),
+        (413, "RequestBodyTooLarge".into())
+    );
     let elsewhere = HttpRequest {
         method: Method::GET,
         url: "http://127.0.0.1:1/another/Tables".into(),
@@ -91,7 +109,10 @@ fn nobody_gets_in_without_the_key() {
     let service = MockTableService::new();
     for headers in [
         &[][..],
-        &[("authorization", "SharedKey devstoreaccount1:AAAA"), ("x-ms-date", "Sun, 06 Nov 1994 08:49:37 GMT")],
+        &[
+            ("authorization", "SharedKey devstoreaccount1:AAAA"),
+            ("x-ms-date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ],
         &[("authorization", "Bearer x")],
         &[("authorization", "SharedKey")],
     ] {
@@ -119,7 +140,8 @@ fn headers_of_answers() {
     let header = |response: &HttpResponse, name: &str| {
         response.headers.get(name).map(|value| value.to_str().unwrap().to_owned())
     };
-    let address = "http://127.0.0.1:1/devstoreaccount1/Blogs(PartitionKey='it%27%27s',RowKey='%C3%A9')";
+    let address =
+        "http://127.0.0.1:1/devstoreaccount1/Blogs(PartitionKey='it%27%27s',RowKey='%C3%A9')";
     assert_eq!(header(&quiet, "location").as_deref(), Some(address));
     assert_eq!(header(&quiet, "dataserviceid").as_deref(), Some(address));
     assert_eq!(header(&quiet, "preference-applied").as_deref(), Some("return-no-content"));
@@ -132,7 +154,9 @@ fn headers_of_answers() {
     assert_eq!(header(&again, "preference-applied").as_deref(), Some("return-content"));
     let echo = send(&service, "POST", "/Blogs", &[], r#"{"PartitionKey":"p","RowKey":"r"}"#);
     assert_eq!(echo.status, 201);
-    assert!(header(&echo, "preference-applied").is_none() && header(&echo, "dataserviceid").is_none());
+    assert!(
+        header(&echo, "preference-applied").is_none() && header(&echo, "dataserviceid").is_none()
+    );
     assert!(header(&echo, "location").is_some());
 }
 

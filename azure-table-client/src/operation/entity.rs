@@ -136,7 +136,10 @@ fn checked_keys<'e, T: TableEntity>(
     Ok((partition_key, row_key))
 }
 
-pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result<Fetched<T>, Error> {
+pub(crate) fn fetched<T: TableEntity>(
+    reply: Reply,
+    request: &Request,
+) -> Result<Fetched<T>, Error> {
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
@@ -194,7 +197,10 @@ mod tests {
         };
         for way in [Update::Merge, Update::Replace] {
             let tag = IfMatch::Tag(ETag::from("W/\"x\""));
-            assert_eq!(condition(&update("Blogs", &blog(), way, &tag).unwrap()).unwrap(), "W/\"x\"");
+            assert_eq!(
+                condition(&update("Blogs", &blog(), way, &tag).unwrap()).unwrap(),
+                "W/\"x\""
+            );
             assert_eq!(condition(&upsert("Blogs", &blog(), way).unwrap()), None);
         }
         assert_eq!(condition(&delete("Blogs", blog().key(), &IfMatch::Any).unwrap()).unwrap(), "*");

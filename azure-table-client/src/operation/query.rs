@@ -71,7 +71,8 @@ pub(crate) fn page<T: TableEntity>(reply: Reply, request: &Request) -> Result<Pa
     let (body, typed) = reply.json(request)?;
     let entities =
         json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
-    let token = |name: &HeaderName| reply.header(name).filter(|token| !token.is_empty()).map(str::to_owned);
+    let token =
+        |name: &HeaderName| reply.header(name).filter(|token| !token.is_empty()).map(str::to_owned);
     let continuation = token(&headers::NEXT_PARTITION_KEY).map(|next_partition_key| Continuation {
         next_partition_key,
         next_row_key: token(&headers::NEXT_ROW_KEY),

@@ -67,10 +67,7 @@ impl Reply {
         if !self.status.is_success() {
             return Err(self.into_error(request));
         }
-        Ok(Done {
-            status: self.status.as_u16(),
-            request_id: self.request_id().map(str::to_owned),
-        })
+        Ok(Done { status: self.status.as_u16(), request_id: self.request_id().map(str::to_owned) })
     }
 
     /// `None` for the service's 404 that says the thing itself is missing. A missing table around
@@ -124,7 +121,8 @@ impl Reply {
     pub(super) fn read_error(&self, error: json_read::ReadError, request: &Request) -> Error {
         let error = match error {
             json_read::ReadError::Json(error) => {
-                Error::unexpected_reply("the answer is not the JSON it should be").with_source(error)
+                Error::unexpected_reply("the answer is not the JSON it should be")
+                    .with_source(error)
             }
             json_read::ReadError::Decode(error) => Error::from(error),
         };

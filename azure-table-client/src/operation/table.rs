@@ -25,12 +25,7 @@ pub(crate) fn create(table: &str) -> Result<Request, Error> {
 
 pub(crate) fn delete(table: &str) -> Result<Request, Error> {
     check_table_name(table)?;
-    Ok(Request::new(
-        Operation::DeleteTable,
-        table,
-        Method::DELETE,
-        encoding::table_resource(table),
-    ))
+    Ok(Request::new(Operation::DeleteTable, table, Method::DELETE, encoding::table_resource(table)))
 }
 
 pub(crate) fn get(table: &str) -> Result<Request, Error> {

@@ -18,7 +18,8 @@ impl Endpoint {
         // The text is not shown: a SAS may have been pasted with it.
         let refused = |reason: &str| Error::configuration(format!("the endpoint {reason}"));
         let url = Url::parse(text.trim()).map_err(|error| {
-            refused("is no URL of the form https://account.table.core.windows.net").with_source(error)
+            refused("is no URL of the form https://account.table.core.windows.net")
+                .with_source(error)
         })?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("must begin with http:// or https://"));
@@ -71,7 +72,11 @@ mod tests {
     fn forms_of_endpoints() {
         for (text, base, path) in [
             ("https://me.table.core.windows.net/", "https://me.table.core.windows.net", ""),
-            ("http://127.0.0.1:10002/devstoreaccount1", "http://127.0.0.1:10002/devstoreaccount1", "/devstoreaccount1"),
+            (
+                "http://127.0.0.1:10002/devstoreaccount1",
+                "http://127.0.0.1:10002/devstoreaccount1",
+                "/devstoreaccount1",
+            ),
             (" HTTPS://Tables.Example.com:443 ", "https://tables.example.com", ""),
             ("http://[::1]:1/a/", "http://[::1]:1/a", "/a"),
         ] {
@@ -86,8 +91,15 @@ mod tests {
     #[test]
     fn what_is_no_endpoint() {
         for text in [
-            "", "me", "ftp://a", "https://", "https://a?sig=secret", "https://a#b", "https://u:p@a",
-            "/path", "https://a:99999",
+            "",
+            "me",
+            "ftp://a",
+            "https://",
+            "https://a?sig=secret",
+            "https://a#b",
+            "https://u:p@a",
+            "/path",
+            "https://a:99999",
         ] {
             let error = Endpoint::parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("secret"));

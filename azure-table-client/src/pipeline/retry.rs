@@ -23,7 +23,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self::exponential(3, Duration::from_millis(800), Duration::from_secs(60))
+        Self::exponential(3, Duration::from_millis(800), Duration::from_mins(1))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use ::http::HeaderMap;
+use bytes::{Bytes, BytesMut};
 use reqwest::redirect::Policy;
 use url::Url;
 
@@ -14,7 +14,7 @@ use super::{
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Idle connections are closed before the service does it (which then loses a request).
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Sends over HTTP, from a pool of kept connections.
 ///

@@ -85,9 +85,6 @@ mod tests {
         let mut query = QueryString::default();
         query.push("$filter", "A eq 'x&y' and B gt 1");
         query.push("$top", "5");
-        assert_eq!(
-            query.as_str(),
-            "$filter=A%20eq%20%27x%26y%27%20and%20B%20gt%201&$top=5"
-        );
+        assert_eq!(query.as_str(), "$filter=A%20eq%20%27x%26y%27%20and%20B%20gt%201&$top=5");
     }
 }

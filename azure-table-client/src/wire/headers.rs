@@ -13,7 +13,8 @@ pub(crate) static MAX_DATA_SERVICE_VERSION: HeaderName =
 pub(crate) static PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) static NEXT_PARTITION_KEY: HeaderName =
     HeaderName::from_static("x-ms-continuation-nextpartitionkey");
-pub(crate) static NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextrowkey");
+pub(crate) static NEXT_ROW_KEY: HeaderName =
+    HeaderName::from_static("x-ms-continuation-nextrowkey");
 pub(crate) static NEXT_TABLE_NAME: HeaderName =
     HeaderName::from_static("x-ms-continuation-nexttablename");
 

@@ -52,11 +52,7 @@ impl Body {
         } else if value.is_nan() {
             self.0.extend_from_slice(b"\"NaN\"");
         } else {
-            self.0.extend_from_slice(if value > 0.0 {
-                b"\"Infinity\""
-            } else {
-                b"\"-Infinity\""
-            });
+            self.0.extend_from_slice(if value > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" });
         }
     }
 }
@@ -128,12 +124,7 @@ mod tests {
         for i in 0..253 {
             many.set(format!("P{i}"), i);
         }
-        assert!(
-            entity(&many, "p", "r")
-                .unwrap_err()
-                .to_string()
-                .contains("253 properties")
-        );
+        assert!(entity(&many, "p", "r").unwrap_err().to_string().contains("253 properties"));
         let mut large = DynamicEntity::new("p", "r");
         for i in 0..16 {
             large.set(format!("P{i}"), "x".repeat(32_768));

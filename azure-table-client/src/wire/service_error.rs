@@ -73,10 +73,7 @@ fn parse_xml(body: &str) -> Option<ErrorBody> {
             _ => {}
         }
     }
-    Some(ErrorBody {
-        code: code?,
-        message: message.unwrap_or_default(),
-    })
+    Some(ErrorBody { code: code?, message: message.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -93,10 +90,7 @@ mod tests {
         let code = "ResourceNotFound".to_owned();
         let json = r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"gone\nTime:1"}}}"#;
         assert_eq!(parsed(json), (code.clone(), "gone\nTime:1".into()));
-        assert_eq!(
-            parsed(&format!("\u{feff} {json}")),
-            (code.clone(), "gone\nTime:1".into())
-        );
+        assert_eq!(parsed(&format!("\u{feff} {json}")), (code.clone(), "gone\nTime:1".into()));
         let plain = r#"{"odata.error":{"code":"ResourceNotFound","message":"gone"}}"#;
         assert_eq!(parsed(plain), (code.clone(), "gone".into()));
         let xml = r#"<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>ResourceNotFound</m:code><m:message xml:lang="en-US">a &lt;b&gt; &#233;</m:message></m:error>"#;

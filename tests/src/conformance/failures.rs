@@ -54,7 +54,8 @@ pub async fn too_many_properties(target: &Target) {
 /// A filter that is none is found here, and the error shows where.
 pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
-    for bad in ["startswith(Text, 'a')", "A eq", "A eq 'x", "A = 1", "(A eq 1", "A eq 1 B eq 2", ""] {
+    for bad in ["startswith(Text, 'a')", "A eq", "A eq 'x", "A = 1", "(A eq 1", "A eq 1 B eq 2", ""]
+    {
         let error = table.query().filter_text(bad).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{bad}");
         assert!(std::error::Error::source(&error).is_some());

@@ -154,8 +154,11 @@ pub async fn literal_on_the_left(target: &Target) {
     insert(&table, "1", [("Rating", 2)]).await;
     insert(&table, "2", [("Rating", 3)]).await;
     insert(&table, "3", [("Rating", 4)]).await;
-    check(&table, &[("3 le Rating", &["2", "3"]), ("3 lt Rating", &["3"]), ("2 eq Rating", &["1"])])
-        .await;
+    check(
+        &table,
+        &[("3 le Rating", &["2", "3"]), ("3 lt Rating", &["3"]), ("2 eq Rating", &["1"])],
+    )
+    .await;
     table.delete_table().await.unwrap();
 }
 

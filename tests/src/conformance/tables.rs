@@ -67,7 +67,8 @@ pub async fn names_ignore_case(target: &Target) {
         assert!(service.table_exists(&name.to_uppercase()).await.unwrap());
         assert!(!service.create_table_if_not_exists(&name.to_lowercase()).await.unwrap());
     }
-    let listed = service.list_tables().filter_text(&format!("TableName eq '{name}'")).await.unwrap();
+    let listed =
+        service.list_tables().filter_text(&format!("TableName eq '{name}'")).await.unwrap();
     assert_eq!(listed, [name.clone()]);
     service.delete_table(&name).await.unwrap();
 }

@@ -6,10 +6,7 @@ use uuid::Uuid;
 
 use crate::Target;
 
-async fn round_trip(
-    table: &TableClient<DynamicEntity>,
-    values: Vec<(String, EdmValue)>,
-) {
+async fn round_trip(table: &TableClient<DynamicEntity>, values: Vec<(String, EdmValue)>) {
     let row = format!("{:08x}", fastrand::u32(..));
     let mut entity = DynamicEntity::new("p", &row);
     for (name, value) in values {
@@ -36,11 +33,15 @@ pub async fn extremes_of_every_type(target: &Target) {
     let table = target.table().await;
     round_trip(&table, named([true, false])).await;
     round_trip(&table, named([i32::MIN, -1, 0, i32::MAX])).await;
-    round_trip(&table, named([i64::MIN, -1, 0, 5, i64::from(i32::MAX) + 1, (1 << 53) + 1, i64::MAX]))
-        .await;
+    round_trip(
+        &table,
+        named([i64::MIN, -1, 0, 5, i64::from(i32::MAX) + 1, (1 << 53) + 1, i64::MAX]),
+    )
+    .await;
     let doubles = [f64::MIN, f64::MAX, f64::MIN_POSITIVE, 5e-324, 0.1, 1.0 / 3.0, 1e21, -1.5e-7];
     round_trip(&table, named(doubles)).await;
-    round_trip(&table, named([Uuid::nil(), Uuid::max(), Uuid::from_u128(0x0123_4567_89ab_cdef)])).await;
+    round_trip(&table, named([Uuid::nil(), Uuid::max(), Uuid::from_u128(0x0123_4567_89ab_cdef)]))
+        .await;
     let every_byte: Vec<u8> = (0..=255).collect();
     round_trip(&table, named([every_byte, vec![0]])).await;
     table.delete_table().await.unwrap();
@@ -98,7 +99,8 @@ pub async fn largest_values(target: &Target) {
     let table = target.table().await;
     round_trip(&table, named(["x".repeat(32_768)])).await;
     round_trip(&table, named([vec![0xff_u8; 65_536]])).await;
-    if !target.skips_on_azurite("it decodes a body piece by piece and breaks characters in between") {
+    if !target.skips_on_azurite("it decodes a body piece by piece and breaks characters in between")
+    {
         round_trip(&table, named(["é".repeat(32_768), "\u{1f600}".repeat(16_384)])).await;
     }
     table.delete_table().await.unwrap();
