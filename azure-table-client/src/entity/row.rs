@@ -216,13 +216,7 @@ impl<'de> Row<'de> {
             };
             match resolved {
                 Ok(value) => values.push((name.into_owned(), value.into_value())),
-                Err(reason) => {
-                    return Err(DecodeError(Box::new(DecodeErrorInner {
-                        key: self.entity_key(),
-                        property: name.into_owned(),
-                        reason,
-                    })));
-                }
+                Err(reason) => return Err(self.error_about(&name, reason)),
             }
         }
         Ok(values)
@@ -240,10 +234,19 @@ impl<'de> Row<'de> {
         self.error(SYSTEM_SLOTS + index, reason)
     }
 
+    /// An error about one of the service's own values that the reply does not have.
+    pub(crate) fn missing(&self, name: &str) -> DecodeError {
+        self.error_about(name, DecodeReason::Missing)
+    }
+
     fn error(&self, slot: usize, reason: DecodeReason) -> DecodeError {
+        self.error_about(self.name(slot), reason)
+    }
+
+    fn error_about(&self, name: &str, reason: DecodeReason) -> DecodeError {
         DecodeError(Box::new(DecodeErrorInner {
             key: self.entity_key(),
-            property: self.name(slot).to_owned(),
+            property: name.to_owned(),
             reason,
         }))
     }

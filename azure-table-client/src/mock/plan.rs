@@ -176,7 +176,11 @@ impl Upper {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::edm::EdmCow;
+    use crate::mock::evaluate::holds;
 
     #[test]
     fn kinds() {
@@ -200,5 +204,45 @@ mod tests {
             assert_eq!(Plan::of(Some(&Filter::parse(text).unwrap())).kind(), kind, "{text}");
         }
         assert_eq!(Plan::of(None).kind(), PlanKind::TableScan);
+    }
+
+    fn key_filter() -> impl Strategy<Value = Filter> {
+        let ops = ["eq", "ne", "gt", "ge", "lt", "le"];
+        let leaf = (
+            proptest::sample::select(vec!["PartitionKey", "RowKey", "Other"]),
+            proptest::sample::select(ops.to_vec()),
+            "[ab\u{e000}\u{1f600}]{0,2}",
+        )
+            .prop_map(|(name, op, key)| Filter::parse(&format!("{name} {op} '{key}'")).unwrap());
+        leaf.prop_recursive(4, 16, 2, |inner| {
+            let boxed = inner.prop_map(Box::new);
+            prop_oneof![
+                (boxed.clone(), boxed.clone()).prop_map(|(a, b)| Filter::And(a, b)),
+                (boxed.clone(), boxed.clone()).prop_map(|(a, b)| Filter::Or(a, b)),
+                boxed.prop_map(Filter::Not),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn no_row_that_matches_is_out_of_range(
+            filter in key_filter(),
+            partition in "[ab\u{e000}\u{1f600}]{0,2}",
+            row in "[ab\u{e000}\u{1f600}]{0,2}",
+        ) {
+            let plan = Plan::of(Some(&filter));
+            let key = StoredKey::new(partition, row);
+            let property = |name: &str| match name {
+                "PartitionKey" => Some(EdmCow::String((&*key.partition).into())),
+                "RowKey" => Some(EdmCow::String((&*key.row).into())),
+                _ => None,
+            };
+            if holds(&filter, &property) {
+                prop_assert!(plan.start() <= key && !plan.is_past(&key), "{filter}");
+            }
+        }
     }
 }

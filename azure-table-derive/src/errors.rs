@@ -1,0 +1,82 @@
+use std::fmt::Display;
+
+use quote::ToTokens;
+
+/// Collects mistakes, so that the user sees all of them at once.
+///
+/// Panics when it is dropped without a look at what it holds: a mistake must not get lost.
+#[derive(Debug, Default)]
+pub(crate) struct Errors {
+    found: Option<syn::Error>,
+    checked: bool,
+}
+
+impl Errors {
+    /// Reports a mistake that is to be underlined at `tokens`.
+    pub(crate) fn report(&mut self, tokens: impl ToTokens, message: impl Display) {
+        self.push(syn::Error::new_spanned(tokens, message));
+    }
+
+    /// The value of `result`, or else a mistake at `tokens`.
+    pub(crate) fn unless_ok<T, E>(
+        &mut self,
+        result: Result<T, E>,
+        tokens: impl ToTokens,
+        message: impl Display,
+    ) -> Option<T> {
+        if result.is_err() {
+            self.report(tokens, message);
+        }
+        result.ok()
+    }
+
+    pub(crate) fn push(&mut self, error: syn::Error) {
+        match &mut self.found {
+            Some(found) => found.combine(error),
+            None => self.found = Some(error),
+        }
+    }
+
+    /// All mistakes, if there are any.
+    pub(crate) fn check(mut self) -> syn::Result<()> {
+        self.checked = true;
+        self.found.take().map_or(Ok(()), Err)
+    }
+
+    /// All mistakes, `last` among them.
+    pub(crate) fn with(mut self, last: syn::Error) -> syn::Error {
+        self.push(last.clone());
+        self.check().err().unwrap_or(last)
+    }
+}
+
+impl Drop for Errors {
+    fn drop(&mut self) {
+        assert!(self.checked || std::thread::panicking(), "errors were collected and not checked");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::{Ident, Span};
+
+    use super::*;
+
+    #[test]
+    fn all_are_kept_in_order() {
+        let mut errors = Errors::default();
+        let ident = Ident::new("field", Span::call_site());
+        errors.report(&ident, "first");
+        errors.report(&ident, "second");
+        let all = errors.with(syn::Error::new_spanned(&ident, "third"));
+        let texts: Vec<String> = all.into_iter().map(|error| error.to_string()).collect();
+        assert_eq!(texts, ["first", "second", "third"]);
+        assert!(Errors::default().check().is_ok());
+    }
+
+    #[test]
+    #[should_panic(expected = "not checked")]
+    fn none_gets_lost() {
+        drop(Errors::default());
+    }
+}

@@ -1,0 +1,74 @@
+/// How property names are made of field names; as serde does it for fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum RenameRule {
+    #[default]
+    Unchanged,
+    Pascal,
+    Camel,
+    Screaming,
+}
+
+/// The spellings of `rename_all`. A field is in snake case already, hence the pairs.
+const RULES: [(&str, RenameRule); 6] = [
+    ("PascalCase", RenameRule::Pascal),
+    ("camelCase", RenameRule::Camel),
+    ("snake_case", RenameRule::Unchanged),
+    ("SCREAMING_SNAKE_CASE", RenameRule::Screaming),
+    ("lowercase", RenameRule::Unchanged),
+    ("UPPERCASE", RenameRule::Screaming),
+];
+
+impl RenameRule {
+    pub(crate) fn from_spelling(text: &str) -> Option<Self> {
+        RULES.iter().find(|(spelling, _)| *spelling == text).map(|(_, rule)| *rule)
+    }
+
+    pub(crate) fn spellings() -> impl Iterator<Item = &'static str> + Clone {
+        RULES.iter().map(|(spelling, _)| *spelling)
+    }
+
+    pub(crate) fn apply(self, field: &str) -> String {
+        match self {
+            Self::Unchanged => field.to_owned(),
+            Self::Pascal => field.split('_').map(capitalized).collect(),
+            Self::Camel => {
+                let pascal = Self::Pascal.apply(field);
+                let mut chars = pascal.chars();
+                chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
+            }
+            Self::Screaming => field.to_uppercase(),
+        }
+    }
+}
+
+fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_fields() {
+        let names = |field| -> Vec<String> {
+            RenameRule::spellings()
+                .filter_map(RenameRule::from_spelling)
+                .map(|rule| rule.apply(field))
+                .collect()
+        };
+        // Pascal, camel, snake, screaming, lower, upper
+        assert_eq!(names("text"), ["Text", "text", "text", "TEXT", "text", "TEXT"]);
+        assert_eq!(names("is_hot"), ["IsHot", "isHot", "is_hot", "IS_HOT", "is_hot", "IS_HOT"]);
+        assert_eq!(names("line_2"), ["Line2", "line2", "line_2", "LINE_2", "line_2", "LINE_2"]);
+        assert_eq!(names("_id"), ["Id", "id", "_id", "_ID", "_id", "_ID"]);
+        assert_eq!(names("ärger"), ["Ärger", "ärger", "ärger", "ÄRGER", "ärger", "ÄRGER"]);
+        assert_eq!(RenameRule::default().apply("As_it_Is"), "As_it_Is");
+    }
+
+    #[test]
+    fn kebab_case_is_no_rule() {
+        assert_eq!(RenameRule::from_spelling("kebab-case"), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! What is generated, as the compiler sees it.
+//!
+//! After a change run `INSTA_UPDATE=always cargo test -p azure-table-derive` and read the
+//! difference.
+
+use insta::assert_snapshot;
+use quote::quote;
+use syn::parse_quote;
+
+use crate::expand;
+
+fn expanded(input: &syn::DeriveInput) -> String {
+    let file = syn::parse2(expand::table_entity(input)).expect("the output is a list of items");
+    prettyplease::unparse(&file)
+}
+
+/// The names of the properties: what `COLUMNS` lists.
+fn columns(input: &syn::DeriveInput) -> String {
+    let output = expanded(input).replace('\n', " ");
+    let list = output.split("= &[").nth(1).and_then(|rest| rest.split("];").next());
+    list.expect("COLUMNS").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn blog() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(name = "Blogs", rename_all = "PascalCase")]
+        struct Blog {
+            #[table(partition_key)]
+            channel: String,
+            #[table(row_key)]
+            posted: Descending<DateTime<Utc>>,
+            text: String,
+            rating: i32,
+            #[table(skip)]
+            rating_as_string: String,
+        }
+    }));
+}
+
+#[test]
+fn keys_only() {
+    assert_snapshot!(expanded(&parse_quote! {
+        struct Membership {
+            #[table(partition_key)]
+            group: Uuid,
+            #[table(row_key)]
+            member: Uuid,
+        }
+    }));
+}
+
+#[test]
+fn timestamp_and_etag() {
+    assert_snapshot!(expanded(&parse_quote! {
+        struct Versioned {
+            #[table(etag)]
+            version: ETag,
+            #[table(row_key)]
+            id: String,
+            #[table(timestamp)]
+            changed: Option<DateTime<Utc>>,
+            #[table(partition_key)]
+            tenant: String,
+            text: String,
+        }
+    }));
+}
+
+#[test]
+fn defaults() {
+    assert_snapshot!(expanded(&parse_quote! {
+        struct Settings {
+            #[table(partition_key)]
+            tenant: String,
+            #[table(row_key)]
+            id: String,
+            #[table(default)]
+            retries: i32,
+            #[table(default = "Self::default_color")]
+            color: String,
+            #[table(default = "<[_]>::to_vec")]
+            data: Vec<u8>,
+            #[table(skip, default = "std::time::Instant::now")]
+            read_at: std::time::Instant,
+        }
+    }));
+}
+
+#[test]
+fn generics() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(name = "Samples")]
+        pub(crate) struct Sample<K: Clone, V = f64, const N: usize = 3>
+        where
+            V: Copy,
+        {
+            #[table(partition_key)]
+            sensor: K,
+            #[table(row_key)]
+            at: String,
+            value: V,
+            previous: Option<V>,
+            #[table(default)]
+            scale: Scale<V>,
+            unit: String,
+            #[table(skip)]
+            history: [u8; N],
+            #[table(skip)]
+            marker: PhantomData<(K, V)>,
+        }
+    }));
+}
+
+#[test]
+fn another_path_to_the_client() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(crate = "crate::facade::tables")]
+        struct Blog {
+            #[table(partition_key)]
+            channel: String,
+            #[table(row_key)]
+            id: String,
+        }
+    }));
+}
+
+#[test]
+fn raw_identifiers_and_names_of_locals() {
+    assert_snapshot!(expanded(&parse_quote! {
+        struct Names {
+            #[table(partition_key)]
+            r#match: String,
+            #[table(row_key)]
+            row_key: String,
+            r#type: String,
+            row: i32,
+            __row: i32,
+            writer: i32,
+            #[table(rename = "Größe")]
+            size: i64,
+        }
+    }));
+}
+
+#[test]
+fn refused() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(name = "my-blogs")]
+        struct Blog<T: Copy> {
+            #[table(partition_key)]
+            channel: T,
+            #[table(rename = "")]
+            text: String,
+        }
+    }));
+}
+
+#[test]
+fn refused_enum() {
+    assert_snapshot!(expanded(&parse_quote! {
+        enum Blog {
+            Draft,
+        }
+    }));
+}
+
+#[test]
+fn names_by_each_rule() {
+    let names: Vec<_> =
+        ["PascalCase", "camelCase", "snake_case", "SCREAMING_SNAKE_CASE", "lowercase", "UPPERCASE"]
+            .into_iter()
+            .map(|rule| {
+                let columns = columns(&parse_quote! {
+                    #[table(rename_all = #rule)]
+                    struct Blog {
+                        #[table(partition_key)]
+                        p: String,
+                        #[table(row_key)]
+                        r: String,
+                        text: String,
+                        rating_as_string: String,
+                        r#type: String,
+                        #[table(rename = "as_Given")]
+                        other: String,
+                    }
+                });
+                format!("{rule}: {columns}")
+            })
+            .collect();
+    assert_snapshot!(names.join("\n"));
+}
+
+/// A property costs one line to write and one to read.
+#[test]
+fn output_grows_by_a_few_lines_for_each_property() {
+    let lines = |count: usize| {
+        let fields = (0..count).map(|at| quote::format_ident!("p{at}"));
+        let fields = quote!(#(#fields: String,)*);
+        expanded(&parse_quote! {
+            struct Wide {
+                #[table(partition_key)]
+                p: String,
+                #[table(row_key)]
+                r: String,
+                #fields
+            }
+        })
+        .lines()
+        .count()
+    };
+    assert!(lines(200) <= lines(100) + 400, "{} and {}", lines(100), lines(200));
+}

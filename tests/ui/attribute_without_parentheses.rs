@@ -1,0 +1,14 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table = "Blogs"]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table]
+    text: String,
+}
+
+fn main() {}

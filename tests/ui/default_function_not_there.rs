@@ -1,0 +1,15 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(default = "defaults::three")]
+    rating: i32,
+}
+
+mod defaults {}
+
+fn main() {}

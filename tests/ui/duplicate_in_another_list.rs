@@ -1,0 +1,14 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(name = "Blogs")]
+#[table(name = "Posts")]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    text: String,
+}
+
+fn main() {}

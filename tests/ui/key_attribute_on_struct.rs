@@ -1,0 +1,11 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(partition_key = "channel", row_key = "id")]
+struct Blog {
+    channel: String,
+    id: String,
+    text: String,
+}
+
+fn main() {}

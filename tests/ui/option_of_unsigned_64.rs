@@ -1,0 +1,12 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    views: Option<u64>,
+}
+
+fn main() {}

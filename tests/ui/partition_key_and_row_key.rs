@@ -1,0 +1,10 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key, row_key)]
+    id: String,
+    text: String,
+}
+
+fn main() {}

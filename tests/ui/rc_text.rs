@@ -1,0 +1,14 @@
+use std::rc::Rc;
+
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    views: Rc<str>,
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(rename)]
+    text: String,
+    #[table(rename =)]
+    rating: i32,
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    text: String,
+    #[table(rename = "text")]
+    body: String,
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(rename_all = "PascalCase")]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    is_hot: bool,
+    is__hot: bool,
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use azure_table_client::{ETag, TableEntity};
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(etag)]
+    version: Option<ETag>,
+    #[table(etag)]
+    tag: Option<ETag>,
+}
+
+fn main() {}
