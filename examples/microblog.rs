@@ -86,7 +86,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let text = format!("Blog number {n}");
         blogs.insert_or_replace(&Blog::new("Channel9", day(n), &text, rating)).await?;
     }
-    steps.done("write 4 channels and 8 blogs", "12 entities".to_owned());
+    steps.done("write 4 channels and 8 blogs", "12 entities");
 
     let hello = Blog::new("Channel9", day(29), "Hello", 3);
     let inserted = blogs.insert(&hello).await?;
@@ -121,7 +121,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let unconditional = Blog { text: "Hi there, whatever you have".to_owned(), ..hello.clone() };
     blogs.merge(&unconditional, IfMatch::Any).await?;
-    steps.done("update whatever the version", "merged with If-Match: *".to_owned());
+    steps.done("update whatever the version", "merged with If-Match: *");
 
     let mut pages = blogs.query().filter_text("PartitionKey eq 'Channel9'").page_size(4).pages();
     let mut sizes = Vec::new();
@@ -148,7 +148,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if mine[1] {
         blogs.delete_table().await?;
     }
-    steps.done("delete the tables that this run created", String::new());
+    steps.done("delete the tables that this run created", "");
     steps.total();
     Ok(())
 }
@@ -176,7 +176,7 @@ async fn concurrent_updates(
         (blogs.get(hello.entity_key()?).await?, blogs.get(hello.entity_key()?).await?);
     let by_first = Blog { rating: 5, ..first.entity.clone() };
     blogs.merge(&by_first, &first.etag).await?;
-    steps.done("two clients read the blog, one updates it", "rating 5".to_owned());
+    steps.done("two clients read the blog, one updates it", "rating 5");
 
     let by_second = Blog { text: "Hi there again".to_owned(), ..second.entity.clone() };
     match blogs.merge(&by_second, &second.etag).await {

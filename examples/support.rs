@@ -35,7 +35,7 @@ pub fn connect() -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
     let requests = Arc::new(AtomicUsize::new(0));
     let counting = Counting { inner: transport, requests: Arc::clone(&requests) };
     let service = builder.transport(Arc::new(counting)).build()?;
-    Ok((service, Steps { requests, counted: 0, steps: 0 }))
+    Ok((service, Steps { requests, counted: 0, printed: 0 }))
 }
 
 /// Counts the requests on their way: any transport can be wrapped like this.
@@ -57,23 +57,23 @@ impl Transport for Counting {
 pub struct Steps {
     requests: Arc<AtomicUsize>,
     counted: usize,
-    steps: usize,
+    printed: usize,
 }
 
 impl Steps {
     /// Prints a step that was just done.
-    pub fn done(&mut self, what: &str, result: String) {
+    pub fn done(&mut self, what: &str, result: impl AsRef<str>) {
         let sent = self.requests.load(Ordering::Relaxed);
-        self.steps += 1;
-        println!("{:2}. {what} [requests: {}]", self.steps, sent - self.counted);
-        if !result.is_empty() {
-            println!("    {result}");
+        self.printed += 1;
+        println!("{:2}. {what} [requests: {}]", self.printed, sent - self.counted);
+        if !result.as_ref().is_empty() {
+            println!("    {}", result.as_ref());
         }
         self.counted = sent;
     }
 
     /// Prints the sum.
     pub fn total(&self) {
-        println!("\n{} steps, {} requests.", self.steps, self.requests.load(Ordering::Relaxed));
+        println!("\n{} steps, {} requests.", self.printed, self.requests.load(Ordering::Relaxed));
     }
 }

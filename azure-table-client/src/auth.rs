@@ -9,7 +9,9 @@ use std::fmt;
 pub(crate) use connection_string::ConnectionString;
 pub use sas::SasToken;
 pub use shared_key::SharedKey;
-pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+#[cfg(feature = "mock")]
+pub(crate) use shared_key::string_to_sign_lite;
+pub(crate) use shared_key::{canonicalized_resource, string_to_sign};
 
 /// The development account of emulators; public knowledge, and no secret.
 pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";

@@ -1,4 +1,4 @@
-//! Derive macros of `azure-table-client`, which re-exports and documents them: depend on that crate.
+//! Derive macros of `azure-table-client`, which re-exports and documents them.
 
 mod attr;
 mod errors;

@@ -1,5 +1,13 @@
 //! Integration tests: one binary, so that it links once.
-#![allow(missing_docs, reason = "tests")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::default_trait_access,
+    reason = "tests"
+)]
 
 mod derive;
 mod endpoint;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use azure_table_client::auth::Credential;
-use azure_table_client::edm::EdmType;
+use azure_table_client::edm::{EdmType, EdmValue};
 use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
 use serde_json::Value;
@@ -124,7 +124,7 @@ fn check(entity: &DynamicEntity, row: &Value) -> usize {
             None if value.is_number() => EdmType::Int32,
             None => EdmType::String,
         };
-        assert_eq!(entity.value(name).map(|v| v.edm_type()), Some(expected), "{name}");
+        assert_eq!(entity.value(name).map(EdmValue::edm_type), Some(expected), "{name}");
         checked += 1;
     }
     if let Some(etag) = row.get("odata.etag") {

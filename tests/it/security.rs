@@ -15,13 +15,13 @@ fn assert_hidden(shown: &str) {
 
 /// The whole chain of an error, as programs print it.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = format!("{error} {error:?}");
+    let mut shown = vec![format!("{error} {error:?}")];
     let mut source = error.source();
     while let Some(cause) = source {
-        text += &format!(" {cause} {cause:?}");
+        shown.push(format!("{cause} {cause:?}"));
         source = cause.source();
     }
-    text
+    shown.join(" ")
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub async fn every_level_reads_the_same_structs(target: &Target) {
         assert_eq!(Everything { timestamp: None, etag: None, ..queried }, written, "{level:?}");
         assert!(service.table_exists(&name).await.unwrap());
         let filter = format!("TableName eq '{name}'");
-        assert_eq!(service.list_tables().filter_text(&filter).await.unwrap(), [name.clone()]);
+        assert_eq!(service.list_tables().filter_text(&filter).await.unwrap(), [name.as_str()]);
     }
     target.service().delete_table(&name).await.unwrap();
 }

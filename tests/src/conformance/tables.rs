@@ -69,7 +69,7 @@ pub async fn names_ignore_case(target: &Target) {
     }
     let listed =
         service.list_tables().filter_text(&format!("TableName eq '{name}'")).await.unwrap();
-    assert_eq!(listed, [name.clone()]);
+    assert_eq!(listed, [name.as_str()]);
     service.delete_table(&name).await.unwrap();
 }
 
