@@ -93,22 +93,17 @@ impl Pipeline {
             status = field::Empty,
         );
         let attempts = self.attempts(request, options, client_request_id);
-        async {
-            let result = attempts.await;
-            let span = tracing::Span::current();
-            match &result {
-                Ok(reply) => {
-                    span.record("attempts", reply.attempts);
-                    span.record("status", reply.status.as_u16());
-                }
-                Err(error) => {
-                    span.record("attempts", error.attempts());
-                }
+        let result = attempts.instrument(span.clone()).await;
+        match &result {
+            Ok(reply) => {
+                span.record("attempts", reply.attempts);
+                span.record("status", reply.status.as_u16());
             }
-            result
+            Err(error) => {
+                span.record("attempts", error.attempts());
+            }
         }
-        .instrument(span)
-        .await
+        result
     }
 
     async fn attempts(

@@ -1,7 +1,16 @@
 //! No secret is ever shown, and none travels where it can be read.
 
+use std::cell::RefCell;
+use std::fmt::{Debug, Write as _};
+use std::sync::{Arc, Mutex, Once};
+
 use azure_table_client::auth::{Credential, SasToken, SharedKey};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 const KEY: &str = "c2VjcmV0LXNlY3JldC1zZWNyZXQ=";
 const SAS: &str = "sv=2019-02-02&sp=r&sig=c2VjcmV0LXNlY3JldC1zZWNyZXQ%3D";
@@ -75,4 +84,110 @@ fn the_variable_is_named_where_it_is_missing() {
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert!(error.to_string().contains("AZURE_STORAGE_CONNECTION_STRING"));
     }
+}
+
+thread_local! {
+    static TRACED: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps everything that is traced, as text, for each thread: a test here has one of its own.
+#[derive(Debug, Clone, Copy)]
+struct Traced;
+
+impl Traced {
+    /// For the whole process: a subscriber of one thread can lose what another one registers.
+    fn start() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
+    }
+
+    fn take() -> String {
+        TRACED.take()
+    }
+}
+
+impl Visit for Traced {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        TRACED.with_borrow_mut(|text| write!(text, "{}={value:?};", field.name()).unwrap());
+    }
+}
+
+impl Subscriber for Traced {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut Self);
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut Self);
+    }
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Self);
+    }
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// Keeps the last request.
+#[derive(Debug)]
+struct Keep(Arc<dyn Transport>, Mutex<Option<HttpRequest>>);
+
+impl Transport for Keep {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        *self.1.lock().unwrap() = Some(request.clone());
+        self.0.send(request)
+    }
+}
+
+#[tokio::test]
+async fn a_sas_travels_as_it_was_given_and_is_not_traced() {
+    Traced::start();
+    let mock = MockTableService::builder().loose(true).build();
+    let keep = Arc::new(Keep(mock.transport(), Mutex::new(None)));
+    let connection_string = format!(
+        "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;SharedAccessSignature=?{SAS}"
+    );
+    let service = TableServiceClient::builder_from_connection_string(&connection_string)
+        .unwrap()
+        .transport(keep.clone())
+        .build()
+        .unwrap();
+    service.create_table("Blogs").await.unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.query().filter_text("RowKey eq 'x'").await.unwrap();
+    let sent = keep.1.lock().unwrap().take().unwrap();
+    let url = format!(
+        "http://127.0.0.1:10002/devstoreaccount1/Blogs()?$filter=RowKey%20eq%20%27x%27&{SAS}"
+    );
+    assert_eq!(sent.url, url);
+    assert!(!sent.headers.contains_key("authorization"));
+    assert_hidden(&format!("{sent:?}"));
+    let text = Traced::take();
+    for expected in ["operation=\"CreateTable\"", "table=\"Blogs\"", "attempts=1", "status=200"] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert_hidden(&text);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_and_its_signatures_are_not_traced() {
+    Traced::start();
+    let mock = MockTableService::builder().account("me", KEY).unwrap().build();
+    let keep = Arc::new(Keep(mock.transport(), Mutex::new(None)));
+    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(keep.clone())
+        .clock(mock.clock())
+        .build()
+        .unwrap();
+    service.create_table("Blogs").await.unwrap();
+    let sent = keep.1.lock().unwrap().take().unwrap();
+    let signature = sent.headers["authorization"].to_str().unwrap().split(':').nth(1).unwrap();
+    let text = format!("{} {sent:?} {:?}", Traced::take(), sent.headers);
+    assert!(text.contains("operation="));
+    assert_hidden(&text);
+    assert!(!text.contains(signature), "{text}");
 }
