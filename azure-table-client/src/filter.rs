@@ -7,28 +7,42 @@
 //!
 //! [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 
+mod display;
+mod error;
 mod lexer;
 mod literal;
 mod parse;
 
+use std::ops::{BitAnd, BitOr, Not};
+
 use crate::edm::EdmValue;
 
-pub use parse::{FilterError, FilterErrorKind};
+pub use error::{FilterError, FilterErrorKind};
 
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///
+/// A filter is parsed, or made of comparisons with `&`, `|` and `!`; either way it has a text that
+/// the service understands.
+///
 /// ```
-/// use azure_table_client::filter::Filter;
+/// use azure_table_client::filter::{CompareOp, Filter};
 ///
 /// let filter = Filter::parse("(Rating ge 3)  and not Text eq 'it''s'")?;
 /// assert_eq!(filter.to_string(), "Rating ge 3 and not (Text eq 'it''s')");
-/// assert_eq!(Filter::parse("Rating => 3").unwrap_err().position(), 7);
+///
+/// let same = Filter::compare("Rating", CompareOp::Ge, 3)?
+///     & !Filter::compare("Text", CompareOp::Eq, "it's")?;
+/// assert_eq!(same, filter);
+///
+/// let error = Filter::parse("Rating => 3").unwrap_err();
+/// assert_eq!((error.position(), error.expected()), (7, "eq, ne, gt, ge, lt or le"));
 /// # Ok::<(), azure_table_client::filter::FilterError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Filter {
-    /// A property compared with a literal.
+    /// A property compared with a literal; see [`Filter::compare`].
+    #[non_exhaustive]
     Compare {
         /// The property.
         property: String,
@@ -37,14 +51,98 @@ pub enum Filter {
         /// With what; never NaN or an infinity, which have no literal.
         literal: EdmValue,
     },
-    /// A Boolean property that must be true.
+    /// A Boolean property that must be true; see [`Filter::is_true`].
+    #[non_exhaustive]
     IsTrue(String),
-    /// Both hold.
-    And(Box<Filter>, Box<Filter>),
-    /// At least one holds.
-    Or(Box<Filter>, Box<Filter>),
+    /// All hold; two or more. A list and not a pair, so that a long chain is not a deep tree.
+    #[non_exhaustive]
+    And(Vec<Filter>),
+    /// At least one holds; two or more.
+    #[non_exhaustive]
+    Or(Vec<Filter>),
     /// The other does not hold.
+    #[non_exhaustive]
     Not(Box<Filter>),
+}
+
+impl Filter {
+    /// A property compared with a value.
+    ///
+    /// # Errors
+    /// `literal` is NaN or an infinity, for which OData has no literal, or `property` cannot stand
+    /// in a filter as a name.
+    pub fn compare(
+        property: impl Into<String>,
+        op: CompareOp,
+        literal: impl Into<EdmValue>,
+    ) -> Result<Self, FilterError> {
+        let (property, literal) = (checked(property.into())?, literal.into());
+        match literal {
+            EdmValue::Double(value) if !value.is_finite() => {
+                Err(FilterError::made(FilterErrorKind::NoLiteral, value.to_string()))
+            }
+            literal => Ok(Self::Compare { property, op, literal }),
+        }
+    }
+
+    /// A Boolean property that must be true.
+    ///
+    /// # Errors
+    /// `property` cannot stand in a filter as a name.
+    pub fn is_true(property: impl Into<String>) -> Result<Self, FilterError> {
+        checked(property.into()).map(Self::IsTrue)
+    }
+}
+
+fn checked(property: String) -> Result<String, FilterError> {
+    if lexer::is_name(&property) {
+        Ok(property)
+    } else {
+        Err(FilterError::made(FilterErrorKind::PropertyName, property))
+    }
+}
+
+impl BitAnd for Filter {
+    type Output = Self;
+
+    /// Both hold.
+    fn bitand(self, other: Self) -> Self {
+        let mut all = match self {
+            Self::And(all) => all,
+            one => vec![one],
+        };
+        match other {
+            Self::And(more) => all.extend(more),
+            one => all.push(one),
+        }
+        Self::And(all)
+    }
+}
+
+impl BitOr for Filter {
+    type Output = Self;
+
+    /// At least one holds.
+    fn bitor(self, other: Self) -> Self {
+        let mut any = match self {
+            Self::Or(any) => any,
+            one => vec![one],
+        };
+        match other {
+            Self::Or(more) => any.extend(more),
+            one => any.push(one),
+        }
+        Self::Or(any)
+    }
+}
+
+impl Not for Filter {
+    type Output = Self;
+
+    /// It does not hold.
+    fn not(self) -> Self {
+        Self::Not(Box::new(self))
+    }
 }
 
 /// The six comparisons that the service has.
@@ -93,6 +191,49 @@ impl CompareOp {
             Self::Ge => Self::Le,
             Self::Lt => Self::Gt,
             Self::Le => Self::Ge,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn a(op: CompareOp, literal: impl Into<EdmValue>) -> Filter {
+        Filter::compare("A", op, literal).unwrap()
+    }
+
+    #[test]
+    fn combined_filters_stay_flat() {
+        let all = (a(CompareOp::Gt, 1) & a(CompareOp::Lt, 5)) & a(CompareOp::Ne, 3);
+        assert_eq!(all.to_string(), "A gt 1 and A lt 5 and A ne 3");
+        let any = (a(CompareOp::Eq, 1) | all) | !Filter::is_true("B").unwrap();
+        assert_eq!(any.to_string(), "A eq 1 or A gt 1 and A lt 5 and A ne 3 or not (B)");
+        assert_eq!(Filter::parse(&any.to_string()), Ok(any));
+        // Dropped, displayed and read back without recursion along the chain.
+        let many = (0..100_000).map(|n| a(CompareOp::Eq, n)).reduce(|f, g| f | g).unwrap();
+        assert_eq!(Filter::parse(&many.to_string()), Ok(many));
+    }
+
+    #[test]
+    fn what_has_no_text_cannot_be_made() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = Filter::compare("A", CompareOp::Eq, value).unwrap_err();
+            assert_eq!(error.kind(), FilterErrorKind::NoLiteral);
+        }
+        for name in
+            ["", "a b", "1a", "a-b", "not", "and", "or", "true", "false", "a'", "datetime'x'"]
+        {
+            assert_eq!(
+                Filter::compare(name, CompareOp::Eq, 1).unwrap_err().kind(),
+                FilterErrorKind::PropertyName,
+                "{name}"
+            );
+            assert!(Filter::is_true(name).is_err(), "{name}");
+        }
+        for name in ["PartitionKey", "_x", "Größe", "eq", "datetime", "x", "null"] {
+            let filter = Filter::compare(name, CompareOp::Eq, 1).unwrap();
+            assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct Row<'de> {
     pub(crate) etag: Option<Cow<'de, str>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
+    /// Whether a property was there twice: the last one counts, but the service refuses that.
+    #[cfg(feature = "mock")]
+    pub(crate) repeated: bool,
 }
 
 /// A property as it was read: its annotation, wherever that stood, and its JSON value.
@@ -65,7 +68,16 @@ impl<'de> Row<'de> {
     pub(crate) fn new(columns: &'static [&'static str], keeps_others: bool, typed: bool) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(SYSTEM_SLOTS + columns.len(), RawProperty::default);
-        Self { columns, keeps_others, typed, etag: None, slots, others: Vec::new() }
+        Self {
+            columns,
+            keeps_others,
+            typed,
+            etag: None,
+            slots,
+            others: Vec::new(),
+            #[cfg(feature = "mock")]
+            repeated: false,
+        }
     }
 
     /// Empties the row for the next entity.
@@ -73,6 +85,10 @@ impl<'de> Row<'de> {
         self.etag = None;
         self.slots.fill_with(RawProperty::default);
         self.others.clear();
+        #[cfg(feature = "mock")]
+        {
+            self.repeated = false;
+        }
     }
 
     /// The name of a slot.
@@ -220,6 +236,12 @@ impl<'de> Row<'de> {
             }
         }
         Ok(values)
+    }
+
+    /// The properties that have no column, as they were read.
+    #[cfg(feature = "mock")]
+    pub(crate) fn take_raw_others(&mut self) -> Vec<(Cow<'de, str>, RawProperty<'de>)> {
+        std::mem::take(&mut self.others)
     }
 
     fn absence(&self, slot: usize) -> DecodeReason {

@@ -1,17 +1,18 @@
 //! From text to tokens.
 
-use super::parse::{FilterError, FilterErrorKind};
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
     Open,
     Close,
-    Comma,
     /// A name, a keyword, or the prefix of a literal.
     Word(&'a str),
     Number(&'a str),
     /// The text between quotes, doubled quotes still doubled.
     Quoted(&'a str),
+    /// A quote without its partner.
+    Unclosed,
+    /// What begins no token.
+    Unknown,
     End,
 }
 
@@ -30,45 +31,50 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    pub(super) fn next(&mut self) -> Result<(usize, Token<'a>), FilterError> {
+    pub(super) fn next(&mut self) -> (usize, Token<'a>) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
-        let Some(first) = rest.chars().next() else {
-            self.at = start;
-            return Ok((start, Token::End));
-        };
-        let (token, length) = match first {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            ',' => (Token::Comma, 1),
-            '\'' => {
-                let length = quoted_length(rest).ok_or_else(|| {
-                    FilterError::new(self.text, start, FilterErrorKind::UnclosedQuote)
-                })?;
-                (Token::Quoted(&rest[1..length - 1]), length)
-            }
-            '-' | '+' | '0'..='9' => {
+        let (token, length) = match rest.chars().next() {
+            None => (Token::End, 0),
+            Some('(') => (Token::Open, 1),
+            Some(')') => (Token::Close, 1),
+            Some('\'') => match quoted_length(rest) {
+                Some(length) => (Token::Quoted(&rest[1..length - 1]), length),
+                None => (Token::Unclosed, rest.len()),
+            },
+            Some('-' | '+' | '0'..='9') => {
                 let length = number_length(rest);
                 (Token::Number(&rest[..length]), length)
             }
-            c if c == '_' || c.is_alphabetic() => {
-                let length =
-                    rest.find(|c: char| !(c == '_' || c.is_alphanumeric())).unwrap_or(rest.len());
+            Some(c) if begins_name(c) => {
+                let length = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
                 (Token::Word(&rest[..length]), length)
             }
-            _ => {
-                let kind = FilterErrorKind::Unexpected;
-                return Err(FilterError::new(self.text, start, kind));
-            }
+            Some(c) => (Token::Unknown, c.len_utf8()),
         };
         self.at = start + length;
-        Ok((start, token))
+        (start, token)
     }
 
     /// Whether a quote follows without a space, as behind `datetime` and `guid`.
     pub(super) fn quote_follows(&self) -> bool {
         self.text[self.at..].starts_with('\'')
     }
+}
+
+/// Whether a property of this name can stand in a filter.
+pub(super) fn is_name(text: &str) -> bool {
+    text.starts_with(begins_name)
+        && text.chars().all(continues_name)
+        && !matches!(text, "and" | "or" | "not" | "true" | "false")
+}
+
+fn begins_name(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+fn continues_name(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
 }
 
 /// The length of `'…'` with both quotes.

@@ -10,7 +10,14 @@ pub(super) struct Literal<'a>(pub(super) &'a EdmValue);
 impl fmt::Display for Literal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            EdmValue::String(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            EdmValue::String(text) => {
+                f.write_str("'")?;
+                for (index, part) in text.split('\'').enumerate() {
+                    f.write_str(if index > 0 { "''" } else { "" })?;
+                    f.write_str(part)?;
+                }
+                f.write_str("'")
+            }
             EdmValue::Boolean(value) => write!(f, "{value}"),
             EdmValue::Int32(value) => write!(f, "{value}"),
             EdmValue::Int64(value) => write!(f, "{value}L"),
@@ -29,27 +36,33 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// The value of a number as it stands in a filter: `5`, `5L`, `5.0`, `1e300`.
-pub(super) fn number(text: &str) -> Option<EdmValue> {
-    if let Some(integer) = text.strip_suffix(['L', 'l']) {
-        return integer.parse().ok().map(EdmValue::Int64);
-    }
-    if text.contains(['.', 'e', 'E']) {
-        let value: f64 = text.parse().ok()?;
-        return value.is_finite().then_some(EdmValue::Double(value));
-    }
-    // Beyond Int32 an integer without suffix can only be meant as Int64.
-    let value: i64 = text.parse().ok()?;
-    Some(i32::try_from(value).map_or(EdmValue::Int64(value), EdmValue::Int32))
+/// The value of a number as it stands in a filter: `5`, `5L`, `5.0`, `1e300`; or what is expected.
+///
+/// An integer beyond Int32 needs its `L`: without it the service says 400 "Unrecognized 'Edm.Int32'
+/// literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
+    let value = if let Some(integer) = text.strip_suffix(['L', 'l']) {
+        integer.parse().ok().map(EdmValue::Int64)
+    } else if text.contains(['.', 'e', 'E']) {
+        text.parse().ok().filter(|value: &f64| value.is_finite()).map(EdmValue::Double)
+    } else {
+        text.parse().ok().map(EdmValue::Int32)
+    };
+    value.ok_or("an Int32 (5), an Int64 (5L) or a Double (5.0)")
 }
 
-/// The value of `prefix'text'`.
-pub(super) fn prefixed(prefix: &str, text: &str) -> Option<EdmValue> {
-    match prefix.to_ascii_lowercase().as_str() {
-        "datetime" => text.parse().ok().map(EdmValue::DateTime),
-        "guid" => text.parse().ok().map(EdmValue::Guid),
-        "x" | "binary" => hex(text).map(|bytes| EdmValue::Binary(bytes.into())),
-        _ => None,
+/// The value of `prefix'text'`, or what is expected.
+pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static str> {
+    if prefix.eq_ignore_ascii_case("datetime") {
+        let value = text.parse().ok().map(EdmValue::DateTime);
+        value.ok_or("a UTC time like datetime'2009-04-14T00:00:00Z'")
+    } else if prefix.eq_ignore_ascii_case("guid") {
+        let value = text.parse().ok().map(EdmValue::Guid);
+        value.ok_or("a GUID like guid'c9da6455-213d-42c9-9a79-3e9149a57833'")
+    } else if prefix.eq_ignore_ascii_case("x") || prefix.eq_ignore_ascii_case("binary") {
+        hex(text).map(|bytes| EdmValue::Binary(bytes.into())).ok_or("bytes like X'0aff'")
+    } else {
+        Err("datetime, guid, X or binary before the quote")
     }
 }
 

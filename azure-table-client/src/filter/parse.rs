@@ -1,16 +1,15 @@
 //! From tokens to the tree.
 
-use std::fmt;
-
 use super::lexer::{Lexer, Token};
-use super::literal::{self, Literal};
-use super::{CompareOp, Filter};
+use super::literal;
+use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::EdmValue;
 
 /// Deeper nesting is refused, so that no text can exhaust the stack.
 const MAX_DEPTH: usize = 100;
-/// Where a longer text is cut in an error.
-const SHOWN_CHARS: usize = 60;
+
+const OPERATOR: &str = "eq, ne, gt, ge, lt or le";
+const TERM: &str = "a comparison, not or (";
 
 impl Filter {
     /// Reads OData filter text.
@@ -18,82 +17,16 @@ impl Filter {
     /// # Errors
     /// The text is no filter, or uses what the table service does not have; the error shows where.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
-        let mut parser = Parser::new(text)?;
+        let mut lexer = Lexer::new(text);
+        let (at, token) = lexer.next();
+        let mut parser = Parser { lexer, at, token };
         let filter = parser.or(0)?;
         match parser.token {
             Token::End => Ok(filter),
-            _ => Err(parser.error(FilterErrorKind::Unexpected)),
+            _ => Err(parser.unexpected("and, or or the end")),
         }
     }
 }
-
-/// A text that is no filter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilterError {
-    kind: FilterErrorKind,
-    position: usize,
-    found: String,
-}
-
-/// What is wrong with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FilterErrorKind {
-    /// Something that cannot stand there.
-    Unexpected,
-    /// The text ended before the filter did.
-    UnexpectedEnd,
-    /// A quote without its partner.
-    UnclosedQuote,
-    /// A function; the table service has none.
-    Function,
-    /// A literal that is not of its type.
-    BadLiteral,
-    /// Parentheses and `not` nested too deeply.
-    TooDeep,
-}
-
-impl FilterError {
-    pub(super) fn new(text: &str, byte: usize, kind: FilterErrorKind) -> Self {
-        let (before, after) = text.split_at(byte);
-        Self {
-            kind,
-            position: before.chars().count(),
-            found: after.chars().take(SHOWN_CHARS).collect(),
-        }
-    }
-
-    /// What is wrong.
-    pub fn kind(&self) -> FilterErrorKind {
-        self.kind
-    }
-
-    /// Where, in characters from 0.
-    pub fn position(&self) -> usize {
-        self.position
-    }
-}
-
-impl fmt::Display for FilterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
-            FilterErrorKind::Unexpected => "this cannot stand here",
-            FilterErrorKind::UnexpectedEnd => "something is missing",
-            FilterErrorKind::UnclosedQuote => "a quote is not closed",
-            FilterErrorKind::Function => "the table service has no functions",
-            FilterErrorKind::BadLiteral => "the literal is not of its type",
-            FilterErrorKind::TooDeep => "nested too deeply",
-        };
-        write!(f, "{what} at position {}", self.position)?;
-        if self.found.is_empty() {
-            f.write_str(" (the end)")
-        } else {
-            write!(f, ": {}", self.found)
-        }
-    }
-}
-
-impl std::error::Error for FilterError {}
 
 /// One side of a comparison.
 enum Operand {
@@ -103,64 +36,73 @@ enum Operand {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
+    /// Where the token begins.
     at: usize,
     token: Token<'a>,
 }
 
-impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Result<Self, FilterError> {
-        let mut lexer = Lexer::new(text);
-        let (at, token) = lexer.next()?;
-        Ok(Self { lexer, at, token })
+impl Parser<'_> {
+    fn advance(&mut self) {
+        (self.at, self.token) = self.lexer.next();
     }
 
-    fn advance(&mut self) -> Result<(), FilterError> {
-        (self.at, self.token) = self.lexer.next()?;
-        Ok(())
-    }
-
-    fn error(&self, kind: FilterErrorKind) -> FilterError {
-        let kind = match (kind, self.token) {
-            (FilterErrorKind::Unexpected, Token::End) => FilterErrorKind::UnexpectedEnd,
-            (kind, _) => kind,
+    /// The present token cannot stand where it does.
+    fn unexpected(&self, expected: &'static str) -> FilterError {
+        let kind = match self.token {
+            Token::End => FilterErrorKind::UnexpectedEnd,
+            Token::Unclosed => FilterErrorKind::UnclosedQuote,
+            _ => FilterErrorKind::Unexpected,
         };
-        FilterError::new(self.lexer.text(), self.at, kind)
+        self.error(kind, self.at, expected)
+    }
+
+    fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
+        FilterError::parsed(kind, self.lexer.text(), at, expected)
     }
 
     fn or(&mut self, depth: usize) -> Result<Filter, FilterError> {
-        let mut filter = self.and(depth)?;
-        while self.token == Token::Word("or") {
-            self.advance()?;
-            filter = Filter::Or(Box::new(filter), Box::new(self.and(depth)?));
+        let first = self.and(depth)?;
+        if self.token != Token::Word("or") {
+            return Ok(first);
         }
-        Ok(filter)
+        let mut any = vec![first];
+        while self.token == Token::Word("or") {
+            self.advance();
+            any.push(self.and(depth)?);
+        }
+        Ok(Filter::Or(any))
     }
 
     fn and(&mut self, depth: usize) -> Result<Filter, FilterError> {
-        let mut filter = self.term(depth)?;
-        while self.token == Token::Word("and") {
-            self.advance()?;
-            filter = Filter::And(Box::new(filter), Box::new(self.term(depth)?));
+        let first = self.term(depth)?;
+        if self.token != Token::Word("and") {
+            return Ok(first);
         }
-        Ok(filter)
+        let mut all = vec![first];
+        while self.token == Token::Word("and") {
+            self.advance();
+            all.push(self.term(depth)?);
+        }
+        Ok(Filter::And(all))
     }
 
     fn term(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(FilterErrorKind::TooDeep));
+            let expected = "at most 100 levels of parentheses and not";
+            return Err(self.error(FilterErrorKind::TooDeep, self.at, expected));
         }
         match self.token {
             Token::Word("not") => {
-                self.advance()?;
+                self.advance();
                 Ok(Filter::Not(Box::new(self.term(depth + 1)?)))
             }
             Token::Open => {
-                self.advance()?;
+                self.advance();
                 let filter = self.or(depth + 1)?;
                 if self.token != Token::Close {
-                    return Err(self.error(FilterErrorKind::Unexpected));
+                    return Err(self.unexpected("and, or or )"));
                 }
-                self.advance()?;
+                self.advance();
                 Ok(filter)
             }
             _ => self.comparison(),
@@ -168,8 +110,7 @@ impl<'a> Parser<'a> {
     }
 
     fn comparison(&mut self) -> Result<Filter, FilterError> {
-        let start = self.at;
-        let left = self.operand()?;
+        let left = self.operand(TERM)?;
         let op = match self.token {
             Token::Word(word) => CompareOp::from_word(word),
             _ => None,
@@ -181,86 +122,56 @@ impl<'a> Parser<'a> {
                     Operand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::IsTrue(name)),
-                _ => Err(self.error(FilterErrorKind::Unexpected)),
+                _ => Err(self.unexpected(OPERATOR)),
             };
         };
-        self.advance()?;
-        match (left, self.operand()?) {
+        self.advance();
+        // The service compares a property with a literal, never two of a kind.
+        let expected = match left {
+            Operand::Property(_) => "a literal",
+            Operand::Literal(_) => "a property",
+        };
+        let at = self.at;
+        match (left, self.operand(expected)?) {
             (Operand::Property(property), Operand::Literal(literal)) => {
                 Ok(Filter::Compare { property, op, literal })
             }
             (Operand::Literal(literal), Operand::Property(property)) => {
                 Ok(Filter::Compare { property, op: op.mirrored(), literal })
             }
-            // Two properties or two literals: the service compares neither.
-            _ => Err(FilterError::new(self.lexer.text(), start, FilterErrorKind::Unexpected)),
+            _ => Err(self.error(FilterErrorKind::Unexpected, at, expected)),
         }
     }
 
-    fn operand(&mut self) -> Result<Operand, FilterError> {
-        let bad_literal = |parser: &Self| parser.error(FilterErrorKind::BadLiteral);
-        let operand = match self.token {
-            Token::Quoted(text) => Operand::Literal(EdmValue::String(text.replace("''", "'"))),
-            Token::Number(text) => {
-                Operand::Literal(literal::number(text).ok_or_else(|| bad_literal(self))?)
-            }
-            Token::Word("true") => Operand::Literal(EdmValue::Boolean(true)),
-            Token::Word("false") => Operand::Literal(EdmValue::Boolean(false)),
-            Token::Word("and" | "or" | "not") => {
-                return Err(self.error(FilterErrorKind::Unexpected));
-            }
+    fn operand(&mut self, expected: &'static str) -> Result<Operand, FilterError> {
+        let at = self.at;
+        let bad_literal =
+            |parser: &Self, expected| parser.error(FilterErrorKind::BadLiteral, at, expected);
+        let literal = match self.token {
+            Token::Quoted(text) => EdmValue::String(text.replace("''", "'")),
+            Token::Number(text) => literal::number(text).map_err(|e| bad_literal(self, e))?,
+            Token::Word("true") => EdmValue::Boolean(true),
+            Token::Word("false") => EdmValue::Boolean(false),
+            Token::Word("and" | "or" | "not") => return Err(self.unexpected(expected)),
             Token::Word(prefix) if self.lexer.quote_follows() => {
-                let start = self.at;
-                let bad = FilterError::new(self.lexer.text(), start, FilterErrorKind::BadLiteral);
-                self.advance()?;
+                self.advance();
                 let Token::Quoted(text) = self.token else {
-                    return Err(bad);
+                    return Err(self.unexpected(expected));
                 };
-                Operand::Literal(literal::prefixed(prefix, text).ok_or(bad)?)
+                literal::prefixed(prefix, text).map_err(|e| bad_literal(self, e))?
             }
             Token::Word(name) => {
-                let start = self.at;
-                self.advance()?;
+                self.advance();
                 if self.token == Token::Open {
-                    let text = self.lexer.text();
-                    return Err(FilterError::new(text, start, FilterErrorKind::Function));
+                    return Err(self.error(FilterErrorKind::Function, at, expected));
                 }
                 return Ok(Operand::Property(name.to_owned()));
             }
-            _ => return Err(self.error(FilterErrorKind::Unexpected)),
+            _ => return Err(self.unexpected(expected)),
         };
-        self.advance()?;
-        Ok(operand)
+        self.advance();
+        Ok(Operand::Literal(literal))
     }
-}
-
-impl fmt::Display for Filter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compare { property, op, literal } => {
-                write!(f, "{property} {} {}", op.as_str(), Literal(literal))
-            }
-            Self::IsTrue(property) => f.write_str(property),
-            // Both bind to the left; a right side of the same kind needs its parentheses to stay.
-            Self::And(left, right) => {
-                grouped(f, left, matches!(**left, Self::Or(..)))?;
-                f.write_str(" and ")?;
-                grouped(f, right, matches!(**right, Self::Or(..) | Self::And(..)))
-            }
-            Self::Or(left, right) => {
-                write!(f, "{left} or ")?;
-                grouped(f, right, matches!(**right, Self::Or(..)))
-            }
-            Self::Not(inner) => {
-                f.write_str("not ")?;
-                grouped(f, inner, true)
-            }
-        }
-    }
-}
-
-fn grouped(f: &mut fmt::Formatter<'_>, filter: &Filter, parentheses: bool) -> fmt::Result {
-    if parentheses { write!(f, "({filter})") } else { write!(f, "{filter}") }
 }
 
 #[cfg(test)]
@@ -278,7 +189,12 @@ mod tests {
             ("A eq true", EdmValue::Boolean(true)),
             ("A eq -5", EdmValue::Int32(-5)),
             ("A eq 5L", EdmValue::Int64(5)),
-            ("A eq 3000000000", EdmValue::Int64(3_000_000_000)),
+            ("A eq 3000000000L", EdmValue::Int64(3_000_000_000)),
+            ("A eq binary''", EdmValue::Binary(vec![].into())),
+            (
+                "A eq GUID'c9da6455-213d-42c9-9a79-3e9149a57833'",
+                EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap()),
+            ),
             ("A eq 5.0", EdmValue::Double(5.0)),
             ("A eq 1e300", EdmValue::Double(1e300)),
             ("A eq -1.5E-7", EdmValue::Double(-1.5e-7)),
@@ -311,6 +227,11 @@ mod tests {
             ("((  Open ))", "Open"),
             ("(A eq 1)and(B eq 2)", "A eq 1 and B eq 2"),
             ("A eq 1 and (B eq 2 and C eq 3)", "A eq 1 and (B eq 2 and C eq 3)"),
+            ("(A eq 1 and B eq 2) and C eq 3", "(A eq 1 and B eq 2) and C eq 3"),
+            ("A eq 1 or B eq 2 or C eq 3", "A eq 1 or B eq 2 or C eq 3"),
+            ("not not Open", "not (not (Open))"),
+            ("not(A eq 1)or(Open)", "not (A eq 1) or Open"),
+            ("'b'lt\tA", "A gt 'b'"),
         ] {
             assert_eq!(Filter::parse(text).unwrap().to_string(), expected);
         }
@@ -331,9 +252,16 @@ mod tests {
             ("A eq 1 B eq 2", Unexpected, 7),
             ("startswith(A, 'b')", Function, 0),
             ("A eq 1 and", UnexpectedEnd, 10),
-            ("A eq B", Unexpected, 0),
-            ("1 eq 1", Unexpected, 0),
+            ("A eq B", Unexpected, 5),
+            ("1 eq 1", Unexpected, 5),
             ("A eq 12x", BadLiteral, 5),
+            ("A eq 3000000000", BadLiteral, 5),
+            ("A eq 9223372036854775808L", BadLiteral, 5),
+            ("A eq null", Unexpected, 5),
+            ("A eq guid'x", UnclosedQuote, 9),
+            ("A eq tolower('x')", Function, 5),
+            ("A eq 1 and (B", UnexpectedEnd, 13),
+            ("A, B", Unexpected, 1),
             ("A eq 1e999", BadLiteral, 5),
             ("A eq datetime'x'", BadLiteral, 5),
             ("A eq X'abc'", BadLiteral, 5),
@@ -344,8 +272,25 @@ mod tests {
             let error = Filter::parse(text).unwrap_err();
             assert_eq!((error.kind(), error.position()), (kind, position), "{text}: {error}");
         }
+        let error = Filter::parse("A eq").unwrap_err();
+        assert_eq!(error.to_string(), "expected a literal at position 4, found the end");
+        let error = Filter::parse("startswith(A, 'b')").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the table service has no functions: expected a comparison, not or ( at position 0, \
+             found startswith(A, 'b')"
+        );
         for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
             assert_eq!(Filter::parse(&deep).unwrap_err().kind(), TooDeep);
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_not_a_deep_tree() {
+        for operator in [" and ", " or ", " and not ", " or not "] {
+            let text = vec!["A eq 1"; 200_000].join(operator);
+            let filter = Filter::parse(&text).unwrap();
+            assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
         }
     }
 
@@ -372,18 +317,18 @@ mod tests {
             CompareOp::Lt,
             CompareOp::Le,
         ];
-        let name = "[A-Z][a-z0-9_]{0,8}";
+        let name = "[A-Zé_][a-z0-9_é]{0,8}";
         let leaf = prop_oneof![
             (name, proptest::sample::select(ops.to_vec()), value())
                 .prop_map(|(property, op, literal)| Filter::Compare { property, op, literal }),
             name.prop_map(Filter::IsTrue),
         ];
         leaf.prop_recursive(6, 40, 2, |inner| {
-            let boxed = inner.prop_map(Box::new);
+            let list = proptest::collection::vec(inner.clone(), 2..4);
             prop_oneof![
-                (boxed.clone(), boxed.clone()).prop_map(|(a, b)| Filter::And(a, b)),
-                (boxed.clone(), boxed.clone()).prop_map(|(a, b)| Filter::Or(a, b)),
-                boxed.prop_map(Filter::Not),
+                list.clone().prop_map(Filter::And),
+                list.prop_map(Filter::Or),
+                inner.prop_map(|filter| !filter),
             ]
         })
     }

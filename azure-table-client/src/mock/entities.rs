@@ -5,114 +5,121 @@ use std::collections::HashSet;
 use http::{StatusCode, header};
 
 use super::MockTableService;
+use super::body::Body;
+use super::check::{check_keys, check_properties};
 use super::failure::Failure;
 use super::order::StoredKey;
+use super::plan::PlanKind;
+use super::query::Scan;
 use super::reply::Reply;
-use super::request::Preference;
-use super::respond::Asked;
-use super::store::{Condition, StoredEntity, Update, etag};
-use crate::edm::EdmValue;
-use crate::entity::{RawValue, Row};
-use crate::limits::{
-    EntitySize, PROPERTIES, check_key, check_property_name, check_table_name, check_value,
-};
-use crate::wire::json_read;
-
-/// What a body says: its keys, where it has them, and its properties.
-struct Body {
-    partition_key: Option<String>,
-    row_key: Option<String>,
-    properties: Vec<(String, EdmValue)>,
-}
+use super::request::{Preference, Target};
+use super::respond::{Asked, Note};
+use super::store::{StoredEntity, Table};
+use super::write::{Change, Condition, Update, Write};
+use crate::limits::check_table_name;
 
 impl MockTableService {
-    pub(super) fn insert(&self, asked: &Asked<'_>, table: &str) -> Result<Reply, Failure> {
-        check_table_name(table)?;
-        let body = Body::parse(asked.request.body)?;
-        let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
-            return Err(Failure::properties_need_value());
-        };
-        check(&partition_key, &row_key, &body.properties)?;
-        let key = StoredKey::new(partition_key, row_key);
-        let now = self.edm_now();
-        let mut store = self.store();
-        let table = store.table_mut(table)?;
-        let name = table.name().to_owned();
-        let entity = table.insert(key.clone(), body.properties, now)?;
-        let mut reply = match asked.preference {
-            Preference::ReturnNoContent => Reply::no_content(),
-            _ => Reply::json(
-                StatusCode::CREATED,
-                asked.level,
-                one(asked, &name, (&key, entity), None),
-            ),
-        };
-        reply.text_header(header::ETAG, &entity.etag());
-        reply.preference_applied(asked.preference);
-        reply.location(&asked.addresses.entity(&name, &key), asked.preference);
-        Ok(reply)
-    }
-
     pub(super) fn get(
         &self,
         asked: &Asked<'_>,
-        table: &str,
-        (partition_key, row_key): (String, String),
+        target: &Target,
+        note: &mut Note,
     ) -> Result<Reply, Failure> {
-        check_table_name(table)?;
-        let key = StoredKey::new(partition_key, row_key);
+        check_table_name(&target.table)?;
         let select = Select::of(asked);
         let store = self.store();
-        let table = store.table(table).ok_or_else(Failure::table_not_found)?;
-        let entity = table.get(&key).ok_or_else(Failure::resource_not_found)?;
-        let body = one(asked, table.name(), (&key, entity), select.as_ref());
+        let table = store.table(&target.table).ok_or_else(Failure::table_not_found)?;
+        let row = table.get((&target.partition_key, &target.row_key));
+        note.scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
+        let (key, entity) = row.ok_or_else(Failure::resource_not_found)?;
+        let body = one(asked, table.name(), (key, entity), select.as_ref());
         let mut reply = Reply::json(StatusCode::OK, asked.level, body);
-        reply.text_header(header::ETAG, &entity.etag());
+        reply.text_header(header::ETAG, &entity.version.etag());
         Ok(reply)
     }
 
-    pub(super) fn update(
+    /// The change that a POST to a table asks for; nothing is done yet.
+    pub(super) fn insertion<'a>(
         &self,
-        asked: &Asked<'_>,
+        asked: &Asked<'a>,
         table: &str,
-        (partition_key, row_key): (String, String),
-        update: Update,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Write<'a>, Failure> {
         check_table_name(table)?;
-        let body = Body::parse(asked.request.body)?;
-        let agrees = |in_body: &Option<String>, in_path: &str| {
-            in_body.as_ref().is_none_or(|key| key == in_path)
+        let body = Body::parse(asked.request.json_body()?)?;
+        let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
+            return Err(Failure::properties_need_value());
         };
+        let key = StoredKey::new(partition_key, row_key);
+        check_keys(&key, self.0.max_key_units)?;
+        check_properties(&key, &body.properties)?;
+        Ok(Write { key, change: Change::Insert(body.properties) })
+    }
+
+    /// The change that another verb asks for on one entity, and its table; nothing is done yet.
+    pub(super) fn change<'a>(
+        &self,
+        asked: &Asked<'a>,
+        verb: &str,
+        target: Target,
+    ) -> Result<(String, Write<'a>), Failure> {
+        check_table_name(&target.table)?;
+        let condition = asked.request.condition()?;
+        let key = StoredKey::new(target.partition_key, target.row_key);
+        let update = match verb {
+            "PUT" => Update::Replace,
+            "MERGE" | "PATCH" => Update::Merge,
+            _ if condition == Condition::None => return Err(Failure::missing_header()),
+            _ => return Ok((target.table, Write { key, change: Change::Delete(condition) })),
+        };
+        let body = Body::parse(asked.request.json_body()?)?;
         // The path names the entity; a body that names another one is a mistake.
-        if !agrees(&body.partition_key, &partition_key) || !agrees(&body.row_key, &row_key) {
+        let differs = |in_body: Option<String>, in_path: &str| {
+            in_body.is_some_and(|in_body| in_body != in_path)
+        };
+        if differs(body.partition_key, &key.partition) || differs(body.row_key, &key.row) {
             return Err(Failure::invalid_input());
         }
-        check(&partition_key, &row_key, &body.properties)?;
-        let now = self.edm_now();
-        let mut store = self.store();
-        let table = store.table_mut(table)?;
-        let key = StoredKey::new(partition_key, row_key);
-        let timestamp = table.update(key, body.properties, update, asked.condition(), now)?;
-        let mut reply = Reply::no_content();
-        reply.text_header(header::ETAG, &etag(timestamp));
-        Ok(reply)
+        check_keys(&key, self.0.max_key_units)?;
+        check_properties(&key, &body.properties)?;
+        let change = Change::Update(update, body.properties, condition);
+        Ok((target.table, Write { key, change }))
     }
 
-    pub(super) fn delete(
+    /// Makes a change and answers it.
+    pub(super) fn write(
         &self,
         asked: &Asked<'_>,
         table: &str,
-        (partition_key, row_key): (String, String),
+        write: Write<'_>,
     ) -> Result<Reply, Failure> {
-        check_table_name(table)?;
-        let condition = asked.condition();
-        if condition == Condition::None {
-            return Err(Failure::missing_header());
+        let now = self.edm_now();
+        let mut store = self.store_mut();
+        let table = store.table_mut(table)?;
+        let inserted = matches!(write.change, Change::Insert(_)).then(|| write.key.clone());
+        let etag = table.apply(write, now)?;
+        let mut reply = match inserted {
+            Some(key) => posted(asked, table, &key),
+            None => Reply::no_content(),
+        };
+        if let Some(etag) = etag {
+            reply.text_header(header::ETAG, &etag);
         }
-        let mut store = self.store();
-        store.table_mut(table)?.delete(StoredKey::new(partition_key, row_key), condition)?;
-        Ok(Reply::no_content())
+        Ok(reply)
     }
+}
+
+/// The answer to an insert that was done.
+fn posted(asked: &Asked<'_>, table: &Table, key: &StoredKey) -> Reply {
+    let echo = asked.preference != Preference::ReturnNoContent;
+    let mut reply = match table.get((&key.partition, &key.row)) {
+        Some(row) if echo => {
+            Reply::json(StatusCode::CREATED, asked.level, one(asked, table.name(), row, None))
+        }
+        _ => Reply::no_content(),
+    };
+    reply.preference_applied(asked.preference);
+    reply.location(&asked.addresses.entity(table.name(), key), asked.preference);
+    reply
 }
 
 /// `$select`: the properties, and the text that the reply repeats.
@@ -144,6 +151,7 @@ impl Select {
     }
 }
 
+/// The body of a reply that is one entity.
 fn one(
     asked: &Asked<'_>,
     table: &str,
@@ -157,40 +165,4 @@ fn one(
     asked.addresses.entity_members(&mut body, asked.level, table, entity, names);
     body.push(b'}');
     body
-}
-
-impl Body {
-    fn parse(body: &[u8]) -> Result<Self, Failure> {
-        let mut row = json_read::read_row(body, Row::new(&[], true, true))
-            .map_err(|_| Failure::invalid_input())?;
-        let mut key = |slot: usize| match std::mem::take(&mut row.slot(slot).value) {
-            RawValue::Text(text) => Ok(Some(text.into_owned())),
-            RawValue::Missing | RawValue::Null => Ok(None),
-            _ => Err(Failure::invalid_input()),
-        };
-        let (partition_key, row_key) = (key(0)?, key(1)?);
-        let properties = row.take_others().map_err(|_| Failure::invalid_input())?;
-        Ok(Self { partition_key, row_key, properties })
-    }
-}
-
-/// Every rule about what can be stored.
-fn check(
-    partition_key: &str,
-    row_key: &str,
-    properties: &[(String, EdmValue)],
-) -> Result<(), Failure> {
-    check_key("PartitionKey", partition_key)?;
-    check_key("RowKey", row_key)?;
-    if properties.len() > PROPERTIES {
-        return Err(Failure::too_many_properties());
-    }
-    let mut size = EntitySize::of_keys(partition_key, row_key);
-    for (name, value) in properties {
-        check_property_name(name)?;
-        let value = value.as_cow();
-        check_value(name, &value)?;
-        size.add(name, &value);
-    }
-    Ok(size.check()?)
 }

@@ -1,25 +1,28 @@
 //! The service's refusals: status, code and message.
 //!
-//! Source: [Table service error codes][codes]; the texts are those that the service sends.
+//! Source: [Table service error codes][codes]. The texts are those that the service sends, where a
+//! recording shows them, else those of its old emulator or of the documentation.
 //!
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 
-use crate::limits::LimitError;
+use crate::limits::{KEY_UTF16_UNITS, LimitError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
-    pub(super) message: String,
+    pub(super) message: Cow<'static, str>,
 }
 
 macro_rules! failures {
     ($($name:ident: $status:ident, $code:literal, $message:literal;)*) => {
         impl Failure {
-            $(pub(super) fn $name() -> Self {
-                Self { status: StatusCode::$status, code: $code, message: $message.to_owned() }
+            $(pub(super) const fn $name() -> Self {
+                Self { status: StatusCode::$status, code: $code, message: Cow::Borrowed($message) }
             })*
         }
     };
@@ -29,10 +32,13 @@ failures! {
     atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
     authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
+    duplicate_properties: BAD_REQUEST, "DuplicatePropertiesSpecified", "A property is specified more than once.";
     entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
     entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
+    invalid_header: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
     invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
     invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
+    json_not_supported: UNSUPPORTED_MEDIA_TYPE, "JsonFormatNotSupported", "JSON format is not supported.";
     media_type_not_supported: UNSUPPORTED_MEDIA_TYPE, "MediaTypeNotSupported", "None of the provided media types are supported";
     missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
     name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
@@ -48,6 +54,34 @@ failures! {
     too_many_properties: BAD_REQUEST, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
     unsupported_verb: METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.";
     update_condition: PRECONDITION_FAILED, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.";
+    x_method_count: BAD_REQUEST, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified.";
+    x_method_not_post: BAD_REQUEST, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an Http verb other than POST.";
+    x_method_value: BAD_REQUEST, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.";
+}
+
+impl Failure {
+    /// An `If-Match` that is no tag.
+    pub(super) fn invalid_etag(value: &str) -> Self {
+        let message = format!(
+            "The etag value '{value}' specified in one of the request headers is not valid. \
+             Please make sure only one etag value is specified and is valid."
+        );
+        Self { message: message.into(), ..Self::invalid_input() }
+    }
+
+    /// A key of more than this many UTF-16 code units.
+    pub(super) fn key_too_large(property: &str, max_units: usize) -> Self {
+        let characters = match max_units {
+            1024 => "1K".to_owned(),
+            units => units.to_string(),
+        };
+        let message = format!(
+            "The '{property}' property exceeds the maximum allowed key size ({}KB). It is a \
+             UTF-16 encoded string and the maximum number of characters should be {characters} or less.",
+            max_units / 512
+        );
+        Self { code: "KeyValueTooLarge", message: message.into(), ..Self::invalid_input() }
+    }
 }
 
 impl From<LimitError> for Failure {
@@ -58,16 +92,19 @@ impl From<LimitError> for Failure {
                 Self::invalid_name()
             }
             LimitError::KeyCharacter { .. } => Self::out_of_range(),
-            LimitError::KeyTooLong { .. }
-            | LimitError::StringTooLong { .. }
-            | LimitError::BinaryTooLong { .. } => Self::property_too_large(),
+            LimitError::KeyTooLong { property, .. } => {
+                Self::key_too_large(property, KEY_UTF16_UNITS)
+            }
+            LimitError::StringTooLong { .. } | LimitError::BinaryTooLong { .. } => {
+                Self::property_too_large()
+            }
             LimitError::PropertyNameTooLong { .. } => Self::property_name_too_long(),
             LimitError::TooManyProperties { .. } => Self::too_many_properties(),
             LimitError::EntityTooLarge { .. } => Self::entity_too_large(),
             LimitError::PropertyNameEmpty
             | LimitError::PropertyNameCharacter { .. }
             | LimitError::PropertyNameReserved { .. } => Self::property_name_invalid(),
-            LimitError::DuplicateProperty { .. } => Self::invalid_input(),
+            LimitError::DuplicateProperty { .. } => Self::duplicate_properties(),
         }
     }
 }

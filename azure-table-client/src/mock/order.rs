@@ -1,5 +1,6 @@
 //! The order of the service: by UTF-16 code units, as .NET compares ordinally.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 
 /// Compares as UTF-16 code units without encoding them.
@@ -38,9 +39,54 @@ impl StoredKey {
     }
 }
 
+/// Both keys, owned or not: a map of [`StoredKey`]s is searched with borrowed ones.
+pub(super) trait Keys {
+    /// PartitionKey and RowKey.
+    fn keys(&self) -> (&str, &str);
+}
+
+impl Keys for StoredKey {
+    fn keys(&self) -> (&str, &str) {
+        (&self.partition, &self.row)
+    }
+}
+
+impl Keys for (&str, &str) {
+    fn keys(&self) -> (&str, &str) {
+        *self
+    }
+}
+
+impl<'a> Borrow<dyn Keys + 'a> for StoredKey {
+    fn borrow(&self) -> &(dyn Keys + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Keys + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (a, b) = (self.keys(), other.keys());
+        ordinal(a.0, b.0).then_with(|| ordinal(a.1, b.1))
+    }
+}
+
+impl PartialOrd for dyn Keys + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Keys + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.keys() == other.keys()
+    }
+}
+
+impl Eq for dyn Keys + '_ {}
+
 impl Ord for StoredKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        ordinal(&self.partition, &other.partition).then_with(|| ordinal(&self.row, &other.row))
+        <dyn Keys>::cmp(self, other)
     }
 }
 

@@ -8,7 +8,7 @@ use super::MockTableService;
 use super::entities::Select;
 use super::evaluate;
 use super::failure::Failure;
-use super::order::StoredKey;
+use super::order::{Keys, StoredKey};
 use super::plan::{Plan, PlanKind};
 use super::reply::Reply;
 use super::respond::{Asked, Note};
@@ -18,7 +18,7 @@ use crate::filter::{Filter, FilterErrorKind};
 use crate::limits::{PAGE_ENTITIES, check_table_name};
 use crate::wire::headers;
 
-/// A page ends where its body would grow beyond this.
+/// A page ends where its body would grow beyond this; it has one row at least.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a query looked at.
@@ -57,7 +57,8 @@ impl MockTableService {
         let plan = Plan::of(filter.as_ref());
         let select = Select::of(asked);
         let names = select.as_ref().and_then(Select::names);
-        let start = start(asked, &plan)?;
+        let token = token(asked)?;
+        let start = start(token.as_ref(), &plan);
 
         let store = self.store();
         let table = store.table(table).ok_or_else(Failure::table_not_found)?;
@@ -67,17 +68,23 @@ impl MockTableService {
         body.extend_from_slice(b"\"value\":[");
         let (mut found, mut scanned, mut next) = (0, 0, None);
         for (key, entity) in table.rows_from(start).take_while(|(key, _)| !plan.is_past(key)) {
-            if found == top || body.len() > MAX_PAGE_BYTES {
+            if found == top {
                 next = Some(key);
                 break;
             }
             scanned += 1;
             let property = |name: &str| property(key, entity, name);
             if filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &property)) {
+                let end = body.len();
                 body.extend_from_slice(if found == 0 { b"{" } else { b",{" });
                 let row = (key, entity);
                 asked.addresses.entity_members(&mut body, asked.level, table.name(), row, names);
                 body.push(b'}');
+                if body.len() > MAX_PAGE_BYTES && found > 0 {
+                    body.truncate(end);
+                    next = Some(key);
+                    break;
+                }
                 found += 1;
             }
         }
@@ -92,15 +99,23 @@ impl MockTableService {
     }
 }
 
-/// Where the page begins: at the token if there is one, else where the plan does.
-fn start(asked: &Asked<'_>, plan: &Plan) -> Result<StoredKey, Failure> {
-    match asked.token("NextPartitionKey")? {
-        // A token may leave out the RowKey.
-        Some(partition) => {
-            let row = asked.token("NextRowKey")?.unwrap_or_default();
-            Ok(StoredKey::new(partition, row).max(plan.start()))
+/// The keys in the continuation tokens. A token may leave out the RowKey.
+fn token(asked: &Asked<'_>) -> Result<Option<(String, String)>, Failure> {
+    let Some(partition) = asked.token("NextPartitionKey")? else {
+        return Ok(None);
+    };
+    Ok(Some((partition, asked.token("NextRowKey")?.unwrap_or_default())))
+}
+
+/// Where the page begins: at the token, but not before the plan does.
+fn start<'k>(token: Option<&'k (String, String)>, plan: &'k Plan<'_>) -> (&'k str, &'k str) {
+    let start = plan.start();
+    match token {
+        Some((partition, row)) => {
+            let token = (&**partition, &**row);
+            if &token as &dyn Keys > &start as &dyn Keys { token } else { start }
         }
-        None => Ok(plan.start()),
+        None => start,
     }
 }
 
@@ -108,7 +123,7 @@ fn property<'r>(key: &'r StoredKey, entity: &'r StoredEntity, name: &str) -> Opt
     match name {
         "PartitionKey" => Some(EdmCow::String((&*key.partition).into())),
         "RowKey" => Some(EdmCow::String((&*key.row).into())),
-        "Timestamp" => Some(EdmCow::DateTime(entity.timestamp)),
+        "Timestamp" => Some(EdmCow::DateTime(entity.version.time())),
         _ => entity
             .properties
             .iter()
@@ -120,9 +135,7 @@ fn property<'r>(key: &'r StoredKey, entity: &'r StoredEntity, name: &str) -> Opt
 fn comparisons(filter: &Filter) -> usize {
     match filter {
         Filter::Compare { .. } | Filter::IsTrue(_) => 1,
-        Filter::And(left, right) | Filter::Or(left, right) => {
-            comparisons(left) + comparisons(right)
-        }
+        Filter::And(filters) | Filter::Or(filters) => filters.iter().map(comparisons).sum(),
         Filter::Not(inner) => comparisons(inner),
     }
 }

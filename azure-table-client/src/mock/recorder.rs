@@ -20,9 +20,9 @@ pub struct RecordedRequest {
     pub table: Option<String>,
     /// The HTTP status of the answer.
     pub status: u16,
-    /// How much of the table a query looked at.
+    /// How much of the table a point read or a query looked at.
     pub plan: Option<PlanKind>,
-    /// The rows that a query looked at.
+    /// The rows that it looked at.
     pub scanned_rows: usize,
 }
 
@@ -77,7 +77,7 @@ impl Requests<'_> {
         self.0.lock().table_scans
     }
 
-    /// How many rows the queries looked at, whether they were in the result or not.
+    /// How many rows were looked at by point reads and queries, found or not.
     pub fn scanned_rows(&self) -> usize {
         self.0.lock().scanned_rows
     }
@@ -101,5 +101,30 @@ impl Requests<'_> {
 impl fmt::Debug for Requests<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Requests").field("total", &self.total()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_all_but_keeps_the_last_ones() {
+        let recorder = Recorder::default();
+        for status in 0..10_005 {
+            recorder.add(RecordedRequest {
+                operation: Operation::Query,
+                table: None,
+                status,
+                plan: Some(PlanKind::TableScan),
+                scanned_rows: 2,
+            });
+        }
+        let requests = recorder.requests();
+        assert_eq!((requests.total(), requests.count(Operation::Query)), (10_005, 10_005));
+        assert_eq!((requests.table_scans(), requests.scanned_rows()), (10_005, 20_010));
+        assert_eq!((requests.all().len(), requests.all()[0].status), (10_000, 5));
+        requests.clear();
+        assert_eq!((requests.total(), requests.scanned_rows(), requests.last()), (0, 0, None));
     }
 }

@@ -9,8 +9,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
 use super::order::StoredKey;
-use super::request::{Format, Preference};
+use super::request::{Incoming, Preference};
 use super::store::StoredEntity;
+use super::version::Version;
 use crate::edm::{EdmDateTime, EdmValue};
 use crate::transport::HttpResponse;
 use crate::wire::{Metadata, encoding, headers};
@@ -24,8 +25,8 @@ pub(super) struct Reply {
 
 /// Where the addresses in an answer begin.
 pub(super) struct Addresses<'a> {
-    /// `http://host:port/account`
-    pub(super) base: String,
+    /// `http://host:port`
+    pub(super) origin: &'a str,
     pub(super) account: &'a str,
 }
 
@@ -39,20 +40,27 @@ impl Reply {
 
     pub(super) fn json(status: StatusCode, level: Metadata, body: Vec<u8>) -> Self {
         let mut reply = Self { status, headers: HeaderMap::new(), body };
-        let kind = format!("{};streaming=true;charset=utf-8", level.media_type());
-        reply.text_header(header::CONTENT_TYPE, &kind);
+        let kind = HeaderValue::from_static(match level {
+            Metadata::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
+            Metadata::Minimal => {
+                "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+            }
+            Metadata::Full => "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+        });
+        reply.headers.insert(header::CONTENT_TYPE, kind);
         reply
     }
 
+    /// A refusal in JSON at this level, or in XML.
     pub(super) fn failure(
         failure: &Failure,
-        format: Format,
+        level: Option<Metadata>,
         request_id: &str,
         now: EdmDateTime,
     ) -> Self {
         let message = format!("{}\nRequestId:{request_id}\nTime:{now}", failure.message);
-        match format {
-            Format::Json(level) => {
+        match level {
+            Some(level) => {
                 let mut body = b"{\"odata.error\":{\"code\":".to_vec();
                 push_text(&mut body, failure.code);
                 body.extend_from_slice(b",\"message\":{\"lang\":\"en-US\",\"value\":");
@@ -60,7 +68,7 @@ impl Reply {
                 body.extend_from_slice(b"}}}");
                 Self::json(failure.status, level, body)
             }
-            Format::Xml => {
+            None => {
                 let body = format!(
                     "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"yes\"?>\
                      <error xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
@@ -104,16 +112,18 @@ impl Reply {
     }
 
     /// The finished answer, with what every answer has.
-    pub(super) fn finish(
-        mut self,
-        request_id: &str,
-        version: Option<&HeaderValue>,
-    ) -> HttpResponse {
+    pub(super) fn finish(mut self, request: &Incoming<'_>, request_id: &str) -> HttpResponse {
         let map = &mut self.headers;
         map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if let Some(version) = version {
+        if let Some(version) = request.headers.get(&headers::X_MS_VERSION) {
             map.insert(&headers::X_MS_VERSION, version.clone());
+        }
+        let returns_id = request.headers.get("x-ms-return-client-request-id");
+        if returns_id.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
+            && let Some(id) = request.headers.get(&headers::X_MS_CLIENT_REQUEST_ID)
+        {
+            map.insert(&headers::X_MS_CLIENT_REQUEST_ID, id.clone());
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
         HttpResponse { status: self.status, headers: self.headers, body: Bytes::from(self.body) }
@@ -122,11 +132,16 @@ impl Reply {
 
 impl Addresses<'_> {
     pub(super) fn entity(&self, table: &str, key: &StoredKey) -> String {
-        format!("{}{}", self.base, encoding::entity_path(table, &key.partition, &key.row))
+        self.absolute(&encoding::entity_path(table, &key.partition, &key.row))
     }
 
     pub(super) fn table(&self, table: &str) -> String {
-        format!("{}{}", self.base, encoding::table_resource(table))
+        self.absolute(&encoding::table_resource(table))
+    }
+
+    /// The address of a path below the account.
+    fn absolute(&self, path: &str) -> String {
+        format!("{}/{}{path}", self.origin, self.account)
     }
 
     /// The beginning of a body up to its first member: `{"odata.metadata":"…#Blogs…",`.
@@ -134,7 +149,7 @@ impl Addresses<'_> {
         out.push(b'{');
         if level != Metadata::None {
             out.extend_from_slice(b"\"odata.metadata\":");
-            push_text(out, &format!("{}/$metadata#{what}", self.base));
+            push_text(out, &self.absolute(&format!("/$metadata#{what}")));
             out.push(b',');
         }
     }
@@ -152,17 +167,17 @@ impl Addresses<'_> {
         if level == Metadata::Full {
             let path = encoding::entity_path(table, &key.partition, &key.row);
             push_member(out, "odata.type", &format!("{}.{table}", self.account));
-            push_member(out, "odata.id", &format!("{}{path}", self.base));
-            push_member(out, "odata.etag", &entity.etag());
+            push_member(out, "odata.id", &self.absolute(&path));
+            push_etag(out, &entity.version);
             push_member(out, "odata.editLink", &path[1..]);
         } else if level == Metadata::Minimal {
-            push_member(out, "odata.etag", &entity.etag());
+            push_etag(out, &entity.version);
         }
         match select {
             None => {
                 push_member(out, "PartitionKey", &key.partition);
                 push_member(out, "RowKey", &key.row);
-                push_timestamp(out, level, entity.timestamp);
+                push_timestamp(out, level, &entity.version);
                 for (name, value) in &entity.properties {
                     push_property(out, level, name, value);
                 }
@@ -172,7 +187,7 @@ impl Addresses<'_> {
                     match name.as_str() {
                         "PartitionKey" => push_member(out, name, &key.partition),
                         "RowKey" => push_member(out, name, &key.row),
-                        "Timestamp" => push_timestamp(out, level, entity.timestamp),
+                        "Timestamp" => push_timestamp(out, level, &entity.version),
                         _ => match entity.properties.iter().find(|(known, _)| known == name) {
                             Some((_, value)) => push_property(out, level, name, value),
                             None => {
@@ -198,11 +213,15 @@ fn push_member(out: &mut Vec<u8>, name: &str, text: &str) {
     out.push(b',');
 }
 
-fn push_timestamp(out: &mut Vec<u8>, level: Metadata, timestamp: EdmDateTime) {
+fn push_etag(out: &mut Vec<u8>, version: &Version) {
+    push_member(out, "odata.etag", &version.etag());
+}
+
+fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &Version) {
     if level == Metadata::Full {
         push_member(out, "Timestamp@odata.type", "Edm.DateTime");
     }
-    let _ = write!(out, "\"Timestamp\":\"{}\",", timestamp.trimmed());
+    push_member(out, "Timestamp", version.text());
 }
 
 /// A property, annotated where JSON does not show its type.

@@ -7,7 +7,9 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::failure::Failure;
+use super::write::Condition;
 use crate::wire::Metadata;
+use crate::wire::headers::X_MS_VERSION;
 
 /// A request as it arrived.
 #[derive(Debug)]
@@ -22,14 +24,6 @@ pub(super) struct Incoming<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// The format of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Json(Metadata),
-    /// Only errors are written in it.
-    Xml,
-}
-
 /// What a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Resource {
@@ -37,8 +31,16 @@ pub(super) enum Resource {
     Tables,
     Table(String),
     Entities(String),
-    Entity { table: String, partition_key: String, row_key: String },
+    Entity(Target),
     Batch,
+}
+
+/// One entity.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) table: String,
+    pub(super) partition_key: String,
+    pub(super) row_key: String,
 }
 
 /// What the client wants back after a POST.
@@ -62,33 +64,92 @@ impl<'a> Incoming<'a> {
     }
 
     /// The verb; a POST may carry another one in `X-HTTP-Method`.
-    pub(super) fn verb(&self) -> &'a str {
-        let tunnelled = self.headers.get("x-http-method").and_then(|value| value.to_str().ok());
-        match tunnelled {
-            Some(verb) if *self.method == Method::POST => verb,
-            _ => self.method.as_str(),
+    pub(super) fn verb(&self) -> Result<&'a str, Failure> {
+        let mut tunnelled = self.headers.get_all("x-http-method").iter();
+        match (tunnelled.next(), tunnelled.next()) {
+            (None, _) => Ok(self.method.as_str()),
+            (Some(_), Some(_)) => Err(Failure::x_method_count()),
+            (Some(_), None) if *self.method != Method::POST => Err(Failure::x_method_not_post()),
+            (Some(verb), None) => match verb.to_str() {
+                Ok(verb @ ("PUT" | "MERGE" | "PATCH" | "DELETE")) => Ok(verb),
+                _ => Err(Failure::x_method_value()),
+            },
         }
     }
 
-    /// The format asked for; `$format` comes before `Accept`.
-    pub(super) fn format(&self) -> Result<Format, Failure> {
+    /// The service version asked for, a date.
+    fn version(&self) -> Result<Option<&'a str>, Failure> {
+        let Some(value) = self.headers.get(&X_MS_VERSION) else {
+            return Ok(None);
+        };
+        let is_date = |text: &&str| {
+            text.len() == 10
+                && text.bytes().enumerate().all(|(at, byte)| match at {
+                    4 | 7 => byte == b'-',
+                    _ => byte.is_ascii_digit(),
+                })
+        };
+        value.to_str().ok().filter(is_date).map(Some).ok_or_else(Failure::invalid_header)
+    }
+
+    /// `If-Match`, if it is one tag or `*`.
+    pub(super) fn condition(&self) -> Result<Condition<'a>, Failure> {
+        let mut values = self.headers.get_all(header::IF_MATCH).iter();
+        let (value, more) = (values.next(), values.next());
+        let Some(value) = value else {
+            return Ok(Condition::None);
+        };
+        let text = value.to_str().unwrap_or_default().trim();
+        let tag = text.strip_prefix("W/").unwrap_or(text).as_bytes();
+        match (text, tag, more) {
+            ("*", _, None) => Ok(Condition::Exists),
+            (_, [b'"', tag @ .., b'"'], None) if !tag.contains(&b'"') => Ok(Condition::ETag(text)),
+            _ => Err(Failure::invalid_etag(text)),
+        }
+    }
+
+    /// The level of JSON asked for; `$format` comes before `Accept`.
+    ///
+    /// The service has JSON from version 2013-08-15 and Atom before 2015-12-11; without an Accept
+    /// its old versions answer in Atom, which this service does not write.
+    pub(super) fn format(&self) -> Result<Metadata, Failure> {
+        let version = self.version()?;
+        let has_json = version.is_none_or(|version| version >= "2013-08-15");
+        let has_atom = version.is_some_and(|version| version < "2015-12-11");
         let option = self.option("$format");
         let accept = option.as_deref().or_else(|| self.header(&header::ACCEPT)).unwrap_or_default();
         let mut refusal = None;
         for media_type in accept.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             if let Some(level) = Metadata::of_media_type(media_type) {
-                return Ok(Format::Json(level));
+                return has_json.then_some(level).ok_or_else(Failure::json_not_supported);
             }
             let kind = media_type.split(';').next().unwrap_or_default().trim();
             match kind {
-                "*/*" | "application/*" => return Ok(Format::Json(Metadata::Minimal)),
-                "application/atom+xml" | "application/xml" => {
+                "*/*" | "application/*" if !has_atom => {
+                    return Ok(Metadata::Minimal);
+                }
+                "*/*" | "application/*" | "application/atom+xml" | "application/xml" => {
                     refusal = Some(Failure::atom_not_supported());
                 }
                 _ => refusal = refusal.or_else(|| Some(Failure::media_type_not_supported())),
             }
         }
-        refusal.map_or(Ok(Format::Json(Metadata::Minimal)), Err)
+        match refusal {
+            Some(refusal) => Err(refusal),
+            None if has_atom && matches!(*self.method, Method::GET | Method::POST) => {
+                Err(Failure::atom_not_supported())
+            }
+            None => Ok(Metadata::Minimal),
+        }
+    }
+
+    /// The body, unless it is Atom.
+    pub(super) fn json_body(&self) -> Result<&'a [u8], Failure> {
+        let kind = self.header(&header::CONTENT_TYPE).unwrap_or_default();
+        if kind.starts_with("application/atom+xml") {
+            return Err(Failure::atom_not_supported());
+        }
+        Ok(self.body)
     }
 
     pub(super) fn preference(&self) -> Preference {
@@ -126,7 +187,7 @@ impl Resource {
             _ => {
                 let (partition_key, row_key) =
                     key_arguments(arguments).ok_or_else(Failure::invalid_input)?;
-                Ok(Self::Entity { table: name.to_owned(), partition_key, row_key })
+                Ok(Self::Entity(Target { table: name.to_owned(), partition_key, row_key }))
             }
         }
     }
@@ -134,7 +195,9 @@ impl Resource {
     /// The table it is about, for the record.
     pub(super) fn table(&self) -> Option<&str> {
         match self {
-            Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
+            Self::Table(table) | Self::Entities(table) | Self::Entity(Target { table, .. }) => {
+                Some(table)
+            }
             Self::Service | Self::Tables | Self::Batch => None,
         }
     }
@@ -193,11 +256,11 @@ mod tests {
     use super::*;
 
     fn entity(partition_key: &str, row_key: &str) -> Resource {
-        Resource::Entity {
+        Resource::Entity(Target {
             table: "T".into(),
             partition_key: partition_key.into(),
             row_key: row_key.into(),
-        }
+        })
     }
 
     #[test]

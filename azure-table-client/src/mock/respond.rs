@@ -6,11 +6,10 @@ use super::failure::Failure;
 use super::query::Scan;
 use super::recorder::RecordedRequest;
 use super::reply::{Addresses, Reply};
-use super::request::{Format, Incoming, Preference, Resource};
-use super::store::{Condition, Update};
+use super::request::{Incoming, Preference, Resource};
 use super::{MockTableService, authorize};
 use crate::transport::HttpResponse;
-use crate::wire::{Metadata, Operation, headers};
+use crate::wire::{Metadata, Operation};
 
 /// The largest body that the service takes.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -33,16 +32,11 @@ pub(super) struct Asked<'a> {
 impl MockTableService {
     pub(super) fn respond_to(&self, request: &Incoming<'_>) -> HttpResponse {
         let request_id = new_request_id();
-        let format = request.format();
+        let level = request.format();
         let mut note = Note { operation: Operation::Other, table: None, scan: None };
-        let reply = match &format {
-            Ok(Format::Json(level)) => self.answer(request, *level, &mut note),
-            Ok(Format::Xml) => Err(Failure::atom_not_supported()),
-            Err(failure) => Err(failure.clone()),
-        };
-        let reply = reply.unwrap_or_else(|failure| {
-            let format = format.unwrap_or(Format::Xml);
-            let mut reply = Reply::failure(&failure, format, &request_id, self.edm_now());
+        let reply = self.answer(request, level.clone(), &mut note).unwrap_or_else(|failure| {
+            // Where the format asked for is not known, the refusal is XML.
+            let mut reply = Reply::failure(&failure, level.ok(), &request_id, self.edm_now());
             reply.preference_applied(request.preference());
             reply
         });
@@ -53,20 +47,21 @@ impl MockTableService {
             plan: note.scan.map(|scan| scan.plan),
             scanned_rows: note.scan.map_or(0, |scan| scan.rows),
         });
-        reply.finish(&request_id, request.headers.get(&headers::X_MS_VERSION))
+        reply.finish(request, &request_id)
     }
 
     fn answer(
         &self,
         request: &Incoming<'_>,
-        level: Metadata,
+        level: Result<Metadata, Failure>,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
         let below = below_account(request.path, self.account());
         let resource = below.ok_or_else(Failure::resource_not_found).and_then(Resource::parse);
-        if let Ok(resource) = &resource {
+        let verb = request.verb();
+        if let (Ok(resource), Ok(verb)) = (&resource, &verb) {
             note.table = resource.table().map(str::to_owned);
-            note.operation = operation(request, resource);
+            note.operation = operation(request, verb, resource);
         }
         if !self.0.loose {
             authorize::check(request, &self.0.credential, self.now())?;
@@ -74,65 +69,49 @@ impl MockTableService {
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
         }
-        let asked = Asked {
-            request,
-            level,
-            addresses: Addresses {
-                base: format!("{}/{}", request.origin, self.account()),
-                account: self.account(),
-            },
-            preference: request.preference(),
-        };
-        // ACLs, service properties and statistics.
-        if request.option("comp").is_some() {
+        // Batches, ACLs, service properties and statistics, none of which has a format in JSON.
+        if request.option("comp").is_some()
+            || matches!(resource, Ok(Resource::Batch | Resource::Service))
+        {
             return Err(Failure::not_implemented());
         }
-        self.dispatch(&asked, resource?, note)
+        let asked = Asked {
+            request,
+            level: level?,
+            addresses: Addresses { origin: request.origin, account: self.account() },
+            preference: request.preference(),
+        };
+        self.dispatch(&asked, verb?, resource?, note)
     }
 
     fn dispatch(
         &self,
         asked: &Asked<'_>,
+        verb: &str,
         resource: Resource,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
-        let update = |verb| match verb {
-            "PUT" => Some(Update::Replace),
-            "MERGE" | "PATCH" => Some(Update::Merge),
-            _ => None,
-        };
-        match (resource, asked.request.verb()) {
+        match (resource, verb) {
             (Resource::Tables, "GET") => self.list_tables(asked),
             (Resource::Tables, "POST") => self.create_table(asked),
             (Resource::Table(name), "GET") => self.get_table(asked, &name),
             (Resource::Table(name), "DELETE") => self.delete_table(&name),
             (Resource::Entities(table), "GET") => self.query(asked, &table, note),
-            (Resource::Entities(table), "POST") => self.insert(asked, &table),
-            (Resource::Entity { table, partition_key, row_key }, verb) => {
-                let key = (partition_key, row_key);
-                match (verb, update(verb)) {
-                    ("GET", _) => self.get(asked, &table, key),
-                    ("DELETE", _) => self.delete(asked, &table, key),
-                    (_, Some(update)) => self.update(asked, &table, key, update),
-                    _ => Err(Failure::unsupported_verb()),
-                }
+            (Resource::Entity(target), "GET") => self.get(asked, &target, note),
+            (Resource::Entities(table), "POST") => {
+                let write = self.insertion(asked, &table)?;
+                self.write(asked, &table, write)
             }
-            (Resource::Batch | Resource::Service, _) => Err(Failure::not_implemented()),
+            (Resource::Entity(target), "PUT" | "MERGE" | "PATCH" | "DELETE") => {
+                let (table, write) = self.change(asked, verb, target)?;
+                self.write(asked, &table, write)
+            }
             _ => Err(Failure::unsupported_verb()),
         }
     }
 }
 
-impl<'a> Asked<'a> {
-    /// `If-Match`.
-    pub(super) fn condition(&self) -> Condition<'a> {
-        match self.request.header(&http::header::IF_MATCH).map(str::trim) {
-            None => Condition::None,
-            Some("*") => Condition::Exists,
-            Some(tag) => Condition::ETag(tag),
-        }
-    }
-
+impl Asked<'_> {
     /// `$top`, if it is a number that the service takes.
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
         let Some(text) = self.request.option("$top") else {
@@ -164,21 +143,21 @@ fn below_account<'p>(path: &'p str, account: &str) -> Option<&'p str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-fn operation(request: &Incoming<'_>, resource: &Resource) -> Operation {
+fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operation {
     let is_conditional = request.headers.contains_key(http::header::IF_MATCH);
-    match (resource, request.verb()) {
+    match (resource, verb) {
         (Resource::Tables, "GET") => Operation::ListTables,
         (Resource::Tables, "POST") => Operation::CreateTable,
         (Resource::Table(_), "GET") => Operation::GetTable,
         (Resource::Table(_), "DELETE") => Operation::DeleteTable,
         (Resource::Entities(_), "GET") => Operation::Query,
         (Resource::Entities(_), "POST") => Operation::Insert,
-        (Resource::Entity { .. }, "GET") => Operation::Get,
-        (Resource::Entity { .. }, "DELETE") => Operation::Delete,
-        (Resource::Entity { .. }, "PUT") if is_conditional => Operation::Replace,
-        (Resource::Entity { .. }, "PUT") => Operation::InsertOrReplace,
-        (Resource::Entity { .. }, "MERGE" | "PATCH") if is_conditional => Operation::Merge,
-        (Resource::Entity { .. }, "MERGE" | "PATCH") => Operation::InsertOrMerge,
+        (Resource::Entity(_), "GET") => Operation::Get,
+        (Resource::Entity(_), "DELETE") => Operation::Delete,
+        (Resource::Entity(_), "PUT") if is_conditional => Operation::Replace,
+        (Resource::Entity(_), "PUT") => Operation::InsertOrReplace,
+        (Resource::Entity(_), "MERGE" | "PATCH") if is_conditional => Operation::Merge,
+        (Resource::Entity(_), "MERGE" | "PATCH") => Operation::InsertOrMerge,
         _ => Operation::Other,
     }
 }

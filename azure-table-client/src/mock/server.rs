@@ -58,6 +58,11 @@ impl MockTableServer {
         self.service.connection_string_at(&self.server.uri())
     }
 
+    /// The address of the account at this server: `http://127.0.0.1:port/account`.
+    pub fn uri(&self) -> String {
+        format!("{}/{}", self.server.uri(), self.service.account())
+    }
+
     /// The wiremock server, to mount mocks that come before the service.
     pub fn server(&self) -> &MockServer {
         &self.server
@@ -101,5 +106,29 @@ fn template(status: u16, headers: &HeaderMap, body: Vec<u8>) -> ResponseTemplate
         // The body's setter sets the type as well, and would lose it otherwise.
         Some(kind) => template.set_body_raw(body, kind),
         None => template,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wiremock::matchers::method;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn mocks_of_the_user_come_first() {
+        let server =
+            MockTableServer::start_with(MockTableService::builder().loose(true).build()).await;
+        let tables = format!("{}/Tables", server.uri());
+        let reply = reqwest::get(&tables).await.unwrap();
+        assert_eq!(reply.status(), 200);
+        let kind = reply.headers()[http::header::CONTENT_TYPE].to_str().unwrap();
+        assert_eq!(kind, "application/json;odata=minimalmetadata;streaming=true;charset=utf-8");
+
+        let mine = Mock::given(method("GET")).respond_with(ResponseTemplate::new(503));
+        server.server().register(mine.up_to_n_times(1)).await;
+        assert_eq!(reqwest::get(&tables).await.unwrap().status(), 503);
+        assert_eq!(reqwest::get(&tables).await.unwrap().status(), 200);
+        assert_eq!(server.service().requests().total(), 2);
     }
 }

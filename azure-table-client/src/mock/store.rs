@@ -2,74 +2,72 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Bound;
 
 use super::failure::Failure;
-use super::order::{StoredKey, ordinal};
+use super::order::{Keys, StoredKey};
+use super::version::Version;
 use crate::edm::{EdmDateTime, EdmValue};
 
-/// What a Timestamp moves forward by where the clock did not move: the service does the same.
-const STEP_TICKS: i64 = 10_000;
-
 /// The tables of an account, by lower-case name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Store {
     tables: BTreeMap<String, Table>,
+    /// The latest Timestamp in a table that was deleted.
+    gone: EdmDateTime,
 }
 
 /// A table.
 #[derive(Debug)]
 pub(super) struct Table {
     name: String,
-    rows: BTreeMap<StoredKey, StoredEntity>,
+    pub(super) rows: BTreeMap<StoredKey, StoredEntity>,
+    /// The latest Timestamp of a row that was deleted: none that comes after may be as old, or a
+    /// row that takes the key of a deleted one could repeat its ETag.
+    pub(super) gone: EdmDateTime,
 }
+
+/// The properties of a row beside its keys and its Timestamp.
+pub(super) type Properties = Vec<(String, EdmValue)>;
 
 /// A row without its keys.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct StoredEntity {
-    pub(super) timestamp: EdmDateTime,
-    pub(super) properties: Vec<(String, EdmValue)>,
+    pub(super) version: Version,
+    pub(super) properties: Properties,
 }
 
-/// How a row is to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Update {
-    Merge,
-    Replace,
-}
-
-/// What must hold for a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Condition<'a> {
-    /// Nothing: an upsert.
-    None,
-    Exists,
-    ETag(&'a str),
+impl Default for Store {
+    fn default() -> Self {
+        Self { tables: BTreeMap::new(), gone: EdmDateTime::MIN }
+    }
 }
 
 impl Store {
     pub(super) fn create(&mut self, name: &str) -> Result<(), Failure> {
-        match self.tables.entry(name.to_lowercase()) {
+        match self.tables.entry(name.to_ascii_lowercase()) {
             Entry::Occupied(_) => Err(Failure::table_already_exists()),
             Entry::Vacant(place) => {
-                place.insert(Table { name: name.to_owned(), rows: BTreeMap::new() });
+                place.insert(Table::new(name, self.gone));
                 Ok(())
             }
         }
     }
 
     pub(super) fn delete(&mut self, name: &str) -> Result<(), Failure> {
-        match self.tables.remove(&name.to_lowercase()) {
-            Some(_) => Ok(()),
-            None => Err(Failure::resource_not_found()),
-        }
+        let table = self.tables.remove(&name.to_ascii_lowercase());
+        let table = table.ok_or_else(Failure::resource_not_found)?;
+        let last = table.rows.values().map(|row| row.version.time()).fold(table.gone, Ord::max);
+        self.gone = self.gone.max(last);
+        Ok(())
     }
 
     pub(super) fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.get(&name.to_lowercase())
+        self.tables.get(&name.to_ascii_lowercase())
     }
 
     pub(super) fn table_mut(&mut self, name: &str) -> Result<&mut Table, Failure> {
-        self.tables.get_mut(&name.to_lowercase()).ok_or_else(Failure::table_not_found)
+        self.tables.get_mut(&name.to_ascii_lowercase()).ok_or_else(Failure::table_not_found)
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -78,11 +76,16 @@ impl Store {
 
     /// The tables from this name on.
     pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
-        self.tables.range(name.to_lowercase()..).map(|(_, table)| table)
+        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
     }
 }
 
 impl Table {
+    /// An empty table whose rows are all younger than `gone`.
+    pub(super) fn new(name: &str, gone: EdmDateTime) -> Self {
+        Self { name: name.to_owned(), rows: BTreeMap::new(), gone }
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -91,162 +94,58 @@ impl Table {
         self.rows.len()
     }
 
-    pub(super) fn get(&self, key: &StoredKey) -> Option<&StoredEntity> {
-        self.rows.get(key)
+    pub(super) fn get(&self, key: (&str, &str)) -> Option<(&StoredKey, &StoredEntity)> {
+        self.rows.get_key_value(&key as &dyn Keys)
     }
 
     /// The rows from this key on.
     pub(super) fn rows_from(
         &self,
-        key: StoredKey,
+        key: (&str, &str),
     ) -> impl Iterator<Item = (&StoredKey, &StoredEntity)> {
-        self.rows.range(key..)
+        let start: &dyn Keys = &key;
+        self.rows.range::<dyn Keys, _>((Bound::Included(start), Bound::Unbounded))
     }
-
-    /// Adds a row; its properties stay in the order in which they were sent.
-    pub(super) fn insert(
-        &mut self,
-        key: StoredKey,
-        properties: Vec<(String, EdmValue)>,
-        now: EdmDateTime,
-    ) -> Result<&StoredEntity, Failure> {
-        match self.rows.entry(key) {
-            Entry::Occupied(_) => Err(Failure::entity_already_exists()),
-            Entry::Vacant(place) => Ok(place.insert(StoredEntity { timestamp: now, properties })),
-        }
-    }
-
-    /// Writes a row that may be there; its properties are in ordinal order of their names after.
-    pub(super) fn update(
-        &mut self,
-        key: StoredKey,
-        properties: Vec<(String, EdmValue)>,
-        update: Update,
-        condition: Condition<'_>,
-        now: EdmDateTime,
-    ) -> Result<EdmDateTime, Failure> {
-        let entry = self.rows.entry(key);
-        let mut row = match entry {
-            Entry::Occupied(row) => {
-                check(condition, Some(row.get()))?;
-                row
-            }
-            Entry::Vacant(place) => {
-                check(condition, None)?;
-                let mut properties = properties;
-                sort(&mut properties);
-                return Ok(place.insert(StoredEntity { timestamp: now, properties }).timestamp);
-            }
-        };
-        let row = row.get_mut();
-        match update {
-            Update::Replace => row.properties = properties,
-            Update::Merge => {
-                for (name, value) in properties {
-                    match row.properties.iter_mut().find(|(known, _)| *known == name) {
-                        Some((_, known)) => *known = value,
-                        None => row.properties.push((name, value)),
-                    }
-                }
-            }
-        }
-        sort(&mut row.properties);
-        row.timestamp = after(row.timestamp, now);
-        Ok(row.timestamp)
-    }
-
-    pub(super) fn delete(
-        &mut self,
-        key: StoredKey,
-        condition: Condition<'_>,
-    ) -> Result<(), Failure> {
-        match self.rows.entry(key) {
-            Entry::Occupied(row) => {
-                check(condition, Some(row.get()))?;
-                row.remove();
-                Ok(())
-            }
-            Entry::Vacant(_) => Err(Failure::resource_not_found()),
-        }
-    }
-}
-
-impl StoredEntity {
-    /// The version: the Timestamp in another dress.
-    pub(super) fn etag(&self) -> String {
-        etag(self.timestamp)
-    }
-}
-
-/// `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`
-pub(super) fn etag(timestamp: EdmDateTime) -> String {
-    format!("W/\"datetime'{}'\"", timestamp.trimmed().to_string().replace(':', "%3A"))
-}
-
-/// A Timestamp always moves forward, or versions would repeat.
-fn after(last: EdmDateTime, now: EdmDateTime) -> EdmDateTime {
-    if now > last {
-        return now;
-    }
-    EdmDateTime::from_ticks(last.ticks() + STEP_TICKS).unwrap_or(EdmDateTime::MAX)
-}
-
-fn check(condition: Condition<'_>, row: Option<&StoredEntity>) -> Result<(), Failure> {
-    match (condition, row) {
-        (Condition::None, _) | (Condition::Exists, Some(_)) => Ok(()),
-        // Some clients double the quotes of a tag.
-        (Condition::ETag(tag), Some(row)) if tag.replace("''", "'") == row.etag() => Ok(()),
-        (Condition::ETag(_), Some(_)) => Err(Failure::update_condition()),
-        (_, None) => Err(Failure::resource_not_found()),
-    }
-}
-
-fn sort(properties: &mut [(String, EdmValue)]) {
-    properties.sort_by(|(a, _), (b, _)| ordinal(a, b));
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::write::{Change, Write};
     use super::*;
 
     #[test]
-    fn a_timestamp_moves_forward_though_the_clock_does_not() {
+    fn names_of_tables_have_no_case_but_keep_theirs() {
         let mut store = Store::default();
         store.create("Blogs").unwrap();
-        let table = store.table_mut("blogs").unwrap();
-        let key = || StoredKey::new("p", "r");
-        let now: EdmDateTime = "2017-11-10T02:43:55.05Z".parse().unwrap();
-        let first = table.insert(key(), vec![], now).unwrap().etag();
-        assert_eq!(first, "W/\"datetime'2017-11-10T02%3A43%3A55.05Z'\"");
-        let second =
-            table.update(key(), vec![], Update::Merge, Condition::ETag(&first), now).unwrap();
-        assert_eq!(second.trimmed().to_string(), "2017-11-10T02:43:55.051Z");
-        let earlier = "2001-01-01T00:00:00Z".parse().unwrap();
-        let third = table.update(key(), vec![], Update::Merge, Condition::Exists, earlier).unwrap();
-        assert!(third > second);
-        assert_eq!(
-            table.update(key(), vec![], Update::Replace, Condition::ETag(&first), now),
-            Err(Failure::update_condition())
-        );
+        assert_eq!(store.create("bLOGS"), Err(Failure::table_already_exists()));
+        assert_eq!(store.table("BLOGS").map(Table::name), Some("Blogs"));
+        store.delete("blogs").unwrap();
+        assert_eq!(store.delete("blogs"), Err(Failure::resource_not_found()));
     }
 
     #[test]
-    fn order_of_properties() {
+    fn a_table_that_comes_back_repeats_no_version() {
         let mut store = Store::default();
-        store.create("Blogs").unwrap();
-        let table = store.table_mut("Blogs").unwrap();
-        let names = |table: &Table| {
-            let row = table.get(&StoredKey::new("p", "r")).unwrap();
-            row.properties.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        let now = "2017-11-10T02:43:55Z".parse().unwrap();
+        let mut insert = || {
+            store.create("Blogs").unwrap();
+            let write = Write { key: StoredKey::new("p", "r"), change: Change::Insert(vec![]) };
+            let etag = store.table_mut("Blogs").unwrap().apply(write, now).unwrap();
+            store.delete("Blogs").unwrap();
+            etag.unwrap()
         };
-        let properties =
-            |names: &[&str]| names.iter().map(|n| ((*n).to_owned(), 1.into())).collect();
-        let key = || StoredKey::new("p", "r");
-        table.insert(key(), properties(&["b", "a"]), EdmDateTime::MIN).unwrap();
-        assert_eq!(names(table), ["b", "a"], "as sent");
-        table
-            .update(key(), properties(&["C"]), Update::Merge, Condition::Exists, EdmDateTime::MIN)
-            .unwrap();
-        assert_eq!(names(table), ["C", "a", "b"], "ordinal after an update");
+        assert_ne!(insert(), insert());
+    }
+
+    #[test]
+    fn rows_are_found_and_ranged_by_borrowed_keys() {
+        let mut table = Table::new("T", EdmDateTime::MIN);
+        for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
+            let write = Write { key: StoredKey::new(key.0, key.1), change: Change::Insert(vec![]) };
+            table.apply(write, EdmDateTime::MAX).unwrap();
+        }
+        assert!(table.get(("a", "2")).is_some() && table.get(("a", "3")).is_none());
+        let from: Vec<_> = table.rows_from(("a", "1\0")).map(|(key, _)| key.keys()).collect();
+        assert_eq!(from, [("a", "2"), ("b", ""), ("\u{1f600}", "x"), ("\u{e000}", "x")]);
     }
 }

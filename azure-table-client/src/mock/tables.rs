@@ -16,13 +16,13 @@ use crate::wire::{Metadata, headers, json_read};
 impl MockTableService {
     pub(super) fn create_table(&self, asked: &Asked<'_>) -> Result<Reply, Failure> {
         let row = Row::new(&["TableName"], false, true);
-        let name: Option<String> = json_read::read_row(asked.request.body, row)
+        let name: Option<String> = json_read::read_row(asked.request.json_body()?, row)
             .ok()
             .and_then(|mut row| row.optional(0).ok())
             .ok_or_else(Failure::invalid_input)?;
         let name = name.ok_or_else(Failure::properties_need_value)?;
         check_table_name(&name)?;
-        self.store().create(&name)?;
+        self.store_mut().create(&name)?;
         let address = asked.addresses.table(&name);
         let mut reply = match asked.preference {
             Preference::ReturnNoContent => Reply::no_content(),
@@ -42,7 +42,7 @@ impl MockTableService {
 
     pub(super) fn delete_table(&self, name: &str) -> Result<Reply, Failure> {
         check_table_name(name)?;
-        self.store().delete(name)?;
+        self.store_mut().delete(name)?;
         Ok(Reply::no_content())
     }
 
@@ -87,11 +87,10 @@ fn one_table(asked: &Asked<'_>, name: &str) -> Vec<u8> {
 
 fn table_members(out: &mut Vec<u8>, asked: &Asked<'_>, name: &str) {
     if asked.level == Metadata::Full {
-        let address = asked.addresses.table(name);
         for (member, text) in [
             ("odata.type", format!("{}.Tables", asked.addresses.account)),
-            ("odata.id", address.clone()),
-            ("odata.editLink", address[asked.addresses.base.len() + 1..].to_owned()),
+            ("odata.id", asked.addresses.table(name)),
+            ("odata.editLink", format!("Tables('{name}')")),
         ] {
             push_text(out, member);
             out.push(b':');

@@ -54,6 +54,7 @@ fn every_refusal_has_its_status_and_code() {
     assert_eq!(insert(&large.join(",")), (400, "EntityTooLarge".into()));
     assert_eq!(insert("\"A\":[1]"), (400, "InvalidInput".into()));
     assert_eq!(insert("\"A@odata.type\":\"Edm.Int64\",\"A\":\"x\""), (400, "InvalidInput".into()));
+    let atom = "application/atom+xml";
     for (method, path, headers, body, expected) in [
         ("POST", "/Blogs", &[][..], r#"{"RowKey":"r"}"#, (400, "PropertiesNeedValue")),
         ("POST", "/Blogs", &[], r#"{"PartitionKey":"a/b","RowKey":"r"}"#, (400, "OutOfRangeInput")),
@@ -84,7 +85,26 @@ fn every_refusal_has_its_status_and_code() {
         ),
         ("GET", "/Blogs()", &[("accept", "text/html")], "", (415, "MediaTypeNotSupported")),
         ("OPTIONS", "/Blogs()", &[], "", (405, "UnsupportedHttpVerb")),
+        ("PUT", entity, &[("if-match", "x")], "{}", (400, "InvalidInput")),
+        ("PUT", entity, &[("if-match", "\"a\", \"b\"")], "{}", (400, "InvalidInput")),
+        ("PUT", entity, &[("x-http-method", "MERGE")], "{}", (400, "XMethodNotUsingPost")),
+        ("POST", entity, &[("x-http-method", "GET")], "{}", (400, "XMethodIncorrectValue")),
+        ("PUT", entity, &[], r#"{"A":1,"A":2}"#, (400, "DuplicatePropertiesSpecified")),
+        ("PUT", entity, &[], r#"{"a.b":1}"#, (400, "PropertyNameInvalid")),
+        ("POST", "/Blogs", &[("content-type", atom)], "<entry/>", (415, "AtomFormatNotSupported")),
+        ("POST", "/Tables", &[("content-type", atom)], "<e/>", (415, "AtomFormatNotSupported")),
+        ("GET", "/Tables", &[("x-ms-version", "now")], "", (400, "InvalidHeaderValue")),
+        ("GET", "/Tables", &[("x-ms-version", "2014-02-14")], "", (415, "AtomFormatNotSupported")),
+        (
+            "GET",
+            "/Tables",
+            &[("x-ms-version", "2012-02-12"), ("accept", "application/json")],
+            "",
+            (415, "JsonFormatNotSupported"),
+        ),
         ("POST", "/$batch", &[], "", (501, "NotImplemented")),
+        ("POST", "/$batch", &[("accept", "multipart/mixed")], "", (501, "NotImplemented")),
+        ("GET", "/?restype=service&comp=stats", &[], "", (501, "NotImplemented")),
         ("GET", "/Blogs?comp=acl", &[], "", (501, "NotImplemented")),
     ] {
         let response = send(&service, method, path, headers, body);
@@ -161,6 +181,128 @@ fn headers_of_answers() {
 }
 
 #[test]
+fn an_update_whose_condition_cannot_be_read_is_no_upsert() {
+    let service = loose();
+    let value = http::HeaderValue::from_bytes(b"\xff").unwrap();
+    let response = service.respond(&HttpRequest {
+        method: Method::PUT,
+        url: "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='p',RowKey='r')".into(),
+        headers: [(http::header::IF_MATCH, value)].into_iter().collect(),
+        body: "{}".into(),
+    });
+    assert_eq!(code(&response), (400, "InvalidInput".into()));
+    assert_eq!(service.row_count("Blogs"), Some(0));
+}
+
+#[test]
+fn versions_decide_the_format() {
+    let service = loose();
+    let version = ("x-ms-version", "2014-02-14");
+    let entity = "/Blogs(PartitionKey='p',RowKey='r')";
+    let put = send(&service, "PUT", entity, &[version], "{}");
+    assert_eq!(put.status, 204, "an answer without a body needs no format");
+    let json = ("accept", "application/json;odata=nometadata");
+    assert_eq!(send(&service, "GET", entity, &[version, json], "").status, 200);
+    let option = format!("{entity}?$format=application/json;odata=fullmetadata");
+    let full = send(&service, "GET", &option, &[json], "");
+    assert!(String::from_utf8_lossy(&full.body).contains("\"odata.editLink\""));
+    let refusal = send(&service, "GET", "/Tables", &[version], "");
+    assert_eq!(refusal.headers["content-type"], "application/xml");
+    assert!(refusal.body.starts_with(b"<?xml"));
+}
+
+#[test]
+fn the_format_of_a_stranger_does_not_matter() {
+    let service = MockTableService::new();
+    let response = send(&service, "GET", "/Tables", &[("accept", "text/html")], "");
+    assert_eq!(code(&response), (403, "AuthenticationFailed".into()));
+}
+
+#[test]
+fn client_request_ids_come_back_where_asked_for() {
+    let service = loose();
+    let id = ("x-ms-client-request-id", "mine");
+    let without = send(&service, "GET", "/Tables", &[id], "");
+    assert!(without.headers.get("x-ms-client-request-id").is_none());
+    let asked = ("x-ms-return-client-request-id", "true");
+    let with = send(&service, "GET", "/Tables", &[id, asked], "");
+    assert_eq!(with.headers["x-ms-client-request-id"], "mine");
+}
+
+#[test]
+fn a_page_ends_at_4_mib() {
+    let service = loose();
+    // Each é is six bytes of JSON, so that five rows of 1 MiB do not fit.
+    let members: Vec<String> =
+        (0..12).map(|n| format!("\"P{n}\":\"{}\"", "é".repeat(32_000))).collect();
+    for n in 0..4 {
+        let path = format!("/Blogs(PartitionKey='p',RowKey='{n}')");
+        let body = format!("{{{}}}", members.join(","));
+        assert_eq!(send(&service, "PUT", &path, &[], &body).status, 204);
+    }
+    let mut path = "/Blogs()".to_owned();
+    for row_key in ["1", "2", "3", ""] {
+        let page = send(&service, "GET", &path, &[], "");
+        assert!(page.body.len() <= 4 * 1024 * 1024);
+        let next = page.headers.get("x-ms-continuation-nextrowkey");
+        let next = next.map_or("", |value| value.to_str().unwrap());
+        let expected = if row_key.is_empty() { String::new() } else { query::write_token(row_key) };
+        assert_eq!(next, expected);
+        let partition_key = query::write_token("p");
+        path = format!("/Blogs()?NextPartitionKey={partition_key}&NextRowKey={next}");
+    }
+}
+
+#[test]
+fn point_reads_and_ranges_scan_no_more_than_they_must() {
+    let service = loose();
+    for n in 0..100 {
+        let path = format!("/Blogs(PartitionKey='{}',RowKey='{n:02}')", n % 4);
+        send(&service, "PUT", &path, &[], "{}");
+    }
+    let scan = |path: &str| {
+        let path = path.replace(' ', "%20");
+        assert_eq!(send(&service, "GET", &path, &[], "").status, 200, "{path}");
+        let last = service.requests().last().unwrap();
+        (last.plan.unwrap(), last.scanned_rows)
+    };
+    assert_eq!(scan("/Blogs(PartitionKey='3',RowKey='03')"), (PlanKind::Point, 1));
+    let of = |filter: &str| scan(&format!("/Blogs()?$filter={filter}"));
+    assert_eq!(of("PartitionKey eq '3' and RowKey eq '03'"), (PlanKind::Point, 1));
+    assert_eq!(of("PartitionKey eq '3' and RowKey eq 'no'"), (PlanKind::Point, 0));
+    assert_eq!(of("PartitionKey eq '3' and RowKey lt '20'"), (PlanKind::RowRange, 5));
+    assert_eq!(of("PartitionKey eq '3'"), (PlanKind::Partition, 25));
+    assert_eq!(of("PartitionKey gt '1' and PartitionKey le '3'"), (PlanKind::PartitionRange, 50));
+    assert_eq!(of("RowKey eq '03'"), (PlanKind::TableScan, 100));
+    assert_eq!(service.requests().table_scans(), 1);
+    assert_eq!(service.requests().scanned_rows(), 182);
+}
+
+#[test]
+fn keys_have_a_limit_that_can_be_lowered() {
+    let put = |service: &MockTableService, units: usize| {
+        send(service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
+        let path = format!("/Blogs(PartitionKey='p',RowKey='{}')", "k".repeat(units));
+        code(&send(service, "PUT", &path, &[], "{}"))
+    };
+    let documented = MockTableService::builder().loose(true).max_key_units(512).build();
+    for (service, limit) in [(loose(), 1024), (documented, 512)] {
+        assert_eq!(put(&service, limit).0, 204);
+        assert_eq!(put(&service, limit + 1), (400, "KeyValueTooLarge".into()));
+    }
+}
+
+#[test]
+fn a_very_long_filter_is_evaluated() {
+    let service = loose();
+    send(&service, "PUT", "/Blogs(PartitionKey='p',RowKey='r')", &[], r#"{"A":77777}"#);
+    let filter: Vec<String> = (0..100_000).map(|n| format!("A%20eq%20{n}")).collect();
+    let path = format!("/Blogs()?$filter={}", filter.join("%20or%20"));
+    let response = send(&service, "GET", &path, &[], "");
+    assert!(String::from_utf8_lossy(&response.body).contains("77777"));
+}
+
+#[test]
 fn a_limit_of_comparisons_can_be_set() {
     let service = MockTableService::builder().loose(true).max_comparisons(2).build();
     send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
@@ -186,4 +328,41 @@ proptest! {
         let response = send(&service, &method, &path, &[("accept", accept.trim()), ("if-match", "*")], &body);
         prop_assert!(response.status.as_u16() >= 200);
     }
+
+    #[test]
+    fn no_bytes_panic(
+        loose in any::<bool>(),
+        method in "GET|POST|PUT|MERGE|DELETE",
+        url in ".{0,60}",
+        below in any::<bool>(),
+        names in proptest::collection::vec(0..NAMES.len(), 0..5),
+        values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 5),
+        body in proptest::collection::vec(any::<u8>(), 0..80),
+    ) {
+        let service = MockTableService::builder().loose(loose).build();
+        let headers = names.iter().zip(values).filter_map(|(name, value)| {
+            let value = http::HeaderValue::from_bytes(&value).ok()?;
+            Some((http::HeaderName::from_static(NAMES[*name]), value))
+        });
+        let base = if below { "http://127.0.0.1/devstoreaccount1/" } else { "" };
+        let response = service.respond(&HttpRequest {
+            method: Method::from_bytes(method.as_bytes()).unwrap(),
+            url: format!("{base}{url}"),
+            headers: headers.collect(),
+            body: body.into(),
+        });
+        prop_assert!(loose || response.status == 403);
+    }
 }
+
+const NAMES: [&str; 9] = [
+    "accept",
+    "authorization",
+    "content-type",
+    "if-match",
+    "prefer",
+    "x-http-method",
+    "x-ms-client-request-id",
+    "x-ms-date",
+    "x-ms-version",
+];

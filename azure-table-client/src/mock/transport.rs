@@ -48,3 +48,34 @@ impl Future for Yield {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use bytes::Bytes;
+    use http::{HeaderMap, Method};
+
+    use super::*;
+
+    #[test]
+    fn yields_before_the_send_after_the_commit_and_in_the_body() {
+        let service = MockTableService::builder().loose(true).build();
+        let transport = service.transport();
+        let mut send = transport.send(HttpRequest {
+            method: Method::POST,
+            url: format!("http://127.0.0.1/{}/Tables", service.account()),
+            headers: HeaderMap::new(),
+            body: Bytes::from_static(br#"{"TableName":"Blogs"}"#),
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        for committed in [0, 1, 1] {
+            assert!(send.as_mut().poll(&mut context).is_pending());
+            assert_eq!(service.table_names().len(), committed);
+        }
+        let Poll::Ready(Ok(response)) = send.as_mut().poll(&mut context) else {
+            panic!("a fourth wait")
+        };
+        assert_eq!(response.status, 201);
+    }
+}

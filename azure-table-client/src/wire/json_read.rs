@@ -161,11 +161,15 @@ impl RowReader<'_> {
         }
         match self.row.find(name) {
             Some(slot) => Member::Value(slot),
-            // `odata.id` and the like: no property has a point in its name.
-            None if self.row.keeps_others() && !name.contains(['.', '@']) => Member::Other,
+            None if self.row.keeps_others() && !is_metadata(name) => Member::Other,
             None => Member::Ignored,
         }
     }
+}
+
+/// `odata.id` and the like, and annotations other than of the type.
+fn is_metadata(name: &str) -> bool {
+    name.starts_with("odata.") || name.contains("@odata.")
 }
 
 fn annotates(name: &str, property: &str) -> bool {
@@ -307,7 +311,15 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                 Member::Annotation(_) | Member::OtherAnnotation => {
                     property.annotation = Annotation::from_name(&map.next_value_seed(TextSeed)?);
                 }
-                _ => property.value = read_value(&mut map, texts)?,
+                _ => {
+                    #[cfg(feature = "mock")]
+                    let repeated = !matches!(property.value, RawValue::Missing);
+                    property.value = read_value(&mut map, texts)?;
+                    #[cfg(feature = "mock")]
+                    {
+                        row.repeated |= repeated;
+                    }
+                }
             }
         }
         Ok(())

@@ -1,0 +1,114 @@
+//! The entity in the body of a request.
+
+use super::failure::Failure;
+use super::store::Properties;
+use crate::edm::{DateTimeError, EdmDateTime, EdmType};
+use crate::entity::{Annotation, RawProperty, RawValue, Row};
+use crate::wire::json_read;
+
+/// What a body says: its keys, where it has them, and its properties in order, nulls left out.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) partition_key: Option<String>,
+    pub(super) row_key: Option<String>,
+    pub(super) properties: Properties,
+}
+
+impl Body {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Failure> {
+        let mut row = json_read::read_row(body, Row::new(&[], true, true))
+            .map_err(|_| Failure::invalid_input())?;
+        if row.repeated {
+            return Err(Failure::duplicate_properties());
+        }
+        let mut key = |slot: usize| match std::mem::take(&mut row.slot(slot).value) {
+            RawValue::Text(text) => Ok(Some(text.into_owned())),
+            RawValue::Missing | RawValue::Null => Ok(None),
+            _ => Err(Failure::invalid_input()),
+        };
+        let (partition_key, row_key) = (key(0)?, key(1)?);
+        let others = row.take_raw_others();
+        let mut properties = Vec::with_capacity(others.len());
+        for (name, RawProperty { annotation, value }) in others {
+            if matches!(value, RawValue::Missing | RawValue::Null) {
+                continue;
+            }
+            let value = match value {
+                // A time that .NET's DateTime has and the service does not, as its MinValue.
+                RawValue::Text(text) if is_out_of_range(annotation, &text) => {
+                    return Err(Failure::out_of_range());
+                }
+                // Without a type, a number that is no Int32 is a Double
+                // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+                #[expect(clippy::cast_precision_loss, reason = "what the service does")]
+                RawValue::Integer(number)
+                    if annotation == Annotation::None && i32::try_from(number).is_err() =>
+                {
+                    RawValue::Float(number as f64)
+                }
+                value => value,
+            };
+            let value = annotation.resolve(value, true, None);
+            let value = value.map_err(|_| Failure::invalid_input())?;
+            properties.push((name.into_owned(), value.into_value()));
+        }
+        Ok(Self { partition_key, row_key, properties })
+    }
+}
+
+fn is_out_of_range(annotation: Annotation, text: &str) -> bool {
+    annotation == Annotation::Edm(EdmType::DateTime)
+        && text.parse::<EdmDateTime>() == Err(DateTimeError::OutOfRange)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edm::EdmValue;
+
+    fn value_of(members: &str) -> Result<Option<EdmValue>, &'static str> {
+        let body = Body::parse(format!("{{{members}}}").as_bytes());
+        body.map(|body| body.properties.into_iter().next().map(|(_, value)| value))
+            .map_err(|failure| failure.code)
+    }
+
+    #[test]
+    fn types_are_those_that_the_service_stores() {
+        for (members, expected) in [
+            (r#""A":5"#, Some(EdmValue::Int32(5))),
+            (r#""A":3000000000"#, Some(EdmValue::Double(3e9))),
+            (r#""A":18446744073709551615"#, Some(EdmValue::Double(18_446_744_073_709_551_615.0))),
+            (r#""A":5.0"#, Some(EdmValue::Double(5.0))),
+            (r#""A":5,"A@odata.type":"Edm.Double""#, Some(EdmValue::Double(5.0))),
+            (r#""A@odata.type":"Edm.Int64","A":3000000000"#, Some(EdmValue::Int64(3_000_000_000))),
+            (r#""A@odata.type":"Edm.Int64","A":"5""#, Some(EdmValue::Int64(5))),
+            (r#""A":"\u00e9""#, Some(EdmValue::String("é".into()))),
+            (r#""A":null"#, None),
+            (r#""A@odata.type":"Edm.Int64","A":null"#, None),
+            (r#""odata.etag":"x","odata.type":"y","B@odata.other":1,"Timestamp":"z""#, None),
+        ] {
+            assert_eq!(value_of(members), Ok(expected), "{members}");
+        }
+        for (members, code) in [
+            (r#""A":1,"A":2"#, "DuplicatePropertiesSpecified"),
+            (r#""PartitionKey":"p","PartitionKey":"q""#, "DuplicatePropertiesSpecified"),
+            (r#""A@odata.type":"Edm.DateTime","A":"0001-01-01T00:00:00Z""#, "OutOfRangeInput"),
+            (r#""A@odata.type":"Edm.DateTime","A":"today""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Single","A":1.5"#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Int32","A":3000000000"#, "InvalidInput"),
+            (r#""A":{"b":1}"#, "InvalidInput"),
+            (r#""A":"\ud800""#, "InvalidInput"),
+            (r#""PartitionKey":5"#, "InvalidInput"),
+        ] {
+            assert_eq!(value_of(members), Err(code), "{members}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_never_dropped_silently() {
+        for name in ["a.b", "a@b", "@"] {
+            let body = Body::parse(format!("{{\"{name}\":1}}").as_bytes()).unwrap();
+            assert_eq!(body.properties, [(name.to_owned(), 1.into())]);
+        }
+    }
+}
