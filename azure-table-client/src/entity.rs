@@ -1,16 +1,19 @@
 //! Entities: the trait that maps a struct to rows, keys, and entities without a struct.
 
+mod decode_error;
 mod dynamic;
 mod key;
+mod raw;
 mod row;
 mod write;
 
 use std::borrow::Cow;
 
+pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
 pub use key::{Descending, EntityKey, KeyError, KeyPart};
-pub(crate) use row::{Annotation, RawProperty, RawValue};
-pub use row::{DecodeError, DecodeReason, Row};
+pub(crate) use raw::{Annotation, RawProperty, RawValue};
+pub use row::Row;
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
 

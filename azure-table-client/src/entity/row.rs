@@ -1,11 +1,11 @@
+//! A row of a reply, from which entities are built.
+
 use std::borrow::Cow;
-use std::fmt;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
+use super::decode_error::{DecodeError, DecodeReason};
+use super::raw::{Annotation, RawProperty, RawValue};
 use super::{EntityKey, KeyPart};
-use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, EdmValue, FromEdm};
+use crate::edm::{EdmDateTime, EdmType, EdmValue, FromEdm};
 use crate::etag::ETag;
 use crate::limits::SYSTEM_PROPERTIES;
 
@@ -31,37 +31,6 @@ pub struct Row<'de> {
     /// Whether a property was there twice: the last one counts, but the service refuses that.
     #[cfg(feature = "mock")]
     pub(crate) repeated: bool,
-}
-
-/// A property as it was read: its annotation, wherever that stood, and its JSON value.
-#[derive(Debug, Default)]
-pub(crate) struct RawProperty<'de> {
-    pub(crate) annotation: Annotation,
-    pub(crate) value: RawValue<'de>,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Annotation {
-    #[default]
-    None,
-    Edm(EdmType),
-    /// A type that the service does not store.
-    Unknown,
-}
-
-#[derive(Debug, Default)]
-pub(crate) enum RawValue<'de> {
-    #[default]
-    Missing,
-    Null,
-    Boolean(bool),
-    Integer(i64),
-    Float(f64),
-    Text(Cow<'de, str>),
-    /// Text that is no Unicode, such as a lone surrogate.
-    NoUnicode,
-    /// An object or an array.
-    NoScalar,
 }
 
 impl<'de> Row<'de> {
@@ -266,194 +235,13 @@ impl<'de> Row<'de> {
     }
 
     fn error_about(&self, name: &str, reason: DecodeReason) -> DecodeError {
-        DecodeError(Box::new(DecodeErrorInner {
-            key: self.entity_key(),
-            property: name.to_owned(),
-            reason,
-        }))
+        DecodeError::new(self.entity_key(), name, reason)
     }
 
     fn entity_key(&self) -> Option<EntityKey> {
         match (&self.slots[PARTITION_KEY].value, &self.slots[ROW_KEY].value) {
             (RawValue::Text(p), RawValue::Text(r)) => Some(EntityKey::new(&**p, &**r)),
             _ => None,
-        }
-    }
-}
-
-impl Annotation {
-    pub(crate) fn from_name(name: &str) -> Self {
-        EdmType::from_name(name).map_or(Self::Unknown, Self::Edm)
-    }
-
-    /// The typed value of what was read.
-    ///
-    /// Without an annotation the JSON type decides; in a reply that has no annotations at all
-    /// (`typed` is false), text is read as the type that is expected of it.
-    pub(crate) fn resolve(
-        self,
-        raw: RawValue<'_>,
-        typed: bool,
-        expected: Option<EdmType>,
-    ) -> Result<EdmCow<'_>, DecodeReason> {
-        let ty = match (self, &raw, expected) {
-            (Self::Edm(ty), ..) => ty,
-            (Self::Unknown, ..) => return Err(DecodeReason::UnknownType),
-            (_, RawValue::Boolean(_), _) => EdmType::Boolean,
-            (_, RawValue::Float(_), _) => EdmType::Double,
-            (_, RawValue::Integer(v), _) if i32::try_from(*v).is_ok() => EdmType::Int32,
-            (_, RawValue::Integer(_), _) => EdmType::Int64,
-            (_, _, Some(ty)) if !typed && ty != EdmType::Boolean && ty != EdmType::Int32 => ty,
-            _ => EdmType::String,
-        };
-        let malformed = |detail: String| DecodeReason::Malformed { expected: ty, detail };
-        Ok(match (ty, raw) {
-            (_, RawValue::Missing) => return Err(DecodeReason::Missing),
-            (_, RawValue::Null) => return Err(DecodeReason::Null),
-            (_, RawValue::NoUnicode) => return Err(DecodeReason::NoUnicode),
-            (_, RawValue::NoScalar) => return Err(DecodeReason::NoScalar),
-            (EdmType::String, RawValue::Text(text)) => EdmCow::String(text),
-            (EdmType::Boolean, RawValue::Boolean(v)) => EdmCow::Boolean(v),
-            (EdmType::Int32, RawValue::Integer(v)) => {
-                EdmCow::Int32(i32::try_from(v).map_err(|_| malformed(v.to_string()))?)
-            }
-            (EdmType::Int64, RawValue::Integer(v)) => EdmCow::Int64(v),
-            (EdmType::Double, RawValue::Float(v)) => EdmCow::Double(v),
-            #[expect(clippy::cast_precision_loss, reason = "annotated as Double: 5 stands for 5.0")]
-            (EdmType::Double, RawValue::Integer(v)) => EdmCow::Double(v as f64),
-            (ty, RawValue::Text(text)) => parse(ty, &text).map_err(malformed)?,
-            (_, other) => return Err(malformed(format!("{other:?}"))),
-        })
-    }
-}
-
-/// The value of a text that is annotated as something other than a String.
-fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, String> {
-    let quoted = || format!("{text:?}");
-    Ok(match ty {
-        EdmType::String => EdmCow::String(Cow::Owned(text.to_owned())),
-        EdmType::Boolean => EdmCow::Boolean(match text {
-            "true" | "1" => true,
-            "false" | "0" => false,
-            _ => return Err(quoted()),
-        }),
-        EdmType::Int32 => EdmCow::Int32(text.parse().map_err(|_| quoted())?),
-        EdmType::Int64 => EdmCow::Int64(text.parse().map_err(|_| quoted())?),
-        EdmType::Double => EdmCow::Double(match text {
-            "NaN" => f64::NAN,
-            "Infinity" | "INF" => f64::INFINITY,
-            "-Infinity" | "-INF" => f64::NEG_INFINITY,
-            _ if text
-                .bytes()
-                .all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')) =>
-            {
-                text.parse().map_err(|_| quoted())?
-            }
-            _ => return Err(quoted()),
-        }),
-        EdmType::DateTime => {
-            EdmCow::DateTime(text.parse().map_err(|error| format!("{text:?}: {error}"))?)
-        }
-        EdmType::Guid => EdmCow::Guid(text.parse().map_err(|error| format!("{text:?}: {error}"))?),
-        EdmType::Binary => EdmCow::Binary(Cow::Owned(
-            STANDARD.decode(text).map_err(|error| format!("base64: {error}"))?,
-        )),
-    })
-}
-
-/// A row that does not fit the struct it was to be read into.
-#[derive(Clone, PartialEq, Eq)]
-pub struct DecodeError(Box<DecodeErrorInner>);
-
-#[derive(Clone, PartialEq, Eq)]
-struct DecodeErrorInner {
-    key: Option<EntityKey>,
-    property: String,
-    reason: DecodeReason,
-}
-
-impl DecodeError {
-    /// The entity, where its keys could be read.
-    pub fn key(&self) -> Option<&EntityKey> {
-        self.0.key.as_ref()
-    }
-
-    /// The property.
-    pub fn property(&self) -> &str {
-        &self.0.property
-    }
-
-    /// What is wrong with it.
-    pub fn reason(&self) -> &DecodeReason {
-        &self.0.reason
-    }
-}
-
-impl fmt::Debug for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecodeError")
-            .field("key", &self.0.key)
-            .field("property", &self.0.property)
-            .field("reason", &self.0.reason)
-            .finish()
-    }
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "property {:?}", self.0.property)?;
-        if let Some(key) = &self.0.key {
-            write!(f, " of entity {key}")?;
-        }
-        write!(f, ": {}", self.0.reason)
-    }
-}
-
-impl std::error::Error for DecodeError {}
-
-/// What is wrong with a property.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DecodeReason {
-    /// The row does not have it.
-    Missing,
-    /// It is null.
-    Null,
-    /// Its type or its value is not what the field reads.
-    Convert(ConvertError),
-    /// Its value is not of the type it is annotated with.
-    Malformed {
-        /// The annotated type.
-        expected: EdmType,
-        /// The value, and where it is wrong.
-        detail: String,
-    },
-    /// It is annotated with a type that the service does not store.
-    UnknownType,
-    /// Its text has a lone surrogate.
-    NoUnicode,
-    /// It is an object or an array.
-    NoScalar,
-    /// The reply has no types (no metadata), and the entity needs them.
-    Untyped,
-    /// The key is not one that the key field writes.
-    Key(String),
-    /// Whatever else a hand-written entity has to say.
-    Other(String),
-}
-
-impl fmt::Display for DecodeReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("missing (make the field an Option or give it a default)"),
-            Self::Null => f.write_str("null (make the field an Option or give it a default)"),
-            Self::Convert(error) => error.fmt(f),
-            Self::Malformed { expected, detail } => write!(f, "not a valid {expected}: {detail}"),
-            Self::UnknownType => f.write_str("annotated with an unknown Edm type"),
-            Self::NoUnicode => f.write_str("the text has a lone surrogate, which is no Unicode"),
-            Self::NoScalar => f.write_str("an object or an array instead of a value"),
-            Self::Untyped => f.write_str("the reply has no types; ask for minimal metadata"),
-            Self::Key(text) | Self::Other(text) => f.write_str(text),
         }
     }
 }

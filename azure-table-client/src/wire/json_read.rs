@@ -1,19 +1,17 @@
 //! Entities from JSON, straight into the struct: every value is borrowed from the reply until the
 //! field takes it over, and no map stands between.
 
-use std::borrow::Cow;
+mod row;
+mod value;
+
 use std::fmt;
 
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::value::RawValue as RawJson;
 
-use crate::entity::{Annotation, DecodeError, RawProperty, RawValue, Row, TableEntity};
-
-const ANNOTATION: &str = "@odata.type";
-/// More than any service stores; keeps the search among unknown names short on hostile input.
-const MAX_OTHERS: usize = 1024;
+use self::row::{RowReader, RowSeed, Texts};
+use crate::entity::{DecodeError, Row, TableEntity};
 
 /// Why a JSON body could not be read.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ pub(crate) fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<
     read(body, |texts| {
         entities.clear();
         let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
-        let mut reader = RowReader { row, texts, plan: Vec::new() };
+        let mut reader = RowReader::new(row, texts);
         let mut failure = None;
         let mut json = serde_json::Deserializer::from_str(body);
         let page = PageSeed {
@@ -52,7 +50,7 @@ pub(crate) fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T,
     let mut entity = None;
     read(body, |texts| {
         let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
-        let mut reader = RowReader { row, texts, plan: Vec::new() };
+        let mut reader = RowReader::new(row, texts);
         let mut json = serde_json::Deserializer::from_str(body);
         RowSeed(&mut reader)
             .deserialize(&mut json)
@@ -67,7 +65,7 @@ pub(crate) fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T,
 /// Fills a row from one JSON object, without building an entity.
 #[cfg(feature = "mock")]
 pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, serde_json::Error> {
-    let mut reader = RowReader { row, texts: Texts::Any, plan: Vec::new() };
+    let mut reader = RowReader::new(row, Texts::Any);
     let body = std::str::from_utf8(body).map_err(serde_json::Error::custom)?;
     let mut json = serde_json::Deserializer::from_str(body);
     RowSeed(&mut reader).deserialize(&mut json)?;
@@ -101,81 +99,6 @@ fn finish(
         Some(failure) => Err(ReadError::Decode(failure)),
         None => outcome.map_err(ReadError::Json),
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Texts {
-    /// Text that is no Unicode fails the whole body.
-    Unicode,
-    /// Text that is no Unicode becomes [`RawValue::NoUnicode`].
-    Any,
-}
-
-struct RowReader<'de> {
-    row: Row<'de>,
-    texts: Texts,
-    /// What the k-th member of the previous row was. Rows of a page mostly have the same members
-    /// in the same order, so the k-th member is first taken for that.
-    plan: Vec<Member>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Member {
-    Value(usize),
-    Annotation(usize),
-    ETag,
-    Other,
-    OtherAnnotation,
-    Ignored,
-}
-
-impl RowReader<'_> {
-    fn member(&mut self, at: usize, name: &str) -> Member {
-        match self.plan.get(at) {
-            Some(&Member::Value(slot)) if self.row.name(slot) == name => Member::Value(slot),
-            Some(&Member::Annotation(slot)) if annotates(name, self.row.name(slot)) => {
-                Member::Annotation(slot)
-            }
-            _ => {
-                let member = self.look_up(name);
-                if at < self.plan.len() {
-                    self.plan[at] = member;
-                } else {
-                    self.plan.push(member);
-                }
-                member
-            }
-        }
-    }
-
-    fn look_up(&self, name: &str) -> Member {
-        if name == "odata.etag" {
-            return Member::ETag;
-        }
-        if let Some(property) = name.strip_suffix(ANNOTATION) {
-            return match self.row.find(property) {
-                Some(slot) => Member::Annotation(slot),
-                None if self.row.keeps_others() => Member::OtherAnnotation,
-                None => Member::Ignored,
-            };
-        }
-        match self.row.find(name) {
-            Some(slot) => Member::Value(slot),
-            None if self.row.keeps_others() && !is_metadata(name) => Member::Other,
-            None => Member::Ignored,
-        }
-    }
-}
-
-/// `odata.id` and the like, and annotations other than of the type.
-fn is_metadata(name: &str) -> bool {
-    name.starts_with("odata.") || name.contains("@odata.")
-}
-
-fn annotates(name: &str, property: &str) -> bool {
-    name.len() == property.len() + ANNOTATION.len()
-        && name.starts_with(property)
-        && name.ends_with(ANNOTATION)
 }
 
 struct PageSeed<'a, 'de, F> {
@@ -266,195 +189,10 @@ impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
     }
 }
 
-struct RowSeed<'a, 'de>(&'a mut RowReader<'de>);
-
-impl<'de> DeserializeSeed<'de> for RowSeed<'_, 'de> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.row.clear();
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an entity as an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let reader = self.0;
-        let texts = reader.texts;
-        let mut at = 0;
-        while let Some((member, name)) = map.next_key_seed(MemberSeed { reader, at })? {
-            at += 1;
-            let row = &mut reader.row;
-            let property: &mut RawProperty<'de> = match member {
-                Member::Value(slot) | Member::Annotation(slot) => row.slot(slot),
-                Member::Other | Member::OtherAnnotation => {
-                    if row.other_count() >= MAX_OTHERS {
-                        return Err(A::Error::custom("an entity has too many properties"));
-                    }
-                    row.other(name)
-                }
-                Member::ETag => {
-                    row.etag = Some(map.next_value_seed(TextSeed)?);
-                    continue;
-                }
-                Member::Ignored => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            match member {
-                Member::Annotation(_) | Member::OtherAnnotation => {
-                    property.annotation = Annotation::from_name(&map.next_value_seed(TextSeed)?);
-                }
-                _ => {
-                    #[cfg(feature = "mock")]
-                    let repeated = !matches!(property.value, RawValue::Missing);
-                    property.value = read_value(&mut map, texts)?;
-                    #[cfg(feature = "mock")]
-                    {
-                        row.repeated |= repeated;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn read_value<'de, A: MapAccess<'de>>(
-    map: &mut A,
-    texts: Texts,
-) -> Result<RawValue<'de>, A::Error> {
-    match texts {
-        Texts::Unicode => map.next_value_seed(ValueSeed),
-        Texts::Any => {
-            let raw: &'de RawJson = map.next_value()?;
-            let mut json = serde_json::Deserializer::from_str(raw.get());
-            Ok(ValueSeed.deserialize(&mut json).unwrap_or(RawValue::NoUnicode))
-        }
-    }
-}
-
-/// The kind of a member; its name only where the row does not know it.
-struct MemberSeed<'a, 'de> {
-    reader: &'a mut RowReader<'de>,
-    at: usize,
-}
-
-impl<'de> MemberSeed<'_, 'de> {
-    fn member(self, name: Cow<'de, str>) -> (Member, Cow<'de, str>) {
-        let member = self.reader.member(self.at, &name);
-        let name = match (member, name) {
-            (Member::OtherAnnotation, Cow::Borrowed(name)) => {
-                Cow::Borrowed(name.strip_suffix(ANNOTATION).unwrap_or(name))
-            }
-            (Member::OtherAnnotation, Cow::Owned(mut name)) => {
-                name.truncate(name.len() - ANNOTATION.len());
-                Cow::Owned(name)
-            }
-            (_, name) => name,
-        };
-        (member, name)
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for MemberSeed<'_, 'de> {
-    type Value = (Member, Cow<'de, str>);
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MemberSeed<'_, 'de> {
-    type Value = (Member, Cow<'de, str>);
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property name")
-    }
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(self.member(Cow::Borrowed(name)))
-    }
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.member(Cow::Owned(name.to_owned())))
-    }
-}
-
-/// Text, borrowed where it has no escapes.
-struct TextSeed;
-
-impl<'de> DeserializeSeed<'de> for TextSeed {
-    type Value = Cow<'de, str>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TextSeed {
-    type Value = Cow<'de, str>;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text")
-    }
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
-
-struct ValueSeed;
-
-impl<'de> DeserializeSeed<'de> for ValueSeed {
-    type Value = RawValue<'de>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValueSeed {
-    type Value = RawValue<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property value")
-    }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(RawValue::Null)
-    }
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(RawValue::Boolean(value))
-    }
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(RawValue::Integer(value))
-    }
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        #[expect(clippy::cast_precision_loss, reason = "beyond Int64, so it can only be a Double")]
-        Ok(i64::try_from(value).map_or(RawValue::Float(value as f64), RawValue::Integer))
-    }
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(RawValue::Float(value))
-    }
-    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Self::Value, E> {
-        Ok(RawValue::Text(Cow::Borrowed(value)))
-    }
-    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
-        Ok(RawValue::Text(Cow::Owned(value.to_owned())))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(RawValue::NoScalar)
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(RawValue::NoScalar)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
     use crate::edm::{EdmDateTime, EdmValue};
     use crate::entity::{DecodeReason, DynamicEntity};

@@ -1,0 +1,107 @@
+//! Why a row is not the entity it was to be read into.
+
+use std::fmt;
+
+use super::EntityKey;
+use crate::edm::{ConvertError, EdmType};
+
+/// A row that does not fit the struct it was to be read into.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DecodeError(Box<DecodeErrorInner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct DecodeErrorInner {
+    key: Option<EntityKey>,
+    property: String,
+    reason: DecodeReason,
+}
+
+impl DecodeError {
+    pub(super) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
+        Self(Box::new(DecodeErrorInner { key, property: property.to_owned(), reason }))
+    }
+
+    /// The entity, where its keys could be read.
+    pub fn key(&self) -> Option<&EntityKey> {
+        self.0.key.as_ref()
+    }
+
+    /// The property.
+    pub fn property(&self) -> &str {
+        &self.0.property
+    }
+
+    /// What is wrong with it.
+    pub fn reason(&self) -> &DecodeReason {
+        &self.0.reason
+    }
+}
+
+impl fmt::Debug for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodeError")
+            .field("key", &self.0.key)
+            .field("property", &self.0.property)
+            .field("reason", &self.0.reason)
+            .finish()
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "property {:?}", self.0.property)?;
+        if let Some(key) = &self.0.key {
+            write!(f, " of entity {key}")?;
+        }
+        write!(f, ": {}", self.0.reason)
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// What is wrong with a property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeReason {
+    /// The row does not have it.
+    Missing,
+    /// It is null.
+    Null,
+    /// Its type or its value is not what the field reads.
+    Convert(ConvertError),
+    /// Its value is not of the type it is annotated with.
+    Malformed {
+        /// The annotated type.
+        expected: EdmType,
+        /// The value, and where it is wrong.
+        detail: String,
+    },
+    /// It is annotated with a type that the service does not store.
+    UnknownType,
+    /// Its text has a lone surrogate.
+    NoUnicode,
+    /// It is an object or an array.
+    NoScalar,
+    /// The reply has no types (no metadata), and the entity needs them.
+    Untyped,
+    /// The key is not one that the key field writes.
+    Key(String),
+    /// Whatever else a hand-written entity has to say.
+    Other(String),
+}
+
+impl fmt::Display for DecodeReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("missing (make the field an Option or give it a default)"),
+            Self::Null => f.write_str("null (make the field an Option or give it a default)"),
+            Self::Convert(error) => error.fmt(f),
+            Self::Malformed { expected, detail } => write!(f, "not a valid {expected}: {detail}"),
+            Self::UnknownType => f.write_str("annotated with an unknown Edm type"),
+            Self::NoUnicode => f.write_str("the text has a lone surrogate, which is no Unicode"),
+            Self::NoScalar => f.write_str("an object or an array instead of a value"),
+            Self::Untyped => f.write_str("the reply has no types; ask for minimal metadata"),
+            Self::Key(text) | Self::Other(text) => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Properties as they were read, before a field has said what it wants.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::decode_error::DecodeReason;
+use crate::edm::{EdmCow, EdmType};
+
+/// A property as it was read: its annotation, wherever that stood, and its JSON value.
+#[derive(Debug, Default)]
+pub(crate) struct RawProperty<'de> {
+    pub(crate) annotation: Annotation,
+    pub(crate) value: RawValue<'de>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Annotation {
+    #[default]
+    None,
+    Edm(EdmType),
+    /// A type that the service does not store.
+    Unknown,
+}
+
+#[derive(Debug, Default)]
+pub(crate) enum RawValue<'de> {
+    #[default]
+    Missing,
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(Cow<'de, str>),
+    /// Text that is no Unicode, such as a lone surrogate.
+    NoUnicode,
+    /// An object or an array.
+    NoScalar,
+}
+
+impl Annotation {
+    pub(crate) fn from_name(name: &str) -> Self {
+        EdmType::from_name(name).map_or(Self::Unknown, Self::Edm)
+    }
+
+    /// The typed value of what was read.
+    ///
+    /// Without an annotation the JSON type decides; in a reply that has no annotations at all
+    /// (`typed` is false), text is read as the type that is expected of it.
+    pub(crate) fn resolve(
+        self,
+        raw: RawValue<'_>,
+        typed: bool,
+        expected: Option<EdmType>,
+    ) -> Result<EdmCow<'_>, DecodeReason> {
+        let ty = match (self, &raw, expected) {
+            (Self::Edm(ty), ..) => ty,
+            (Self::Unknown, ..) => return Err(DecodeReason::UnknownType),
+            (_, RawValue::Boolean(_), _) => EdmType::Boolean,
+            (_, RawValue::Float(_), _) => EdmType::Double,
+            (_, RawValue::Integer(v), _) if i32::try_from(*v).is_ok() => EdmType::Int32,
+            (_, RawValue::Integer(_), _) => EdmType::Int64,
+            (_, _, Some(ty)) if !typed && ty != EdmType::Boolean && ty != EdmType::Int32 => ty,
+            _ => EdmType::String,
+        };
+        let malformed = |detail: String| DecodeReason::Malformed { expected: ty, detail };
+        Ok(match (ty, raw) {
+            (_, RawValue::Missing) => return Err(DecodeReason::Missing),
+            (_, RawValue::Null) => return Err(DecodeReason::Null),
+            (_, RawValue::NoUnicode) => return Err(DecodeReason::NoUnicode),
+            (_, RawValue::NoScalar) => return Err(DecodeReason::NoScalar),
+            (EdmType::String, RawValue::Text(text)) => EdmCow::String(text),
+            (EdmType::Boolean, RawValue::Boolean(v)) => EdmCow::Boolean(v),
+            (EdmType::Int32, RawValue::Integer(v)) => {
+                EdmCow::Int32(i32::try_from(v).map_err(|_| malformed(v.to_string()))?)
+            }
+            (EdmType::Int64, RawValue::Integer(v)) => EdmCow::Int64(v),
+            (EdmType::Double, RawValue::Float(v)) => EdmCow::Double(v),
+            #[expect(clippy::cast_precision_loss, reason = "annotated as Double: 5 stands for 5.0")]
+            (EdmType::Double, RawValue::Integer(v)) => EdmCow::Double(v as f64),
+            (ty, RawValue::Text(text)) => parse(ty, &text).map_err(malformed)?,
+            (_, other) => return Err(malformed(format!("{other:?}"))),
+        })
+    }
+}
+
+/// The value of a text that is annotated as something other than a String.
+fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, String> {
+    let quoted = || format!("{text:?}");
+    Ok(match ty {
+        EdmType::String => EdmCow::String(Cow::Owned(text.to_owned())),
+        EdmType::Boolean => EdmCow::Boolean(match text {
+            "true" | "1" => true,
+            "false" | "0" => false,
+            _ => return Err(quoted()),
+        }),
+        EdmType::Int32 => EdmCow::Int32(text.parse().map_err(|_| quoted())?),
+        EdmType::Int64 => EdmCow::Int64(text.parse().map_err(|_| quoted())?),
+        EdmType::Double => EdmCow::Double(match text {
+            "NaN" => f64::NAN,
+            "Infinity" | "INF" => f64::INFINITY,
+            "-Infinity" | "-INF" => f64::NEG_INFINITY,
+            _ if text
+                .bytes()
+                .all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')) =>
+            {
+                text.parse().map_err(|_| quoted())?
+            }
+            _ => return Err(quoted()),
+        }),
+        EdmType::DateTime => {
+            EdmCow::DateTime(text.parse().map_err(|error| format!("{text:?}: {error}"))?)
+        }
+        EdmType::Guid => EdmCow::Guid(text.parse().map_err(|error| format!("{text:?}: {error}"))?),
+        EdmType::Binary => EdmCow::Binary(Cow::Owned(
+            STANDARD.decode(text).map_err(|error| format!("base64: {error}"))?,
+        )),
+    })
+}
