@@ -4,7 +4,7 @@ mod endpoint;
 mod retry;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, HeaderValue, header};
 use tokio::time::{Instant, sleep, timeout};
@@ -54,6 +54,8 @@ enum Failure {
 /// The service gives a query 30 s and answers within that; the rest is the network's.
 const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
+/// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
+const LAST_HTTP_SECOND: u64 = 253_402_300_799;
 
 impl Pipeline {
     /// A pipeline with the default settings.
@@ -113,13 +115,16 @@ impl Pipeline {
         client_request_id: String,
     ) -> Result<Reply, Error> {
         let retry = options.retry.as_ref().unwrap_or(&self.retry);
-        let deadline = Instant::now() + options.deadline.unwrap_or(self.deadline);
+        // `None` is later than any clock can show.
+        let deadline = Instant::now().checked_add(options.deadline.unwrap_or(self.deadline));
         let mut attempt = 0;
         let mut outcome_open = false;
         loop {
             attempt += 1;
             let outgoing = self.prepare(request, &client_request_id)?;
-            let limit = self.try_timeout.min(deadline.saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            let left = deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
+            let limit = self.try_timeout.min(left);
             let failure = match timeout(limit, self.transport.send(outgoing)).await {
                 Ok(Ok(response)) if !retry::is_transient(response.status) => {
                     return Ok(reply(response, attempt, client_request_id, outcome_open));
@@ -130,7 +135,8 @@ impl Pipeline {
             };
             outcome_open |= request.is_write() && failure.leaves_outcome_open();
             let wait = retry.wait(attempt, failure.server_wait(&self.clock));
-            let in_time = Instant::now() + wait < deadline;
+            let in_time = deadline
+                .is_none_or(|at| Instant::now().checked_add(wait).is_some_and(|then| then < at));
             if attempt > retry.max_retries() || !failure.is_transient() || !in_time {
                 return failure.into_last(request, attempt, client_request_id, outcome_open);
             }
@@ -146,7 +152,7 @@ impl Pipeline {
 
     /// The request of one attempt: dated and authorized now.
     fn prepare(&self, request: &Request, client_request_id: &str) -> Result<HttpRequest, Error> {
-        let date = httpdate::fmt_http_date(self.clock.now());
+        let date = http_date(self.clock.now());
         let mut map = HeaderMap::with_capacity(16);
         for (name, value) in &request.headers {
             map.insert(*name, value.clone());
@@ -270,6 +276,12 @@ fn reply(
     Reply { status, headers, body, attempts, client_request_id, outcome_open }
 }
 
+/// The date as a header; the nearest one that has such a form, whatever the clock shows.
+fn http_date(time: SystemTime) -> String {
+    let last = UNIX_EPOCH + Duration::from_secs(LAST_HTTP_SECOND);
+    httpdate::fmt_http_date(time.clamp(UNIX_EPOCH, last))
+}
+
 fn header_value(text: &str) -> Result<HeaderValue, Error> {
     HeaderValue::from_str(text).map_err(|error| {
         Error::invalid_input("a header has a character that is not allowed").with_source(error)
@@ -279,4 +291,17 @@ fn header_value(text: &str) -> Result<HeaderValue, Error> {
 /// A random UUID. It tells requests apart in logs and guards nothing, so no system call is made.
 fn new_client_request_id() -> String {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_clock_is_too_early_or_too_late_for_a_date() {
+        assert_eq!(http_date(UNIX_EPOCH), "Thu, 01 Jan 1970 00:00:00 GMT");
+        let year = Duration::from_hours(24 * 365);
+        assert_eq!(http_date(UNIX_EPOCH - year), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(http_date(UNIX_EPOCH + year * 9000), "Fri, 31 Dec 9999 23:59:59 GMT");
+    }
 }

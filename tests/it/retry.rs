@@ -257,6 +257,17 @@ async fn a_refusal_after_a_lost_reply_leaves_the_outcome_open() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_time_is_too_long_to_be_reckoned_with() {
+    let script = Script::new(&[Step::RetryAfter(503, "18446744073709551615")]);
+    let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
+    assert_eq!((error.status(), error.attempts()), (Some(503), 1));
+    let script = Script::new(&[Step::Status(503), Step::Hang]);
+    let call = table(&script, every_second(3)).insert(&row()).deadline(Duration::MAX);
+    call.await.unwrap();
+    assert_eq!(script.times(), [0, 1, 32]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_may_have_its_own_policy() {
     let script = Script::new(&[Step::Status(503), Step::Status(503)]);
     let client = table(&script, every_second(9));

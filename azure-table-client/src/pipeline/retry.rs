@@ -60,9 +60,16 @@ impl RetryPolicy {
     /// The wait after that attempt; `server` is what the service asked for.
     pub(crate) fn wait(&self, attempt: u32, server: Option<Duration>) -> Duration {
         let longest = self.longest_wait(attempt);
-        let own = if self.jitter { longest.mul_f64(fastrand::f64()) } else { longest };
+        let own = if self.jitter { below(longest) } else { longest };
         server.map_or(own, |server| own.max(server))
     }
+}
+
+/// Any time up to `longest`.
+fn below(longest: Duration) -> Duration {
+    let seconds = longest.as_secs_f64() * fastrand::f64();
+    // Only rounding at the very end of the range can fail.
+    Duration::try_from_secs_f64(seconds).unwrap_or(longest)
 }
 
 /// Whether an answer may be another one next time.
@@ -107,6 +114,8 @@ mod tests {
         }
         let fixed = RetryPolicy::fixed(2, Duration::from_secs(5));
         assert_eq!(fixed.wait(7, None), Duration::from_secs(5));
+        let endless = RetryPolicy::exponential(9, Duration::MAX, Duration::MAX);
+        assert!((0..1000).all(|_| endless.wait(3, None) <= Duration::MAX));
     }
 
     #[test]
