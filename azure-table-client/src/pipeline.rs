@@ -54,6 +54,8 @@ enum Failure {
 /// The service gives a query 30 s and answers within that; the rest is the network's.
 const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
+/// Characters of a client request id that the service logs.
+const MAX_CLIENT_REQUEST_ID: usize = 1024;
 /// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
 const LAST_HTTP_SECOND: u64 = 253_402_300_799;
 
@@ -86,6 +88,7 @@ impl Pipeline {
     ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
+        check_client_request_id(&client_request_id)?;
         let span = debug_span!(
             "azure_table",
             operation = request.operation.as_str(),
@@ -286,6 +289,15 @@ fn header_value(text: &str) -> Result<HeaderValue, Error> {
     HeaderValue::from_str(text).map_err(|error| {
         Error::invalid_input("a header has a character that is not allowed").with_source(error)
     })
+}
+
+fn check_client_request_id(id: &str) -> Result<(), Error> {
+    if id.len() <= MAX_CLIENT_REQUEST_ID && id.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(());
+    }
+    Err(Error::invalid_input(format!(
+        "a client request id has at most {MAX_CLIENT_REQUEST_ID} visible ASCII characters"
+    )))
 }
 
 /// A random UUID. It tells requests apart in logs and guards nothing, so no system call is made.

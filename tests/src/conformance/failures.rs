@@ -28,6 +28,10 @@ pub async fn service_errors_are_complete(target: &Target) {
     assert_eq!(error.attempts(), 1);
     assert_eq!(error.outcome(), Outcome::NotApplied);
     assert_eq!(error.client_request_id(), Some("my-id"));
+    for bad in ["x".repeat(1025), "line\nbreak".into(), "é".into()] {
+        let error = table.get(("p", "r")).client_request_id(bad).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    }
     let text = error.to_string();
     assert!(text.starts_with(&format!("Get on {}: ", table.name())), "{text}");
     assert!(text.contains("404 ResourceNotFound"), "{text}");
