@@ -276,7 +276,7 @@ macro_rules! invalid_input {
     ($($source:ty),*) => {$(
         impl From<$source> for Error {
             fn from(source: $source) -> Self {
-                Self::invalid_input("the input is outside what the service takes").with_source(source)
+                Self::invalid_input(source.to_string()).with_source(source)
             }
         }
     )*};
@@ -286,8 +286,7 @@ invalid_input!(LimitError, EncodeError, KeyError);
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {
-        Self::new(ErrorKind::Decode, "an entity of the reply does not fit the struct")
-            .with_source(source)
+        Self::new(ErrorKind::Decode, source.to_string()).with_source(source)
     }
 }
 

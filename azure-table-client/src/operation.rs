@@ -54,6 +54,14 @@ impl Request {
     }
 
     fn if_match(self, condition: &IfMatch) -> Result<Self, Error> {
+        if let IfMatch::Tag(tag) = condition
+            && matches!(tag.as_str().trim(), "" | "*")
+        {
+            // A server may take the one for no condition, and takes the other for any version.
+            return Err(Error::invalid_input(
+                "the ETag is empty or *; for any version use IfMatch::Any",
+            ));
+        }
         let value = HeaderValue::from_str(condition.as_str()).map_err(|error| {
             Error::invalid_input("the ETag has a character that is not allowed in a header")
                 .with_source(error)

@@ -52,6 +52,11 @@ async fn a_proxys_page_is_named_as_such() {
     // A captive portal answers 200, and 404 of a web server is no missing entity.
     let table = serving(reply("200 OK", "Content-Type: text/html\r\n", html)).await;
     assert_eq!(table.query().await.unwrap_err().kind(), ErrorKind::UnexpectedReply);
+    assert!(table.exists().await.is_err());
+    assert!(table.create_if_not_exists().await.is_err());
+    assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
+    let error = table.delete(("p", "r"), IfMatch::Any).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown, "whoever answered, it was not the service");
     let table = serving(reply("404 Not Found", "Content-Type: text/html\r\n", html)).await;
     assert!(table.get_if_exists(("p", "r")).await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());

@@ -13,18 +13,13 @@ use crate::operation::query::{self, Continuation, Page, QuerySpec};
 use crate::operation::{check_readable, table};
 use crate::pipeline::{CallOptions, Pipeline};
 
-/// What is left to ask for.
+/// What is left to ask for. It changes once a page is there, so that a future that is dropped on the
+/// way loses nothing.
+#[derive(Clone)]
 enum Next<C> {
     /// The page that begins there; `None` is the first one.
     Page(Option<C>),
     Nothing,
-}
-
-impl<C> Next<C> {
-    /// Takes what comes next and leaves nothing: an error ends the pages.
-    fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::Nothing)
-    }
 }
 
 fn check_page_size(page_size: Option<u32>) -> Result<(), Error> {
@@ -78,24 +73,27 @@ impl<T: TableEntity> Pages<T> {
             self.next = Next::Nothing;
             return Some(Err(error));
         }
-        match self.next.take() {
-            Next::Page(at) => Some(self.fetch(at.as_ref()).await),
-            Next::Nothing => None,
+        let Next::Page(at) = self.next.clone() else { return None };
+        let page = self.fetch(at.as_ref()).await;
+        if page.is_err() {
+            self.next = Next::Nothing;
         }
+        Some(page)
     }
 
     async fn fetch(&mut self, at: Option<&Continuation>) -> Result<Page<T>, Error> {
         let request = query::query(&self.table, &self.spec, self.top(), at)?;
         let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
-        let page: Page<T> = query::page(reply, &request)?;
+        let mut page: Page<T> = query::page(reply, &request)?;
         if let Some(left) = &mut self.left {
+            // A server may give more than it was asked for.
+            page.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
             *left = left.saturating_sub(page.entities.len() as u64);
         }
-        if let Some(continuation) = page.continuation.clone()
-            && self.left != Some(0)
-        {
-            self.next = Next::Page(Some(continuation));
-        }
+        self.next = match page.continuation.clone() {
+            Some(continuation) if self.left != Some(0) => Next::Page(Some(continuation)),
+            _ => Next::Nothing,
+        };
         Ok(page)
     }
 
@@ -186,19 +184,22 @@ impl TableNamePages {
             self.next = Next::Nothing;
             return Some(Err(error));
         }
-        match self.next.take() {
-            Next::Page(at) => Some(self.fetch(at.as_deref()).await),
-            Next::Nothing => None,
+        let Next::Page(at) = self.next.clone() else { return None };
+        let page = self.fetch(at.as_deref()).await;
+        if page.is_err() {
+            self.next = Next::Nothing;
         }
+        Some(page)
     }
 
     async fn fetch(&mut self, at: Option<&str>) -> Result<Vec<String>, Error> {
         let request = table::list(self.filter.as_deref(), self.page_size, at);
         let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
         let (names, next) = table::names(reply, &request)?;
-        if let Some(next) = next {
-            self.next = Next::Page(Some(next));
-        }
+        self.next = match next {
+            Some(next) => Next::Page(Some(next)),
+            None => Next::Nothing,
+        };
         Ok(names)
     }
 

@@ -120,14 +120,14 @@ impl TableServiceClient {
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(name), table::existed)
+        Call::new(&self.pipeline, table::delete(name), table::deleted_if_exists)
     }
 
     /// Whether there is a table of this name.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(name), table::existed)
+        Call::new(&self.pipeline, table::get(name), table::exists)
     }
 
     /// Lists the tables by name.

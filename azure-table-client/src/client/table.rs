@@ -104,12 +104,12 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Deletes the table if it is there; `false` if it was not.
     pub fn delete_table_if_exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(&self.name), table::existed)
+        Call::new(&self.pipeline, table::delete(&self.name), table::deleted_if_exists)
     }
 
     /// Whether the table is there.
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(&self.name), table::existed)
+        Call::new(&self.pipeline, table::get(&self.name), table::exists)
     }
 
     /// Inserts a new entity.

@@ -216,6 +216,10 @@ mod tests {
         assert_eq!(kind(get("Blogs", &EntityKey::new("p", "r?"))), ErrorKind::InvalidInput);
         let injected = IfMatch::Tag(ETag::from("x\r\nA: b"));
         assert_eq!(kind(delete("Blogs", blog().key(), &injected)), ErrorKind::InvalidInput);
+        for no_tag in ["", " ", "*"] {
+            let tag = IfMatch::Tag(ETag::from(no_tag));
+            assert_eq!(kind(delete("Blogs", blog().key(), &tag)), ErrorKind::InvalidInput);
+        }
         let mut reserved = blog();
         reserved.set("Timestamp", 1);
         assert_eq!(kind(insert("Blogs", &reserved)), ErrorKind::InvalidInput);

@@ -44,8 +44,17 @@ impl Reply {
                  a proxy or another server may have sent it"
             ))
         };
-        // A refusal is the truth unless an earlier attempt may have been done.
-        let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
+        // The service's refusal is the truth unless an earlier attempt may have been done; what
+        // another server says of a write is not.
+        // Throttling comes before the work, whoever says so.
+        let is_told = error.kind() == ErrorKind::Service
+            || status.is_client_error()
+            || status == StatusCode::SERVICE_UNAVAILABLE;
+        let outcome = if self.outcome_open || (request.is_write() && !is_told) {
+            Outcome::Unknown
+        } else {
+            Outcome::NotApplied
+        };
         self.describe(error.with_outcome(outcome), request)
     }
 
@@ -64,7 +73,7 @@ impl Reply {
     }
 
     pub(crate) fn done(self, request: &Request) -> Result<Done, Error> {
-        if !self.status.is_success() {
+        if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
             return Err(self.into_error(request));
         }
         Ok(Done { status: self.status.as_u16(), request_id: self.request_id().map(str::to_owned) })
@@ -96,9 +105,9 @@ impl Reply {
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
-        self.header(&header::ETAG).map(ETag::from).ok_or_else(|| {
-            self.unusable(Error::unexpected_reply("the answer has no ETag header"), request)
-        })
+        self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty()).map(ETag::from).ok_or_else(
+            || self.unusable(Error::unexpected_reply("the answer has no ETag header"), request),
+        )
     }
 
     /// The body of a 200 that must be JSON, and whether it annotates types.

@@ -57,9 +57,21 @@ pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<b
     }
 }
 
-/// `false` where there was no such table; for a delete and for a look at it.
-pub(crate) fn existed(reply: Reply, request: &Request) -> Result<bool, Error> {
-    match reply.if_exists(request, Reply::done) {
+/// `false` where there was no such table to delete.
+pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
+    existed(reply.if_exists(request, |reply, request| reply.done(request).map(|_| ())))
+}
+
+/// `false` where there is no such table.
+pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
+    existed(reply.if_exists(request, |reply, request| match reply.status {
+        StatusCode::OK => reply.json(request).map(|_| ()),
+        _ => Err(reply.into_error(request)),
+    }))
+}
+
+fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
+    match found {
         // Azurite calls a missing table by its own code.
         Err(error) if error.code() == Some(&ErrorCode::TABLE_NOT_FOUND) => Ok(false),
         other => other.map(|done| done.is_some()),

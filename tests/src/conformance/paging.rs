@@ -78,6 +78,19 @@ pub async fn resume_from_a_continuation(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
+/// A `next` that is dropped on its way, as a timeout or `select!` does it, loses no page.
+pub async fn a_dropped_next_loses_nothing(target: &Target) {
+    let table = filled(target, 1, 5).await;
+    let mut pages = table.query().page_size(2).pages();
+    let mut found = pages.next().await.unwrap().unwrap().entities;
+    assert!(futures_util::poll!(Box::pin(pages.next())).is_pending());
+    while let Some(page) = pages.next().await {
+        found.extend(page.unwrap().entities);
+    }
+    assert_eq!(found.len(), 5);
+    table.delete_table().await.unwrap();
+}
+
 /// The service's own limit of 1,000 rows a page.
 pub async fn more_than_a_thousand(target: &Target) {
     let table = filled(target, 1, 1001).await;
