@@ -37,7 +37,8 @@
 //!
 //! The layers, each of which uses those before it and none behind it:
 //! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client`.
-//! Nothing depends on `mock`, which uses what is before `operation`.
+//! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
+//! reaches up.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
