@@ -11,7 +11,10 @@ use std::borrow::Cow;
 
 pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
-pub use key::{Descending, EntityKey, KeyError, KeyPart};
+pub use key::{
+    Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
+};
+pub(crate) use key::{KeyForm, KeyLayout, KeyPiece};
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub use row::Row;
 pub(crate) use write::PropertySink;

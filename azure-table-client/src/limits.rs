@@ -227,15 +227,19 @@ pub fn check_table_name(name: &str) -> Result<(), LimitError> {
 /// A character of `/ \ # ?`, U+0000 to U+001F or U+007F to U+009F, or more than
 /// [`KEY_UTF16_UNITS`]. The empty key is allowed.
 pub fn check_key(property: &'static str, key: &str) -> Result<(), LimitError> {
-    let offending =
-        |c: char| matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}');
-    if let Some((position, character)) = key.chars().enumerate().find(|&(_, c)| offending(c)) {
+    if let Some((position, character)) =
+        key.chars().enumerate().find(|&(_, c)| is_forbidden_in_keys(c))
+    {
         return Err(LimitError::KeyCharacter { property, character, position });
     }
     match longer_than(key, KEY_UTF16_UNITS) {
         Some(units) => Err(LimitError::KeyTooLong { property, units }),
         None => Ok(()),
     }
+}
+
+pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
+    matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}')
 }
 
 /// Checks the name of a property of the user's own.

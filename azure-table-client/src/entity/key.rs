@@ -1,11 +1,27 @@
+//! Keys: the pair that identifies an entity, and the types that are part of it.
+
+mod argument;
+mod descending;
+mod escape;
+mod layout;
+mod number;
+mod range;
+mod time;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::edm::{DateTimeError, EdmDateTime};
+use crate::edm::DateTimeError;
+
+pub use argument::{KeyArgument, KeyParts};
+pub use descending::Descending;
+pub use escape::Escaped;
+pub use layout::{KeyForm, KeyLayout, KeyPiece};
+pub use number::KeyNumber;
+pub use range::KeyRange;
 
 /// PartitionKey and RowKey: what identifies an entity within its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,16 +57,64 @@ impl fmt::Display for EntityKey {
     }
 }
 
-/// A type that can be the PartitionKey or the RowKey of an entity.
+/// A type that can be the PartitionKey or the RowKey of an entity, or a part of it.
 ///
-/// Keys are strings to the service and are ordered as strings, so a type's text form should
-/// order as its values do: fixed width, most significant part first.
+/// Keys are strings to the service and are ordered as strings by UTF-16 code units, so a type's
+/// text should order as its values do: fixed width, most significant part first.
+///
+/// | Rust | key |
+/// |---|---|
+/// | `String`, `Cow<str>`, `Box<str>`, `Arc<str>` | the text itself |
+/// | [`Escaped`] | text with reversible escapes for what keys must not hold |
+/// | `u8` to `u128` | decimal, padded with zeros to the width of the type's maximum |
+/// | `i8` to `i128` | the same after a `0`; negative numbers after a `-` as their distance from the minimum |
+/// | `bool` | `0` or `1` |
+/// | `uuid::Uuid` | hyphenated, lower case |
+/// | `DateTime<Utc>`, [`EdmDateTime`](crate::edm::EdmDateTime) | `2009-04-14T01:02:03.4567891Z`, always seven digits |
+/// | `chrono::NaiveDate` | `2009-04-14` |
+/// | [`Descending`] of a number, a date-time or a date | the reverse order |
+/// | an enum with `#[derive(TableEnum)]` | its text or its number |
+///
+/// A text that [`KeyPart::to_key`] does not write is refused when it is read, even where it could be
+/// understood: written again it would be another key, and so another entity.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use azure_table_client::entity::{KeyError, KeyPart};
+///
+/// /// A country, by its two letters.
+/// #[derive(Debug, PartialEq)]
+/// struct Country([u8; 2]);
+///
+/// impl KeyPart for Country {
+///     const WIDTH: Option<usize> = Some(2);
+///
+///     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+///         std::str::from_utf8(&self.0).map(Cow::Borrowed).map_err(|_| KeyError::new("no country"))
+///     }
+///
+///     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+///         match text.as_bytes() {
+///             [a @ b'A'..=b'Z', b @ b'A'..=b'Z'] => Ok(Self([*a, *b])),
+///             _ => Err(KeyError::new(format!("{text:?} is not a country"))),
+///         }
+///     }
+/// }
+///
+/// assert_eq!(Country(*b"DE").to_key()?, "DE");
+/// # Ok::<(), KeyError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a PartitionKey or RowKey",
     label = "not a key type",
-    note = "use a String (or another string type), Uuid, or Descending<DateTime<Utc>>; or implement `KeyPart` for your own type"
+    note = "use a String (or another string type), an integer, bool, Uuid, DateTime<Utc>, NaiveDate, or Descending of a number or time; or implement `KeyPart` for your own type"
 )]
 pub trait KeyPart: Sized {
+    /// The number of characters of every text, if they all have the same.
+    ///
+    /// A part of fixed width needs no separator to be found again in a key of several parts.
+    const WIDTH: Option<usize> = None;
+
     /// The key's text.
     ///
     /// # Errors
@@ -111,94 +175,35 @@ string_key! {
 }
 
 impl KeyPart for Uuid {
+    const WIDTH: Option<usize> = Some(36);
+
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
         Ok(Cow::Owned(self.to_string()))
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        text.parse().map_err(|_| KeyError(format!("{text:?} is not a UUID")))
+        let malformed = || KeyError(format!("{text:?} is not a hyphenated lower-case UUID"));
+        let id: Self = text.parse().map_err(|_| malformed())?;
+        let mut buffer = Self::encode_buffer();
+        if *id.hyphenated().encode_lower(&mut buffer) == *text { Ok(id) } else { Err(malformed()) }
     }
 }
 
-/// Reverses the order of a key, so that the newest row comes first.
-///
-/// For date-times the text is that of .NET's
-/// `string.Format("{0:D19}", DateTime.MaxValue.Ticks - ticks)`, so rows that .NET programs wrote
-/// read as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Descending<T>(pub T);
+impl KeyPart for bool {
+    const WIDTH: Option<usize> = Some(1);
 
-impl<T> From<T> for Descending<T> {
-    fn from(value: T) -> Self {
-        Self(value)
-    }
-}
-
-impl<T: PartialOrd> PartialOrd for Descending<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        other.0.partial_cmp(&self.0)
-    }
-}
-
-impl<T: Ord> Ord for Descending<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.0.cmp(&self.0)
-    }
-}
-
-impl KeyPart for Descending<EdmDateTime> {
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Owned(format!("{:019}", EdmDateTime::MAX.ticks() - self.0.ticks())))
+        Ok(Cow::Borrowed(if *self { "1" } else { "0" }))
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        let malformed = || KeyError(format!("{text:?} is not 19 digits of descending ticks"));
-        if text.len() != 19 || !text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(malformed());
+        match &*text {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(KeyError(format!("{text:?} is not 0 or 1"))),
         }
-        let ticks: i64 = text.parse().map_err(|_| malformed())?;
-        Ok(Self(EdmDateTime::from_ticks(EdmDateTime::MAX.ticks() - ticks)?))
-    }
-}
-
-impl KeyPart for Descending<DateTime<Utc>> {
-    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        let text = Descending(EdmDateTime::from_chrono(self.0)?).to_key()?.into_owned();
-        Ok(Cow::Owned(text))
-    }
-
-    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        Descending::<EdmDateTime>::from_key(text).map(|d| Self(d.0.to_chrono()))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn descending_is_what_dotnet_writes() {
-        let posted: EdmDateTime = "2008-10-01T10:00:00Z".parse().unwrap();
-        assert_eq!(Descending(posted).to_key().unwrap(), "2521794455999999999");
-        let late: EdmDateTime = "9000-01-01T00:00:00Z".parse().unwrap();
-        assert!(Descending(late).to_key().unwrap().starts_with("0315"), "padded to 19 digits");
-        for bad in ["", "1", "-521794455999999999", "9999999999999999999", "25217944559999999990"] {
-            assert!(Descending::<EdmDateTime>::from_key(bad.into()).is_err(), "{bad}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn descending_reverses_the_order(
-            a in EdmDateTime::MIN.ticks()..=EdmDateTime::MAX.ticks(),
-            b in EdmDateTime::MIN.ticks()..=EdmDateTime::MAX.ticks(),
-        ) {
-            let (a, b) = (EdmDateTime::from_ticks(a).unwrap(), EdmDateTime::from_ticks(b).unwrap());
-            let key = |t: EdmDateTime| Descending(t).to_key().unwrap().into_owned();
-            prop_assert_eq!(a.cmp(&b), key(b).cmp(&key(a)));
-            prop_assert_eq!(Descending::<EdmDateTime>::from_key(key(a).into()), Ok(Descending(a)));
-        }
-    }
-}
+mod tests;

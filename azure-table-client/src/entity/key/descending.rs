@@ -1,0 +1,84 @@
+use std::borrow::Cow;
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+
+use super::{KeyError, KeyPart};
+use crate::edm::EdmDateTime;
+
+/// Reverses the order of a key, so that the newest row comes first.
+///
+/// For date-times the text is that of .NET's
+/// `string.Format("{0:D19}", DateTime.MaxValue.Ticks - ticks)`, so rows that .NET programs wrote
+/// read as well. A date counts as its midnight. For integers the text is that of the complement
+/// `!value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Descending<T>(pub T);
+
+impl<T> From<T> for Descending<T> {
+    fn from(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T: PartialOrd> PartialOrd for Descending<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        other.0.partial_cmp(&self.0)
+    }
+}
+
+impl<T: Ord> Ord for Descending<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.cmp(&self.0)
+    }
+}
+
+const TICKS_WIDTH: usize = 19;
+
+impl KeyPart for Descending<EdmDateTime> {
+    const WIDTH: Option<usize> = Some(TICKS_WIDTH);
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        let ticks = EdmDateTime::MAX.ticks() - self.0.ticks();
+        Ok(Cow::Owned(format!("{ticks:0TICKS_WIDTH$}")))
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        let malformed = || KeyError(format!("{text:?} is not 19 digits of descending ticks"));
+        if text.len() != TICKS_WIDTH || !text.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(malformed());
+        }
+        let ticks: i64 = text.parse().map_err(|_| malformed())?;
+        Ok(Self(EdmDateTime::from_ticks(EdmDateTime::MAX.ticks() - ticks)?))
+    }
+}
+
+impl KeyPart for Descending<DateTime<Utc>> {
+    const WIDTH: Option<usize> = Some(TICKS_WIDTH);
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        let text = Descending(EdmDateTime::from_chrono(self.0)?).to_key()?.into_owned();
+        Ok(Cow::Owned(text))
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        Descending::<EdmDateTime>::from_key(text).map(|d| Self(d.0.to_chrono()))
+    }
+}
+
+impl KeyPart for Descending<NaiveDate> {
+    const WIDTH: Option<usize> = Some(TICKS_WIDTH);
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        let midnight = self.0.and_time(NaiveTime::MIN).and_utc();
+        Ok(Cow::Owned(Descending(midnight).to_key()?.into_owned()))
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        let instant = Descending::<DateTime<Utc>>::from_key(text)?.0;
+        if instant.time() == NaiveTime::MIN {
+            Ok(Self(instant.date_naive()))
+        } else {
+            Err(KeyError(format!("{instant} is not the midnight of a date")))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+use std::cmp::Ordering;
+
+use crate::limits::is_forbidden_in_keys;
+
+/// The keys from a lower bound up to an upper one that is not included, in the service's order: by
+/// UTF-16 code units.
+///
+/// ```
+/// use azure_table_client::entity::KeyRange;
+///
+/// let pdc = KeyRange::of_prefix("PDC");
+/// assert_eq!((pdc.lower(), pdc.upper()), ("PDC", Some("PDD")));
+/// assert!(pdc.contains("PDC2009") && !pdc.contains("PDD"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    lower: String,
+    upper: Option<String>,
+}
+
+impl KeyRange {
+    /// All keys that begin with `prefix`.
+    pub fn of_prefix(prefix: impl Into<String>) -> Self {
+        let lower = prefix.into();
+        let upper = after_prefix(&lower);
+        Self { lower, upper }
+    }
+
+    /// The one key `key`.
+    pub fn of_key(key: impl Into<String>) -> Self {
+        let lower = key.into();
+        // Nothing lies between a text and the same text with the smallest character that a key can
+        // hold behind it.
+        let upper = Some(format!("{lower} "));
+        Self { lower, upper }
+    }
+
+    /// The smallest key of the range.
+    pub fn lower(&self) -> &str {
+        &self.lower
+    }
+
+    /// The first key above the range; `None` if there is none.
+    pub fn upper(&self) -> Option<&str> {
+        self.upper.as_deref()
+    }
+
+    /// Whether `key` is in the range.
+    pub fn contains(&self, key: &str) -> bool {
+        compare(&self.lower, key).is_le()
+            && self.upper().is_none_or(|upper| compare(key, upper).is_lt())
+    }
+}
+
+/// The order in which the service keeps keys.
+fn compare(a: &str, b: &str) -> Ordering {
+    a.encode_utf16().cmp(b.encode_utf16())
+}
+
+/// The smallest text that comes after every text with this prefix; `None` if there is none.
+///
+/// The last character that has a successor is replaced by it. By UTF-16 code units, U+E000 to U+FFFF
+/// come after all characters beyond U+FFFF, whose surrogates are D800 to DFFF.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let (at, next) =
+        prefix.char_indices().rev().find_map(|(at, c)| successor(c).map(|next| (at, next)))?;
+    let mut upper = String::with_capacity(at + next.len_utf8());
+    upper.push_str(&prefix[..at]);
+    upper.push(next);
+    Some(upper)
+}
+
+/// The character that follows `c` in the order of UTF-16 among those that a key can hold: the
+/// bound is itself sent as a key.
+fn successor(c: char) -> Option<char> {
+    Some(match c {
+        '\u{ffff}' => return None,
+        // Beyond the characters of one code unit below the surrogates come those of two.
+        '\u{d7ff}' => '\u{10000}',
+        '\u{10ffff}' => '\u{e000}',
+        _ => {
+            let mut next = char::from_u32(c as u32 + 1)?;
+            while is_forbidden_in_keys(next) {
+                next = char::from_u32(next as u32 + 1)?;
+            }
+            next
+        }
+    })
+}
