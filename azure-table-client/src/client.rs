@@ -5,13 +5,16 @@ mod call;
 mod pages;
 mod query;
 mod service;
+mod set;
 mod table;
 
+pub use azure_table_derive::TableSet;
 pub use builder::TableServiceClientBuilder;
 pub use call::Call;
 pub use pages::{Pages, TableNamePages};
 pub use query::{ListTables, Query};
 pub use service::TableServiceClient;
+pub use set::TableSet;
 pub use table::TableClient;
 
 pub use crate::operation::entity::Fetched;

@@ -1,24 +1,42 @@
 //! Entities: the trait that maps a struct to rows, keys, and entities without a struct.
 
+pub mod codec;
+mod columns;
 mod decode_error;
 mod dynamic;
+mod extra;
+mod group;
 mod key;
 mod raw;
+mod reading;
 mod row;
+mod series;
 mod write;
 
 use std::borrow::Cow;
 
+pub use azure_table_derive::PropertyGroup;
+pub use columns::Columns;
 pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
+pub use group::PropertyGroup;
 pub use key::{
     Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
 };
-pub(crate) use key::{KeyForm, KeyLayout, KeyPiece};
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub use row::Row;
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
+
+// What generated code names beside the above.
+#[doc(hidden)]
+pub use extra::ExtraField;
+#[doc(hidden)]
+pub use key::{KeyForm, KeyLayout, KeyPiece};
+#[doc(hidden)]
+pub use reading::{Accept, Policy, Reading};
+#[doc(hidden)]
+pub use series::{SeriesField, SeriesName, SplitField};
 
 /// A struct that maps to the rows of a table.
 ///
@@ -32,9 +50,14 @@ pub trait TableEntity: Sized {
     /// The names of the properties that are read, in the order in which [`Row`] numbers them.
     const COLUMNS: &'static [&'static str];
 
-    /// Whether properties beside [`TableEntity::COLUMNS`] are kept for [`Row::take_others`]
-    /// instead of being ignored.
+    /// Whether properties without a column are kept for [`Row::take_others`] instead of being
+    /// ignored.
     const KEEPS_OTHERS: bool = false;
+
+    /// Adds the columns whose names are not known to the compiler, and the other names of columns.
+    fn columns(columns: &mut Columns) {
+        let _ = columns;
+    }
 
     /// The PartitionKey.
     ///
@@ -71,6 +94,24 @@ pub trait TableEntity: Sized {
             row_key: self.row_key()?.into_owned(),
         })
     }
+}
+
+/// A [`TableEntity`] whose keys are made of typed parts; the derive implements it.
+#[diagnostic::on_unimplemented(
+    message = "the keys of `{Self}` have no form",
+    label = "no form of its keys",
+    note = "write #[derive(TableEntity)] on the struct"
+)]
+pub trait TypedKeys: TableEntity {
+    /// The types of the parts of the PartitionKey, as a tuple.
+    type PartitionParts;
+    /// The types of the parts of the RowKey, as a tuple.
+    type RowParts;
+
+    #[doc(hidden)]
+    const PARTITION_KEY: KeyLayout;
+    #[doc(hidden)]
+    const ROW_KEY: KeyLayout;
 }
 
 /// A [`TableEntity`] that says which table it lives in.

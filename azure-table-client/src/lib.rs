@@ -75,6 +75,8 @@ pub mod measure;
 
 #[doc = include_str!("../docs/derive.md")]
 pub use azure_table_derive::TableEntity;
+#[doc = include_str!("../docs/enum.md")]
+pub use azure_table_derive::TableEnum;
 
 pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};

@@ -1,18 +1,42 @@
 //! Derive macros of `azure-table-client`, which re-exports and documents them.
 
 mod attr;
+mod choices;
 mod errors;
 mod expand;
+mod key_format;
+mod kinds;
 mod model;
 mod name;
 mod rename;
+mod table_set;
 #[cfg(test)]
 mod tests;
 mod typo;
 
-/// Implements `TableEntity` for a struct; see `azure_table_client::TableEntity`.
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Implements `TableEntity`; see `azure_table_client::TableEntity`.
 #[proc_macro_derive(TableEntity, attributes(table))]
-pub fn table_entity(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    expand::table_entity(&input).into()
+pub fn table_entity(input: TokenStream) -> TokenStream {
+    expand::table_entity(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `PropertyGroup`; see `azure_table_client::entity::PropertyGroup`.
+#[proc_macro_derive(PropertyGroup, attributes(table))]
+pub fn property_group(input: TokenStream) -> TokenStream {
+    expand::property_group(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements the conversions of an enum that is a value; see `azure_table_client::TableEnum`.
+#[proc_macro_derive(TableEnum, attributes(table))]
+pub fn table_enum(input: TokenStream) -> TokenStream {
+    expand::table_enum(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `TableSet`; see `azure_table_client::client::TableSet`.
+#[proc_macro_derive(TableSet, attributes(table))]
+pub fn table_set(input: TokenStream) -> TokenStream {
+    expand::table_set(&parse_macro_input!(input as DeriveInput)).into()
 }

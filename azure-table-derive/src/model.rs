@@ -1,30 +1,49 @@
 //! The struct, once it is known to keep all the rules.
 
-use std::collections::HashMap;
+mod keys;
+mod property;
+
+use std::collections::HashSet;
 
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::{Data, DeriveInput, Fields, FieldsNamed, Generics, LitStr, Type};
+use syn::{Data, DeriveInput, ExprPath, Fields, FieldsNamed, Generics, LitStr, Type, Visibility};
 
-use crate::attr::{DefaultValue, FieldAttrs, Item, Role, StructAttrs};
+use self::keys::KeySource;
+use self::property::Properties;
+use crate::attr::{ContainerAttrs, DefaultValue, FieldAttrs, Item, Policy, Reading, Role};
 use crate::errors::Errors;
 use crate::name;
-use crate::rename::RenameRule;
 
-/// Properties of an entity beside its keys and its Timestamp.
-const PROPERTIES: usize = 252;
+pub(crate) use self::keys::{Key, KeyPiece};
+pub(crate) use self::property::{Block, BlockKind, Property};
 
+/// An entity.
 pub(crate) struct Entity<'a> {
+    pub(crate) vis: &'a Visibility,
+    pub(crate) table_name: Option<&'a LitStr>,
+    pub(crate) partition_key: Key<'a>,
+    pub(crate) row_key: Key<'a>,
+    pub(crate) has_constructors: bool,
+    pub(crate) deny_unknown: bool,
+    pub(crate) body: Body<'a>,
+}
+
+/// What entities and groups have in common: the fields that are no keys.
+pub(crate) struct Body<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    pub(crate) table_name: Option<&'a LitStr>,
-    pub(crate) partition_key: Field<'a>,
-    pub(crate) row_key: Field<'a>,
+    /// What the struct says about all properties.
+    pub(crate) reading: &'a Reading,
+    pub(crate) properties: Vec<Property<'a>>,
+    pub(crate) blocks: Vec<Block<'a>>,
     pub(crate) timestamp: Option<Field<'a>>,
     pub(crate) etag: Option<Field<'a>>,
-    pub(crate) properties: Vec<Property<'a>>,
+    pub(crate) extra: Option<Field<'a>>,
+    pub(crate) errors: Option<Field<'a>>,
     pub(crate) skipped: Vec<(Field<'a>, DefaultValue)>,
+    pub(crate) computed: Vec<(Field<'a>, ExprPath)>,
 }
 
 #[derive(Clone, Copy)]
@@ -33,20 +52,15 @@ pub(crate) struct Field<'a> {
     pub(crate) ty: &'a Type,
 }
 
-pub(crate) struct Property<'a> {
-    pub(crate) field: Field<'a>,
-    pub(crate) name: String,
-    pub(crate) default: Option<DefaultValue>,
-}
-
 impl<'a> Entity<'a> {
     /// Reads the struct, or reports everything that is wrong with it.
     pub(crate) fn read(
         input: &'a DeriveInput,
-        attrs: &'a StructAttrs,
+        attrs: &'a ContainerAttrs,
         mut errors: Errors,
     ) -> syn::Result<Self> {
-        let fields = match named_fields(input) {
+        let what = "a table entity";
+        let fields = match named_fields(input, what, "one for each property and two for the keys") {
             Ok(fields) => fields,
             Err(error) => return Err(errors.with(error)),
         };
@@ -55,60 +69,252 @@ impl<'a> Entity<'a> {
         {
             errors.report(table, message);
         }
-        for lifetime in input.generics.lifetimes() {
+        refuse_lifetimes(&input.generics, &mut errors);
+
+        let all: Vec<Field<'a>> = all_fields(fields).collect();
+        let mut partition_key = KeySource::new(attrs.partition_key.as_ref());
+        let mut row_key = KeySource::new(attrs.row_key.as_ref());
+        let in_keys: HashSet<String> =
+            partition_key.named_fields().into_iter().chain(row_key.named_fields()).collect();
+        let mut body = BodyReader::new(input, attrs);
+        for (field, syntax) in all.iter().zip(&fields.named) {
+            let attrs = FieldAttrs::read(&syntax.attrs, &mut errors);
+            if in_keys.contains(&field.ident.unraw().to_string()) {
+                attrs.refuse_property(
+                    "the field is a part of a key, and not stored beside it",
+                    &mut errors,
+                );
+                if let Some((_, item)) = &attrs.role {
+                    errors.report(
+                        item,
+                        format!("`{}` is a part of a key: remove `{item}`", field.ident),
+                    );
+                }
+                continue;
+            }
+            match &attrs.role {
+                Some((Role::PartitionKey, item)) => partition_key.set(*field, item, &mut errors),
+                Some((Role::RowKey, item)) => row_key.set(*field, item, &mut errors),
+                _ => body.add(*field, attrs, &mut errors),
+            }
+        }
+        let has_keys = (!partition_key.is_missing(), !row_key.is_missing());
+        let mut used = HashSet::new();
+        let keys = (
+            partition_key.resolve(&all, &mut used, &mut errors),
+            row_key.resolve(&all, &mut used, &mut errors),
+        );
+        body.check_collected(&mut errors);
+        if let (Some(deny), Some((_, extra))) = (&attrs.deny_unknown, &body.extra) {
             errors.report(
-                lifetime,
-                "an entity owns its data, since it outlives the reply that it is read from: \
-                 write String instead of &str, and so on",
+                deny,
+                format!("`{deny}` cannot be combined with `{extra}`, which keeps what is unknown"),
             );
         }
-
-        let (mut partition_key, mut row_key, mut timestamp, mut etag) = (None, None, None, None);
-        let mut properties = Properties::of(attrs.rename_all);
-        let mut skipped = Vec::new();
-        for field in &fields.named {
-            let attrs = FieldAttrs::read(&field.attrs, &mut errors);
-            let Some(ident) = &field.ident else { continue };
-            let ty = &field.ty;
-            let field = Field { ident, ty };
-            let Some((role, item)) = &attrs.role else {
-                properties.add(field, attrs, &mut errors);
-                continue;
-            };
-            let slot = match role {
-                Role::PartitionKey => &mut partition_key,
-                Role::RowKey => &mut row_key,
-                Role::Timestamp => &mut timestamp,
-                Role::ETag => &mut etag,
-                Role::Skip => {
-                    skipped.push((field, attrs.default.unwrap_or(DefaultValue::Trait)));
-                    continue;
-                }
-            };
-            fill(slot, field, item, &mut errors);
+        if has_keys != (true, true) {
+            return Err(errors.with(missing_key(&input.ident, has_keys.0, has_keys.1)));
         }
-        let properties = properties.check(&mut errors);
-
-        let (Some(partition_key), Some(row_key)) = (partition_key, row_key) else {
-            let missing = missing_key(&input.ident, partition_key.is_some(), row_key.is_some());
-            return Err(errors.with(missing));
-        };
+        let body = body.finish(&mut errors);
         errors.check()?;
+        let (Some(partition_key), Some(row_key)) = keys else {
+            return Err(syn::Error::new_spanned(&input.ident, "the keys could not be read"));
+        };
         Ok(Self {
-            ident: &input.ident,
-            generics: &input.generics,
+            vis: &input.vis,
             table_name: attrs.name.as_ref(),
             partition_key,
             row_key,
-            timestamp,
-            etag,
-            properties,
-            skipped,
+            has_constructors: !attrs.no_constructors,
+            deny_unknown: attrs.deny_unknown.is_some(),
+            body,
         })
     }
 }
 
-fn named_fields(input: &DeriveInput) -> syn::Result<&FieldsNamed> {
+impl<'a> Body<'a> {
+    /// Reads a struct that is a group of properties.
+    pub(crate) fn read_group(
+        input: &'a DeriveInput,
+        attrs: &'a ContainerAttrs,
+        mut errors: Errors,
+    ) -> syn::Result<Self> {
+        let fields = match named_fields(input, "a group of properties", "one for each property") {
+            Ok(fields) => fields,
+            Err(error) => return Err(errors.with(error)),
+        };
+        refuse_lifetimes(&input.generics, &mut errors);
+        let mut body = BodyReader::new(input, attrs);
+        for (field, syntax) in all_fields(fields).zip(&fields.named) {
+            let attrs = FieldAttrs::read(&syntax.attrs, &mut errors);
+            if let Some((role, item)) = &attrs.role
+                && matches!(
+                    role,
+                    Role::PartitionKey
+                        | Role::RowKey
+                        | Role::Timestamp
+                        | Role::ETag
+                        | Role::Extra
+                        | Role::Errors
+                )
+            {
+                errors.report(item, format!("`{item}` is for the entity itself: move it to the struct that the group is flattened into"));
+                continue;
+            }
+            body.add(field, attrs, &mut errors);
+        }
+        if let Some(text) = body.collected() {
+            errors.report(
+                text,
+                "`collect` is for the fields of the entity itself, which has the list of errors",
+            );
+        }
+        let body = body.finish(&mut errors);
+        errors.check()?;
+        Ok(body)
+    }
+}
+
+/// A body whose fields are being added.
+struct BodyReader<'a> {
+    ident: &'a Ident,
+    generics: &'a Generics,
+    reading: &'a Reading,
+    properties: Properties<'a>,
+    timestamp: Option<(Field<'a>, Item)>,
+    etag: Option<(Field<'a>, Item)>,
+    extra: Option<(Field<'a>, Item)>,
+    errors: Option<(Field<'a>, Item)>,
+    skipped: Vec<(Field<'a>, DefaultValue)>,
+    computed: Vec<(Field<'a>, ExprPath)>,
+}
+
+impl<'a> BodyReader<'a> {
+    fn new(input: &'a DeriveInput, attrs: &'a ContainerAttrs) -> Self {
+        Self {
+            ident: &input.ident,
+            generics: &input.generics,
+            reading: &attrs.reading,
+            properties: Properties::of(attrs.rename_all.unwrap_or_default()),
+            timestamp: None,
+            etag: None,
+            extra: None,
+            errors: None,
+            skipped: Vec::new(),
+            computed: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, field: Field<'a>, mut attrs: FieldAttrs, errors: &mut Errors) {
+        let Some((role, item)) = attrs.role.take() else {
+            self.properties.add(field, attrs, errors);
+            return;
+        };
+        let slot = match role {
+            Role::Timestamp => &mut self.timestamp,
+            Role::ETag => &mut self.etag,
+            Role::Extra => &mut self.extra,
+            Role::Errors => &mut self.errors,
+            Role::Skip => {
+                self.skipped.push((field, attrs.default.unwrap_or(DefaultValue::Trait)));
+                return;
+            }
+            Role::Computed => {
+                let Some(text) = item.text() else { return };
+                let function = text.parse();
+                let message =
+                    "write the path of a function that takes the entity, such as `Self::summary`";
+                if let Some(function) = errors.unless_ok(function, text, message) {
+                    self.computed.push((field, function));
+                }
+                return;
+            }
+            Role::Flatten | Role::Series | Role::Split => {
+                self.properties.add_block(field, attrs, &role, &item, errors);
+                return;
+            }
+            // Taken out before.
+            Role::PartitionKey | Role::RowKey => return,
+        };
+        match slot {
+            None => *slot = Some((field, item)),
+            Some((first, _)) => errors
+                .report(&item, format!("`{item}` is on `{}` already: remove one", first.ident)),
+        }
+    }
+
+    /// The first policy by which an error is collected.
+    fn collected(&self) -> Option<&LitStr> {
+        let of_fields = self.properties.list.iter().map(|property| &property.reading);
+        of_fields
+            .chain([self.reading])
+            .flat_map(Reading::policies)
+            .find(|(policy, _)| *policy == Policy::Collect)
+            .map(|(_, text)| text)
+    }
+
+    fn check_collected(&self, errors: &mut Errors) {
+        match (self.collected(), &self.errors) {
+            (Some(text), None) => errors.report(
+                text,
+                "`collect` needs a list: add a field `#[table(errors)] errors: Vec<DecodeError>`",
+            ),
+            (None, Some((_, item))) => errors.report(
+                item,
+                "nothing is collected here: write `collect` for on_missing, on_null or on_mistyped",
+            ),
+            _ => {}
+        }
+    }
+
+    fn finish(self, errors: &mut Errors) -> Body<'a> {
+        if let Some((_, text)) = self.reading.policies().find(|(policy, _)| *policy == Policy::None)
+        {
+            errors.report(
+                text,
+                "`none` is for a field that is an Option: write `default` on the struct",
+            );
+        }
+        self.properties.check(errors);
+        let field = |found: Option<(Field<'a>, Item)>| found.map(|(field, _)| field);
+        Body {
+            ident: self.ident,
+            generics: self.generics,
+            reading: self.reading,
+            properties: self.properties.list,
+            blocks: self.properties.blocks,
+            timestamp: field(self.timestamp),
+            etag: field(self.etag),
+            extra: field(self.extra),
+            errors: field(self.errors),
+            skipped: self.skipped,
+            computed: self.computed,
+        }
+    }
+}
+
+fn all_fields(fields: &FieldsNamed) -> impl Iterator<Item = Field<'_>> {
+    fields
+        .named
+        .iter()
+        .filter_map(|field| Some(Field { ident: field.ident.as_ref()?, ty: &field.ty }))
+}
+
+pub(crate) fn refuse_lifetimes(generics: &Generics, errors: &mut Errors) {
+    for lifetime in generics.lifetimes() {
+        errors.report(
+            lifetime,
+            "an entity owns its data, since it outlives the reply that it is read from: \
+             write String instead of &str, and so on",
+        );
+    }
+}
+
+/// The fields of a struct that has names for them; `what` it was to be, and of what fields.
+pub(crate) fn named_fields<'a>(
+    input: &'a DeriveInput,
+    what: &str,
+    of: &str,
+) -> syn::Result<&'a FieldsNamed> {
     let (found, tokens) = match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => return Ok(fields),
@@ -120,26 +326,8 @@ fn named_fields(input: &DeriveInput) -> syn::Result<&FieldsNamed> {
     };
     Err(syn::Error::new_spanned(
         tokens,
-        format!(
-            "{found} cannot be a table entity: write a struct with named fields, \
-             one for each property and two for the keys"
-        ),
+        format!("{found} cannot be {what}: write a struct with named fields, {of}"),
     ))
-}
-
-fn fill<'a>(slot: &mut Option<Field<'a>>, field: Field<'a>, item: &Item, errors: &mut Errors) {
-    let Some(first) = slot else {
-        *slot = Some(field);
-        return;
-    };
-    let hint = match item.name() {
-        "partition_key" | "row_key" => {
-            "; a key of two values is one field whose type implements `KeyPart`"
-        }
-        _ => "",
-    };
-    let message = format!("`{item}` is on `{}` already: remove one{hint}", first.ident);
-    errors.report(item, message);
 }
 
 fn missing_key(entity: &Ident, has_partition_key: bool, has_row_key: bool) -> syn::Error {
@@ -154,50 +342,4 @@ fn missing_key(entity: &Ident, has_partition_key: bool, has_row_key: bool) -> sy
         }
     };
     syn::Error::new_spanned(entity, format!("`{entity}` has {message}"))
-}
-
-/// The properties so far.
-struct Properties<'a> {
-    rename_all: RenameRule,
-    list: Vec<Property<'a>>,
-    fields_by_name: HashMap<String, &'a Ident>,
-}
-
-impl<'a> Properties<'a> {
-    fn of(rename_all: RenameRule) -> Self {
-        Self { rename_all, list: Vec::new(), fields_by_name: HashMap::new() }
-    }
-
-    fn add(&mut self, field: Field<'a>, attrs: FieldAttrs, errors: &mut Errors) {
-        let ident = field.ident;
-        let (name, named_at) = if let Some(rename) = attrs.rename {
-            (rename.value(), rename.into_token_stream())
-        } else {
-            // A raw identifier is stored without its `r#`.
-            let name = self.rename_all.apply(&ident.unraw().to_string());
-            (name, ident.into_token_stream())
-        };
-        if let Err(message) = name::check_property(&name) {
-            errors.report(named_at, message);
-        } else if let Some(first) = self.fields_by_name.insert(name.clone(), ident) {
-            let message = format!(
-                "`{first}` and `{ident}` are both stored as `{name}`: \
-                 give one of them another name with #[table(rename = \"…\")]"
-            );
-            errors.report(named_at, message);
-        }
-        self.list.push(Property { field, name, default: attrs.default });
-    }
-
-    fn check(self, errors: &mut Errors) -> Vec<Property<'a>> {
-        if let Some(excess) = self.list.get(PROPERTIES) {
-            let message = format!(
-                "an entity has at most {PROPERTIES} properties and this one would have {}: \
-                 mark those that are not to be stored with #[table(skip)]",
-                self.list.len()
-            );
-            errors.report(excess.field.ident, message);
-        }
-        self.list
-    }
 }

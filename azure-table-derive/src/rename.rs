@@ -1,21 +1,24 @@
-/// How property names are made of field names; as serde does it for fields.
+/// How property names are made of field names, and values of variant names; as serde does it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum RenameRule {
     #[default]
     Unchanged,
     Pascal,
     Camel,
+    Snake,
     Screaming,
+    Lower,
+    Upper,
 }
 
-/// The spellings of `rename_all`. A field is in snake case already, hence the pairs.
+/// The spellings of `rename_all`.
 const RULES: [(&str, RenameRule); 6] = [
     ("PascalCase", RenameRule::Pascal),
     ("camelCase", RenameRule::Camel),
-    ("snake_case", RenameRule::Unchanged),
+    ("snake_case", RenameRule::Snake),
     ("SCREAMING_SNAKE_CASE", RenameRule::Screaming),
-    ("lowercase", RenameRule::Unchanged),
-    ("UPPERCASE", RenameRule::Screaming),
+    ("lowercase", RenameRule::Lower),
+    ("UPPERCASE", RenameRule::Upper),
 ];
 
 impl RenameRule {
@@ -27,16 +30,34 @@ impl RenameRule {
         RULES.iter().map(|(spelling, _)| *spelling)
     }
 
+    /// A field is in snake case already.
     pub(crate) fn apply(self, field: &str) -> String {
         match self {
-            Self::Unchanged => field.to_owned(),
+            Self::Unchanged | Self::Snake | Self::Lower => field.to_owned(),
             Self::Pascal => field.split('_').map(capitalized).collect(),
-            Self::Camel => {
-                let pascal = Self::Pascal.apply(field);
-                let mut chars = pascal.chars();
-                chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
+            Self::Camel => uncapitalized(&Self::Pascal.apply(field)),
+            Self::Screaming | Self::Upper => field.to_uppercase(),
+        }
+    }
+
+    /// A variant is in Pascal case already.
+    pub(crate) fn apply_to_variant(self, variant: &str) -> String {
+        match self {
+            Self::Unchanged | Self::Pascal => variant.to_owned(),
+            Self::Camel => uncapitalized(variant),
+            Self::Snake => {
+                let mut snake = String::with_capacity(variant.len() + 4);
+                for c in variant.chars() {
+                    if c.is_uppercase() && !snake.is_empty() {
+                        snake.push('_');
+                    }
+                    snake.extend(c.to_lowercase());
+                }
+                snake
             }
-            Self::Screaming => field.to_uppercase(),
+            Self::Screaming => Self::Snake.apply_to_variant(variant).to_uppercase(),
+            Self::Lower => variant.to_lowercase(),
+            Self::Upper => variant.to_uppercase(),
         }
     }
 }
@@ -46,9 +67,30 @@ fn capitalized(word: &str) -> String {
     chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }
 
+fn uncapitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_variants() {
+        let names = |variant| -> Vec<String> {
+            RenameRule::spellings()
+                .filter_map(RenameRule::from_spelling)
+                .map(|rule| rule.apply_to_variant(variant))
+                .collect()
+        };
+        // Pascal, camel, snake, screaming, lower, upper
+        assert_eq!(
+            names("InReview"),
+            ["InReview", "inReview", "in_review", "IN_REVIEW", "inreview", "INREVIEW"]
+        );
+        assert_eq!(RenameRule::default().apply_to_variant("As_it_Is"), "As_it_Is");
+    }
 
     #[test]
     fn names_of_fields() {

@@ -73,15 +73,22 @@ pub enum DecodeReason {
     Malformed {
         /// The annotated type.
         expected: EdmType,
-        /// The value, and where it is wrong.
-        detail: String,
+        /// The value; of a long text the beginning.
+        found: String,
+        /// Where a text stops to be of that type, in bytes from 0.
+        offset: Option<usize>,
     },
     /// It is annotated with a type that the service does not store.
     UnknownType,
     /// Its text has a lone surrogate.
-    NoUnicode,
+    NoUnicode {
+        /// Where, in bytes of the JSON text with its quotes and escapes.
+        offset: usize,
+    },
     /// It is an object or an array.
     NoScalar,
+    /// The entity does not know it, and wants to know all.
+    Unknown,
     /// The reply has no types (no metadata), and the entity needs them.
     Untyped,
     /// The key is not one that the key field writes.
@@ -96,10 +103,19 @@ impl fmt::Display for DecodeReason {
             Self::Missing => f.write_str("missing (make the field an Option or give it a default)"),
             Self::Null => f.write_str("null (make the field an Option or give it a default)"),
             Self::Convert(error) => error.fmt(f),
-            Self::Malformed { expected, detail } => write!(f, "not a valid {expected}: {detail}"),
+            Self::Malformed { expected, found, offset } => {
+                write!(f, "expected {expected}, found {found}")?;
+                match offset {
+                    Some(offset) => write!(f, ", which is wrong at offset {offset}"),
+                    None => Ok(()),
+                }
+            }
             Self::UnknownType => f.write_str("annotated with an unknown Edm type"),
-            Self::NoUnicode => f.write_str("the text has a lone surrogate, which is no Unicode"),
+            Self::NoUnicode { offset } => {
+                write!(f, "the text has a lone surrogate at offset {offset}, which is no Unicode")
+            }
             Self::NoScalar => f.write_str("an object or an array instead of a value"),
+            Self::Unknown => f.write_str("the entity does not know this property"),
             Self::Untyped => f.write_str("the reply has no types; ask for minimal metadata"),
             Self::Key(text) | Self::Other(text) => f.write_str(text),
         }

@@ -4,7 +4,6 @@ use super::write::PropertySink;
 use super::{DecodeError, EncodeError, EntityKey, KeyError, PropertyWriter, Row, TableEntity};
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;
-use crate::limits;
 
 /// An entity without a struct: each property with its Edm type, in the order in which it came.
 ///
@@ -120,8 +119,7 @@ impl TableEntity for DynamicEntity {
 
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
         for (name, value) in &self.properties {
-            limits::check_property_name(name)?;
-            writer.value(name, value.as_cow())?;
+            writer.put_named(name, value.as_cow())?;
         }
         Ok(())
     }

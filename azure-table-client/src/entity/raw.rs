@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine};
 
 use super::decode_error::DecodeReason;
 use crate::edm::{EdmCow, EdmType};
@@ -34,7 +34,10 @@ pub(crate) enum RawValue<'de> {
     Float(f64),
     Text(Cow<'de, str>),
     /// Text that is no Unicode, such as a lone surrogate.
-    NoUnicode,
+    NoUnicode {
+        /// Where, in bytes of the JSON text.
+        offset: usize,
+    },
     /// An object or an array.
     NoScalar,
 }
@@ -64,57 +67,105 @@ impl Annotation {
             (_, _, Some(ty)) if !typed && ty != EdmType::Boolean && ty != EdmType::Int32 => ty,
             _ => EdmType::String,
         };
-        let malformed = |detail: String| DecodeReason::Malformed { expected: ty, detail };
+        let malformed = |fault: Fault| DecodeReason::Malformed {
+            expected: ty,
+            found: fault.found,
+            offset: fault.offset,
+        };
         Ok(match (ty, raw) {
             (_, RawValue::Missing) => return Err(DecodeReason::Missing),
             (_, RawValue::Null) => return Err(DecodeReason::Null),
-            (_, RawValue::NoUnicode) => return Err(DecodeReason::NoUnicode),
+            (_, RawValue::NoUnicode { offset }) => return Err(DecodeReason::NoUnicode { offset }),
             (_, RawValue::NoScalar) => return Err(DecodeReason::NoScalar),
             (EdmType::String, RawValue::Text(text)) => EdmCow::String(text),
             (EdmType::Boolean, RawValue::Boolean(v)) => EdmCow::Boolean(v),
             (EdmType::Int32, RawValue::Integer(v)) => {
-                EdmCow::Int32(i32::try_from(v).map_err(|_| malformed(v.to_string()))?)
+                EdmCow::Int32(i32::try_from(v).map_err(|_| malformed(Fault::number(v)))?)
             }
             (EdmType::Int64, RawValue::Integer(v)) => EdmCow::Int64(v),
             (EdmType::Double, RawValue::Float(v)) => EdmCow::Double(v),
             #[expect(clippy::cast_precision_loss, reason = "annotated as Double: 5 stands for 5.0")]
             (EdmType::Double, RawValue::Integer(v)) => EdmCow::Double(v as f64),
             (ty, RawValue::Text(text)) => parse(ty, &text).map_err(malformed)?,
-            (_, other) => return Err(malformed(format!("{other:?}"))),
+            (_, RawValue::Boolean(v)) => return Err(malformed(Fault::number(v))),
+            (_, RawValue::Integer(v)) => return Err(malformed(Fault::number(v))),
+            (_, RawValue::Float(v)) => return Err(malformed(Fault::number(v))),
         })
     }
 }
 
+/// A value that is not of its annotated type.
+struct Fault {
+    found: String,
+    offset: Option<usize>,
+}
+
+impl Fault {
+    /// A JSON value that is no text.
+    fn number(value: impl std::fmt::Display) -> Self {
+        Self { found: value.to_string(), offset: None }
+    }
+
+    /// A text that is wrong from `offset` on. Of a long one the beginning is shown.
+    fn text(text: &str, offset: usize) -> Self {
+        const SHOWN: usize = 60;
+        let found = match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{:?}…", &text[..end]),
+            None => format!("{text:?}"),
+        };
+        Self { found, offset: Some(offset) }
+    }
+}
+
 /// The value of a text that is annotated as something other than a String.
-fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, String> {
-    let quoted = || format!("{text:?}");
+fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
+    // Where the text stops to be what it should; at its end, if all characters are right.
+    let until = |right: fn(usize, u8) -> bool| {
+        let at = text.bytes().enumerate().position(|(at, b)| !right(at, b));
+        Fault::text(text, at.unwrap_or(text.len()))
+    };
+    let of_integer = || until(|at, b| b.is_ascii_digit() || (at == 0 && b == b'-'));
     Ok(match ty {
         EdmType::String => EdmCow::String(Cow::Owned(text.to_owned())),
         EdmType::Boolean => EdmCow::Boolean(match text {
             "true" | "1" => true,
             "false" | "0" => false,
-            _ => return Err(quoted()),
+            _ => return Err(Fault::text(text, 0)),
         }),
-        EdmType::Int32 => EdmCow::Int32(text.parse().map_err(|_| quoted())?),
-        EdmType::Int64 => EdmCow::Int64(text.parse().map_err(|_| quoted())?),
+        EdmType::Int32 => EdmCow::Int32(text.parse().map_err(|_| of_integer())?),
+        EdmType::Int64 => EdmCow::Int64(text.parse().map_err(|_| of_integer())?),
         EdmType::Double => EdmCow::Double(match text {
             "NaN" => f64::NAN,
             "Infinity" | "INF" => f64::INFINITY,
             "-Infinity" | "-INF" => f64::NEG_INFINITY,
-            _ if text
-                .bytes()
-                .all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E')) =>
-            {
-                text.parse().map_err(|_| quoted())?
+            _ => {
+                let is_figure = |b: u8| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+                // The parser of Rust takes words such as "nan" too.
+                text.parse().ok().filter(|_| text.bytes().all(is_figure)).ok_or_else(|| {
+                    until(|_, b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'))
+                })?
             }
-            _ => return Err(quoted()),
         }),
-        EdmType::DateTime => {
-            EdmCow::DateTime(text.parse().map_err(|error| format!("{text:?}: {error}"))?)
-        }
-        EdmType::Guid => EdmCow::Guid(text.parse().map_err(|error| format!("{text:?}: {error}"))?),
-        EdmType::Binary => EdmCow::Binary(Cow::Owned(
-            STANDARD.decode(text).map_err(|error| format!("base64: {error}"))?,
-        )),
+        EdmType::DateTime => EdmCow::DateTime(text.parse().map_err(|_| {
+            until(|at, b| match at {
+                4 | 7 => b == b'-',
+                10 => b == b'T',
+                13 | 16 => b == b':',
+                19 => matches!(b, b'.' | b'Z' | b'z' | b'+' | b'-'),
+                20.. => matches!(b, b'0'..=b'9' | b':' | b'Z' | b'z' | b'+' | b'-'),
+                _ => b.is_ascii_digit(),
+            })
+        })?),
+        EdmType::Guid => EdmCow::Guid(
+            text.parse().map_err(|_| until(|_, b| b.is_ascii_hexdigit() || b == b'-'))?,
+        ),
+        EdmType::Binary => EdmCow::Binary(Cow::Owned(STANDARD.decode(text).map_err(|error| {
+            let offset = match error {
+                DecodeError::InvalidByte(offset, _)
+                | DecodeError::InvalidLastSymbol { offset, .. } => offset,
+                DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
+            };
+            Fault::text(text, offset)
+        })?)),
     })
 }

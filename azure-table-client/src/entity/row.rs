@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::decode_error::{DecodeError, DecodeReason};
 use super::raw::{Annotation, RawProperty, RawValue};
-use super::{EntityKey, KeyPart};
-use crate::edm::{EdmDateTime, EdmType, EdmValue, FromEdm};
+use super::reading::{Policy, Reading};
+use super::{Columns, EntityKey, KeyLayout, KeyPart, TableEntity};
+use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, EdmValue, FromEdm};
 use crate::etag::ETag;
 use crate::limits::SYSTEM_PROPERTIES;
 
@@ -21,22 +22,37 @@ const TIMESTAMP: usize = 2;
 /// from the reply's bytes, and nothing but the entity itself is allocated.
 #[derive(Debug)]
 pub struct Row<'de> {
-    columns: &'static [&'static str],
+    columns: Columns,
     keeps_others: bool,
     /// Whether the reply annotates types (minimal and full metadata).
     typed: bool,
     pub(crate) etag: Option<Cow<'de, str>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
+    /// What fields could not read and left at their defaults.
+    problems: Vec<DecodeError>,
     /// Whether a property was there twice: the last one counts, but the service refuses that.
     #[cfg(feature = "mock")]
     pub(crate) repeated: bool,
 }
 
 impl<'de> Row<'de> {
-    pub(crate) fn new(columns: &'static [&'static str], keeps_others: bool, typed: bool) -> Self {
+    /// A row from which entities of type `T` are built.
+    pub(crate) fn of<T: TableEntity>(typed: bool) -> Self {
+        let mut columns = Columns::new(T::COLUMNS);
+        T::columns(&mut columns);
+        Self::with(columns, T::KEEPS_OTHERS, typed)
+    }
+
+    /// A row with these columns and nothing else.
+    #[cfg(feature = "mock")]
+    pub(crate) fn of_columns(columns: &'static [&'static str]) -> Self {
+        Self::with(Columns::new(columns), false, true)
+    }
+
+    fn with(columns: Columns, keeps_others: bool, typed: bool) -> Self {
         let mut slots = Vec::new();
-        slots.resize_with(SYSTEM_SLOTS + columns.len(), RawProperty::default);
+        slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
         Self {
             columns,
             keeps_others,
@@ -44,6 +60,7 @@ impl<'de> Row<'de> {
             etag: None,
             slots,
             others: Vec::new(),
+            problems: Vec::new(),
             #[cfg(feature = "mock")]
             repeated: false,
         }
@@ -54,6 +71,7 @@ impl<'de> Row<'de> {
         self.etag = None;
         self.slots.fill_with(RawProperty::default);
         self.others.clear();
+        self.problems.clear();
         #[cfg(feature = "mock")]
         {
             self.repeated = false;
@@ -61,15 +79,17 @@ impl<'de> Row<'de> {
     }
 
     /// The name of a slot.
-    pub(crate) fn name(&self, slot: usize) -> &'static str {
-        SYSTEM_PROPERTIES.get(slot).copied().unwrap_or_else(|| self.columns[slot - SYSTEM_SLOTS])
+    pub(crate) fn name(&self, slot: usize) -> &str {
+        match SYSTEM_PROPERTIES.get(slot) {
+            Some(name) => name,
+            None => self.columns.name(slot - SYSTEM_SLOTS),
+        }
     }
 
     /// The slot of a property, if it is read.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.columns
-            .iter()
-            .position(|column| *column == name)
+            .find(name)
             .map(|column| column + SYSTEM_SLOTS)
             .or_else(|| SYSTEM_PROPERTIES.iter().position(|system| *system == name))
     }
@@ -96,7 +116,7 @@ impl<'de> Row<'de> {
         self.others.len()
     }
 
-    /// The value of the column at `index` in `COLUMNS`.
+    /// The value of the column at `index`.
     ///
     /// # Errors
     /// The property is missing or null and `T` has no value for that, or its type or its value is
@@ -104,30 +124,88 @@ impl<'de> Row<'de> {
     pub fn property<T: FromEdm>(&mut self, index: usize) -> Result<T, DecodeError> {
         match self.optional(index)? {
             Some(value) => Ok(value),
-            None => T::from_missing().ok_or_else(|| {
-                self.error(SYSTEM_SLOTS + index, self.absence(SYSTEM_SLOTS + index))
-            }),
+            None => T::from_missing().ok_or_else(|| self.column_error(index, self.absence(index))),
         }
     }
 
-    /// The value of the column at `index` in `COLUMNS`, or `None` if it is missing or null.
+    /// The value of the column at `index`, or `None` if it is missing or null.
     ///
     /// # Errors
     /// The property's type or its value is not what `T` reads.
     pub fn optional<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
-        let slot = SYSTEM_SLOTS + index;
-        let raw = std::mem::take(&mut self.slots[slot].value);
-        if matches!(raw, RawValue::Missing | RawValue::Null) {
-            // Put back, so that an error can tell the one from the other.
-            self.slots[slot].value = raw;
-            return Ok(None);
-        }
-        self.slots[slot]
-            .annotation
-            .resolve(raw, self.typed, Some(T::EDM_TYPE))
+        let Some(slot) = self.slot_of(index) else { return Ok(None) };
+        self.value(slot, T::EDM_TYPE)
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
             .map(Some)
             .map_err(|reason| self.error(slot, reason))
+    }
+
+    /// The value of the column at `index`, read as a stored `R` and decoded, by the policies of
+    /// `reading`. Where these take the default, `default` has to have one.
+    pub(crate) fn read<R: FromEdm, T>(
+        &mut self,
+        index: usize,
+        reading: Reading,
+        decode: impl FnOnce(R) -> Result<T, ConvertError>,
+        default: impl FnOnce() -> Option<T>,
+    ) -> Result<T, DecodeError> {
+        let (policy, error) = match self.slot_of(index) {
+            None => {
+                let reason = self.absence(index);
+                let policy = match reason {
+                    DecodeReason::Null => reading.null,
+                    _ => reading.missing,
+                };
+                if policy == Policy::OfType
+                    && let Some(value) = R::from_missing()
+                    && let Ok(value) = decode(value)
+                {
+                    return Ok(value);
+                }
+                (policy, self.column_error(index, reason))
+            }
+            Some(slot) => {
+                let read = self.value(slot, R::EDM_TYPE).and_then(|value| {
+                    R::from_edm(reading.accept.convert(value, R::EDM_TYPE))
+                        .and_then(decode)
+                        .map_err(DecodeReason::Convert)
+                });
+                match read {
+                    Ok(value) => return Ok(value),
+                    Err(reason) => (reading.mistyped, self.error(slot, reason)),
+                }
+            }
+        };
+        let default = match policy {
+            Policy::OfType | Policy::Error => None,
+            Policy::Default | Policy::Collect => default(),
+        };
+        let Some(value) = default else { return Err(error) };
+        if policy == Policy::Collect {
+            self.problems.push(error);
+        }
+        Ok(value)
+    }
+
+    /// Whether the column at `index` is there and not null.
+    pub fn has(&self, index: usize) -> bool {
+        self.slot_of(index).is_some()
+    }
+
+    /// The slot in which the value of a column is: that of its name, else that of an alias.
+    fn slot_of(&self, index: usize) -> Option<usize> {
+        let has_value =
+            |slot: &usize| !matches!(self.slots[*slot].value, RawValue::Missing | RawValue::Null);
+        let own = SYSTEM_SLOTS + index;
+        if has_value(&own) {
+            return Some(own);
+        }
+        self.columns.aliases_of(index).map(|at| SYSTEM_SLOTS + at).find(has_value)
+    }
+
+    fn value(&mut self, slot: usize, wanted: EdmType) -> Result<EdmCow<'de>, DecodeReason> {
+        let raw = std::mem::take(&mut self.slots[slot].value);
+        self.slots[slot].annotation.resolve(raw, self.typed, Some(wanted))
     }
 
     /// The PartitionKey. Read it after the properties: their errors name it.
@@ -147,17 +225,63 @@ impl<'de> Row<'de> {
     }
 
     fn key<K: KeyPart>(&mut self, slot: usize) -> Result<K, DecodeError> {
-        let reason = match std::mem::take(&mut self.slots[slot].value) {
-            RawValue::Text(text) => match K::from_key(text) {
-                Ok(key) => return Ok(key),
-                Err(error) => DecodeReason::Key(error.0),
-            },
+        let text = self.key_text(slot)?;
+        K::from_key(text).map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
+    }
+
+    /// The text of a key. It stays in the row, so that later errors can name the entity.
+    fn key_text(&self, slot: usize) -> Result<Cow<'de, str>, DecodeError> {
+        let reason = match &self.slots[slot].value {
+            RawValue::Text(text) => return Ok(text.clone()),
             RawValue::Missing => DecodeReason::Missing,
             RawValue::Null => DecodeReason::Null,
-            RawValue::NoUnicode => DecodeReason::NoUnicode,
+            RawValue::NoUnicode { offset } => DecodeReason::NoUnicode { offset: *offset },
             _ => DecodeReason::Key("a key must be text".to_owned()),
         };
         Err(self.error(slot, reason))
+    }
+
+    /// The texts of the parts of the PartitionKey.
+    pub(crate) fn partition_key_parts<const N: usize>(
+        &self,
+        layout: KeyLayout,
+    ) -> Result<[String; N], DecodeError> {
+        self.key_parts(PARTITION_KEY, layout)
+    }
+
+    /// The texts of the parts of the RowKey.
+    pub(crate) fn row_key_parts<const N: usize>(
+        &self,
+        layout: KeyLayout,
+    ) -> Result<[String; N], DecodeError> {
+        self.key_parts(ROW_KEY, layout)
+    }
+
+    fn key_parts<const N: usize>(
+        &self,
+        slot: usize,
+        layout: KeyLayout,
+    ) -> Result<[String; N], DecodeError> {
+        let text = self.key_text(slot)?;
+        match layout.read(&text) {
+            Ok(parts) => Ok(parts.map(Cow::into_owned)),
+            Err(error) => Err(self.error(slot, DecodeReason::Key(error.0))),
+        }
+    }
+
+    /// A part of the PartitionKey from its text.
+    pub(crate) fn partition_key_part<K: KeyPart>(&self, text: &str) -> Result<K, DecodeError> {
+        self.key_part(PARTITION_KEY, text)
+    }
+
+    /// A part of the RowKey from its text.
+    pub(crate) fn row_key_part<K: KeyPart>(&self, text: &str) -> Result<K, DecodeError> {
+        self.key_part(ROW_KEY, text)
+    }
+
+    fn key_part<K: KeyPart>(&self, slot: usize, text: &str) -> Result<K, DecodeError> {
+        K::from_key(Cow::Borrowed(text))
+            .map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
 
     /// The Timestamp, or `None` if the reply has none.
@@ -207,20 +331,106 @@ impl<'de> Row<'de> {
         Ok(values)
     }
 
+    /// Makes the first property that has no column an error.
+    ///
+    /// # Errors
+    /// There is one that is not null.
+    pub(crate) fn refuse_others(&self) -> Result<(), DecodeError> {
+        let mut others = self.others.iter();
+        match others
+            .find(|(_, property)| !matches!(property.value, RawValue::Missing | RawValue::Null))
+        {
+            Some((name, _)) => Err(self.error_about(name, DecodeReason::Unknown)),
+            None => Ok(()),
+        }
+    }
+
+    /// What the fields have left at their defaults by [`Policy::Collect`].
+    pub(crate) fn take_problems(&mut self) -> Vec<DecodeError> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Both keys, where they are text.
+    pub(crate) fn key_texts(&self) -> Option<(&str, &str)> {
+        match (&self.slots[PARTITION_KEY].value, &self.slots[ROW_KEY].value) {
+            (RawValue::Text(p), RawValue::Text(r)) => Some((p, r)),
+            _ => None,
+        }
+    }
+
+    /// The text of a property that has no column; `None` if it is missing or null.
+    pub(crate) fn other_text(&self, name: &str) -> Result<Option<&str>, DecodeError> {
+        let Some((_, property)) = self.others.iter().find(|(known, _)| known == name) else {
+            return Ok(None);
+        };
+        let found = match &property.value {
+            RawValue::Missing | RawValue::Null => return Ok(None),
+            RawValue::Text(text)
+                if matches!(
+                    property.annotation,
+                    Annotation::None | Annotation::Edm(EdmType::String)
+                ) =>
+            {
+                return Ok(Some(text));
+            }
+            _ => "the kind of an entity must be a String".to_owned(),
+        };
+        Err(self.error_about(name, DecodeReason::Other(found)))
+    }
+
+    /// The error of an entity of no known kind; `property` is what tells them apart.
+    pub(crate) fn unknown_kind(&self, property: &str, known: &str) -> DecodeError {
+        let reason = match self.other_text(property) {
+            Err(error) => return error,
+            Ok(Some(kind)) => DecodeReason::Other(format!("{kind:?} is none of {known}")),
+            Ok(None) if SYSTEM_PROPERTIES.contains(&property) => {
+                DecodeReason::Key(format!("the key is of none of the forms of {known}"))
+            }
+            Ok(None) => DecodeReason::Missing,
+        };
+        self.error_about(property, reason)
+    }
+
+    /// Builds the entity of another type from this row, which must keep the others and have no
+    /// columns; `without` is not handed on.
+    pub(crate) fn read_as<V: TableEntity>(
+        &mut self,
+        without: Option<&str>,
+    ) -> Result<V, DecodeError> {
+        let mut row = Row::of::<V>(self.typed);
+        row.etag = self.etag.take();
+        for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {
+            *to = from;
+        }
+        for (name, property) in self.others.drain(..) {
+            if without == Some(&*name) {
+                continue;
+            }
+            match row.columns.find(&name) {
+                Some(column) => row.slots[SYSTEM_SLOTS + column] = property,
+                None if V::KEEPS_OTHERS => row.others.push((name, property)),
+                None => {}
+            }
+        }
+        let entity = V::from_row(&mut row);
+        self.slots.resize_with(SYSTEM_SLOTS, RawProperty::default);
+        entity
+    }
+
     /// The properties that have no column, as they were read.
     #[cfg(feature = "mock")]
     pub(crate) fn take_raw_others(&mut self) -> Vec<(Cow<'de, str>, RawProperty<'de>)> {
         std::mem::take(&mut self.others)
     }
 
-    fn absence(&self, slot: usize) -> DecodeReason {
-        match self.slots[slot].value {
+    fn absence(&self, index: usize) -> DecodeReason {
+        match self.slots[SYSTEM_SLOTS + index].value {
             RawValue::Null => DecodeReason::Null,
             _ => DecodeReason::Missing,
         }
     }
 
-    /// An error about the column at `index` of `COLUMNS`.
+    /// An error about the column at `index`.
     pub fn column_error(&self, index: usize, reason: DecodeReason) -> DecodeError {
         self.error(SYSTEM_SLOTS + index, reason)
     }
@@ -239,9 +449,6 @@ impl<'de> Row<'de> {
     }
 
     fn entity_key(&self) -> Option<EntityKey> {
-        match (&self.slots[PARTITION_KEY].value, &self.slots[ROW_KEY].value) {
-            (RawValue::Text(p), RawValue::Text(r)) => Some(EntityKey::new(&**p, &**r)),
-            _ => None,
-        }
+        self.key_texts().map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key))
     }
 }

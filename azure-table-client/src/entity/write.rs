@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fmt;
 
 use super::KeyError;
@@ -9,6 +10,10 @@ pub struct PropertyWriter<'a> {
     sink: &'a mut dyn PropertySink,
     size: EntitySize,
     count: usize,
+    /// Put before every name of the group that is being written.
+    prefix: String,
+    /// The names that were checked: nobody may come with one of them again.
+    names: HashSet<String>,
 }
 
 /// Where the properties go: a JSON body, or a dynamic entity.
@@ -24,33 +29,100 @@ impl fmt::Debug for PropertyWriter<'_> {
 
 impl<'a> PropertyWriter<'a> {
     pub(crate) fn new(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> Self {
-        Self { sink, size: EntitySize::of_keys(partition_key, row_key), count: 0 }
+        Self {
+            sink,
+            size: EntitySize::of_keys(partition_key, row_key),
+            count: 0,
+            prefix: String::new(),
+            names: HashSet::new(),
+        }
     }
 
     /// Writes a property; a value of `None` writes nothing.
     ///
-    /// The name is not checked: the derive does that when it is compiled, and
-    /// [`check_property_name`](crate::limits::check_property_name) at run time.
-    ///
     /// # Errors
-    /// The value is outside what the service holds, or the 253rd.
+    /// The name is not one that the service takes, or was there before; the value is outside what
+    /// the service holds, or the 253rd.
     pub fn property<T: ToEdm + ?Sized>(
         &mut self,
         name: &str,
         value: &T,
     ) -> Result<(), EncodeError> {
-        match value.to_edm() {
-            Ok(Some(value)) => self.value(name, value),
-            Ok(None) => Ok(()),
-            Err(reason) => Err(EncodeError::Convert { property: name.to_owned(), reason }),
+        match self.convert(name, value)? {
+            Some(value) => self.value(name, value),
+            None => Ok(()),
         }
     }
 
     /// Writes a property whose Edm form is at hand.
     ///
     /// # Errors
-    /// The value is outside what the service holds, or the 253rd.
+    /// As [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        let name = format!("{}{name}", self.prefix);
+        if self.names.contains(&name) {
+            return Err(LimitError::DuplicateProperty { property: name }.into());
+        }
+        self.put_named(&name, value)?;
+        self.names.insert(name);
+        Ok(())
+    }
+
+    /// Writes the properties of a group, `prefix` before the name of each.
+    ///
+    /// # Errors
+    /// As [`property`](Self::property), for each of them.
+    pub fn group(
+        &mut self,
+        prefix: &str,
+        write: impl FnOnce(&mut Self) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let outer = self.prefix.len();
+        self.prefix.push_str(prefix);
+        let written = write(self);
+        self.prefix.truncate(outer);
+        written
+    }
+
+    /// Keeps the names of the entity's own columns from being used for anything else, whether
+    /// they are written or not.
+    pub(crate) fn reserve(&mut self, columns: &[&str]) {
+        self.names.extend(columns.iter().map(|name| (*name).to_owned()));
+    }
+
+    /// Writes a property whose name the derive has checked.
+    pub(crate) fn column<T: ToEdm + ?Sized>(
+        &mut self,
+        name: &str,
+        value: &T,
+    ) -> Result<(), EncodeError> {
+        if !self.prefix.is_empty() {
+            return self.property(name, value);
+        }
+        match self.convert(name, value)? {
+            Some(value) => self.put(name, value),
+            None => Ok(()),
+        }
+    }
+
+    fn convert<'v, T: ToEdm + ?Sized>(
+        &self,
+        name: &str,
+        value: &'v T,
+    ) -> Result<Option<EdmCow<'v>>, EncodeError> {
+        value.to_edm().map_err(|reason| EncodeError::Convert {
+            property: format!("{}{name}", self.prefix),
+            reason,
+        })
+    }
+
+    /// Writes a property whose name cannot be there already.
+    pub(super) fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        limits::check_property_name(name)?;
+        self.put(name, value)
+    }
+
+    fn put(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
         limits::check_value(name, &value)?;
         self.count += 1;
         if self.count > limits::PROPERTIES {

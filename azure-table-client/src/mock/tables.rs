@@ -15,7 +15,7 @@ use crate::wire::{Metadata, headers, json_read};
 
 impl MockTableService {
     pub(super) fn create_table(&self, asked: &Asked<'_>) -> Result<Reply, Failure> {
-        let row = Row::new(&["TableName"], false, true);
+        let row = Row::of_columns(&["TableName"]);
         let name: Option<String> = json_read::read_row(asked.request.json_body()?, row)
             .ok()
             .and_then(|mut row| row.optional(0).ok())

@@ -30,7 +30,7 @@ pub(crate) fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<
     let mut entities = Vec::new();
     read(body, |texts| {
         entities.clear();
-        let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
+        let row = Row::of::<T>(typed);
         let mut reader = RowReader::new(row, texts);
         let mut failure = None;
         let mut json = serde_json::Deserializer::from_str(body);
@@ -49,7 +49,7 @@ pub(crate) fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T,
     let body = as_text(body)?;
     let mut entity = None;
     read(body, |texts| {
-        let row = Row::new(T::COLUMNS, T::KEEPS_OTHERS, typed);
+        let row = Row::of::<T>(typed);
         let mut reader = RowReader::new(row, texts);
         let mut json = serde_json::Deserializer::from_str(body);
         RowSeed(&mut reader)
@@ -238,7 +238,10 @@ mod tests {
         let Err(ReadError::Decode(error)) = read_page::<DynamicEntity>(body, true) else {
             panic!("an error of the property")
         };
-        assert_eq!((error.property(), error.reason()), ("Bad", &DecodeReason::NoUnicode));
+        assert_eq!(
+            (error.property(), error.reason()),
+            ("Bad", &DecodeReason::NoUnicode { offset: 8 })
+        );
         // Where nobody asks for the property, it does not matter.
         let rows = read_page::<KeysOnly>(body, true).unwrap();
         assert_eq!(rows.len(), 1);
@@ -294,15 +297,36 @@ mod tests {
         };
         let prefix = r#"property "A" of entity ("p", "r"): "#;
         for (member, reason) in [
-            (r#""A@odata.type":"Edm.Int64","A":"5x""#, r#"not a valid Edm.Int64: "5x""#),
-            (r#""A":"1.5","A@odata.type":"Edm.Int32""#, r#"not a valid Edm.Int32: "1.5""#),
+            (
+                r#""A@odata.type":"Edm.Int64","A":"5x""#,
+                r#"expected Edm.Int64, found "5x", which is wrong at offset 1"#,
+            ),
+            (
+                r#""A":"1.5","A@odata.type":"Edm.Int32""#,
+                r#"expected Edm.Int32, found "1.5", which is wrong at offset 1"#,
+            ),
+            (
+                r#""A":"2009-04-14 01:02:03Z","A@odata.type":"Edm.DateTime""#,
+                r#"expected Edm.DateTime, found "2009-04-14 01:02:03Z", which is wrong at offset 10"#,
+            ),
+            (
+                r#""A":"c9da6455_213d","A@odata.type":"Edm.Guid""#,
+                r#"expected Edm.Guid, found "c9da6455_213d", which is wrong at offset 8"#,
+            ),
+            (
+                r#""A":"1e5x","A@odata.type":"Edm.Double""#,
+                r#"expected Edm.Double, found "1e5x", which is wrong at offset 3"#,
+            ),
             (
                 r#""A":"?","A@odata.type":"Edm.Binary""#,
-                "not a valid Edm.Binary: base64: Invalid symbol 63, offset 0.",
+                r#"expected Edm.Binary, found "?", which is wrong at offset 0"#,
             ),
             (r#""A":"x","A@odata.type":"Edm.Byte""#, "annotated with an unknown Edm type"),
             (r#""A":{"x":[1]}"#, "an object or an array instead of a value"),
-            (r#""A":3000000000,"A@odata.type":"Edm.Int32""#, "not a valid Edm.Int32: 3000000000"),
+            (
+                r#""A":3000000000,"A@odata.type":"Edm.Int32""#,
+                "expected Edm.Int32, found 3000000000",
+            ),
         ] {
             assert_eq!(text(member), format!("{prefix}{reason}"));
         }

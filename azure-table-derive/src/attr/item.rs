@@ -4,24 +4,40 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::ParseStream;
-use syn::{Attribute, Lit, LitStr, Meta, Token};
+use syn::{Attribute, Lit, LitStr, Meta, Token, parenthesized, token};
 
 use crate::errors::Errors;
 use crate::typo;
 
 /// What a `#[table(...)]` stands on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    Struct,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A struct that is an entity.
+    Entity,
+    /// An enum whose variants are entities.
+    Kinds,
+    /// A struct that is a part of entities.
+    Group,
+    /// An enum that is a value.
+    Choices,
+    /// A struct of tables.
+    Set,
+    /// A field of an entity or a group.
     Field,
+    /// A variant that is an entity.
+    Kind,
+    /// A variant that is a value.
+    Choice,
+    /// A field that is a table.
+    Table,
 }
 
 /// A word that can stand in `#[table(...)]`.
 struct Key {
     name: &'static str,
     value: Value,
-    place: Place,
-    /// What to do about it in the other place.
+    places: &'static [Place],
+    /// What to do about it in other places.
     elsewhere: &'static str,
 }
 
@@ -30,26 +46,55 @@ enum Value {
     Never,
     Always,
     Optional,
+    /// A format in quotes, or a list of fields in parentheses.
+    Fields,
 }
 
 #[rustfmt::skip]
-const KEYS: [Key; 10] = {
-    use Place::{Field, Struct};
-    use Value::{Always, Never, Optional};
-    const fn key(name: &'static str, value: Value, place: Place, elsewhere: &'static str) -> Key {
-        Key { name, value, place, elsewhere }
+const KEYS: [Key; 35] = {
+    use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, Set, Table};
+    use Value::{Always, Fields, Never, Optional};
+    const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> Key {
+        Key { name, value, places, elsewhere }
     }
+    const PROPERTY: &str = "is for a field that is a property: move it there";
+    const VARIANT: &str = "is for a variant: move it there";
     [
-        key("name", Always, Struct, "names the table: move it to the struct, or write `rename` to name a property"),
-        key("rename_all", Always, Struct, "is for all fields: move it to the struct, or write `rename` to name a property"),
-        key("crate", Always, Struct, "is for the whole struct: move it there"),
-        key("partition_key", Never, Field, "marks a field: move it to the one that holds the key"),
-        key("row_key", Never, Field, "marks a field: move it to the one that holds the key"),
-        key("timestamp", Never, Field, "marks a field: move it to the one that receives the Timestamp"),
-        key("etag", Never, Field, "marks a field: move it to the one that receives the ETag"),
-        key("skip", Never, Field, "marks a field: move it to the one that is not stored"),
-        key("rename", Always, Field, "names a property: move it to the field, or write `name` to name the table"),
-        key("default", Optional, Field, "is for a field: move it to the one that a row may lack"),
+        key("name", Always, &[Entity, Kinds, Table], "names the table: move it to the struct, or write `rename` to name a property"),
+        key("rename_all", Always, &[Entity, Kinds, Group, Choices], "is for all fields: move it to the struct, or write `rename` to name a property"),
+        key("crate", Always, &[Entity, Kinds, Group, Choices, Set], "is for the whole struct: move it there"),
+        key("partition_key", Never, &[Field], "marks a field: move it to the one that holds the key"),
+        key("row_key", Never, &[Field], "marks a field: move it to the one that holds the key"),
+        key("partition_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("row_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("no_constructors", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("deny_unknown", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("discriminator", Always, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
+        key("discriminator_in_row_key", Never, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
+        key("timestamp", Never, &[Field], "marks a field: move it to the one that receives the Timestamp"),
+        key("etag", Never, &[Field], "marks a field: move it to the one that receives the ETag"),
+        key("skip", Never, &[Field], "marks a field: move it to the one that is not stored"),
+        key("extra", Never, &[Field], "marks a field: move it to the one that keeps the other properties"),
+        key("errors", Never, &[Field], "marks a field: move it to the one that receives the errors"),
+        key("flatten", Optional, &[Field], "marks a field: move it to the one that is a group of properties"),
+        key("series", Optional, &[Field], "marks a field: move it to the one that is an array or a Vec"),
+        key("split", Never, &[Field], "marks a field: move it to the one that may be too large for a property"),
+        key("computed", Always, &[Field], "marks a field: move it to the one that is computed from the others"),
+        key("rename", Always, &[Field, Kind, Choice], "names a property: move it to the field, or write `name` to name the table"),
+        key("default", Optional, &[Field], "is for a field: move it to the one that a row may lack"),
+        key("alias", Always, &[Field, Choice], "is another name of a property or a variant: move it there"),
+        key("skip_if", Always, &[Field], PROPERTY),
+        key("with", Always, &[Field], PROPERTY),
+        key("as_string", Never, &[Field], PROPERTY),
+        key("as_padded", Never, &[Field], PROPERTY),
+        key("as_i64", Never, &[Field], PROPERTY),
+        key("as_i32", Never, &[Field, Choices], PROPERTY),
+        key("read_only", Never, &[Field], PROPERTY),
+        key("on_missing", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("on_null", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("on_mistyped", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("accept", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("other", Never, &[Kind, Choice], VARIANT),
     ]
 };
 
@@ -60,20 +105,20 @@ impl Key {
     /// again as something missing.
     fn of(ident: &Ident, place: Place, errors: &mut Errors) -> Option<&'static Self> {
         let written = ident.to_string();
-        if let Some(key) = Self::find(&written) {
-            if key.place != place {
-                errors.report(ident, format!("`{written}` {}", key.elsewhere));
-                return None;
-            }
+        if let Some(key) = Self::find(&written, place) {
             return Some(key);
         }
-        let known = KEYS.iter().filter(|key| key.place == place).map(|key| key.name);
+        if let Some(key) = KEYS.iter().find(|key| key.name == written) {
+            errors.report(ident, format!("`{written}` {}", key.elsewhere));
+            return None;
+        }
+        let known = KEYS.iter().filter(|key| key.places.contains(&place)).map(|key| key.name);
         errors.report(ident, typo::unknown("attribute", &written, known.clone()));
-        typo::correct(&written, known).and_then(Self::find)
+        typo::correct(&written, known).and_then(|name| Self::find(name, place))
     }
 
-    fn find(name: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.name == name)
+    fn find(name: &str, place: Place) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name && key.places.contains(&place))
     }
 
     /// How it is written.
@@ -82,6 +127,7 @@ impl Key {
             Value::Never => format!("`{}` alone", self.name),
             Value::Always => format!("`{} = \"…\"`", self.name),
             Value::Optional => format!("`{0}` or `{0} = \"…\"`", self.name),
+            Value::Fields => format!("`{0}(field, …)` or `{0} = \"{{field}}…\"`", self.name),
         }
     }
 
@@ -91,40 +137,63 @@ impl Key {
         ident: &Ident,
         input: ParseStream<'_>,
         errors: &mut Errors,
-    ) -> syn::Result<Option<LitStr>> {
+    ) -> syn::Result<ItemValue> {
         let is_bare = input.is_empty() || input.peek(Token![,]);
-        if is_bare && !matches!(self.value, Value::Always) {
-            return Ok(None);
+        if is_bare && matches!(self.value, Value::Never | Value::Optional) {
+            return Ok(ItemValue::None);
+        }
+        if matches!(self.value, Value::Fields) && input.peek(token::Paren) {
+            let fields;
+            parenthesized!(fields in input);
+            let fields = fields.parse_terminated(Ident::parse_any, Token![,])?;
+            return Ok(ItemValue::Fields(fields.into_iter().collect()));
         }
         if input.parse::<Option<Token![=]>>()?.is_some()
             && !matches!(self.value, Value::Never)
             && let Ok(text) = input.parse()
         {
-            return Ok(Some(text));
+            return Ok(ItemValue::Text(text));
         }
         let problem = match self.value {
             Value::Never => "takes no value",
             Value::Always | Value::Optional => "takes text in quotes",
+            Value::Fields => "takes the fields of the key, or a format",
         };
         let rest = take_rest(input)?;
         errors.report(
             quote!(#ident #rest),
             format!("`{}` {problem}: write {}", self.name, self.usage()),
         );
-        Ok(None)
+        Ok(ItemValue::None)
     }
 }
 
+/// What follows a key.
+#[derive(Clone)]
+pub(crate) enum ItemValue {
+    None,
+    Text(LitStr),
+    Fields(Vec<Ident>),
+}
+
 /// A key, and its value if it has one.
+#[derive(Clone)]
 pub(crate) struct Item {
     key: &'static Key,
     ident: Ident,
-    pub(crate) value: Option<LitStr>,
+    pub(crate) value: ItemValue,
 }
 
 impl Item {
     pub(crate) fn name(&self) -> &'static str {
         self.key.name
+    }
+
+    pub(crate) fn text(&self) -> Option<&LitStr> {
+        match &self.value {
+            ItemValue::Text(text) => Some(text),
+            _ => None,
+        }
     }
 }
 
@@ -138,7 +207,7 @@ impl fmt::Display for Item {
 impl ToTokens for Item {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         self.ident.to_tokens(tokens);
-        self.value.to_tokens(tokens);
+        self.text().to_tokens(tokens);
     }
 }
 
@@ -179,7 +248,11 @@ impl Items {
     ) -> syn::Result<()> {
         if input.peek(Lit) {
             let literal: Lit = input.parse()?;
-            let key = if place == Place::Struct { "name" } else { "rename" };
+            let key = match place {
+                Place::Entity | Place::Kinds | Place::Table => "name",
+                Place::Group | Place::Choices | Place::Set => "rename_all",
+                Place::Field | Place::Kind | Place::Choice => "rename",
+            };
             let message = format!("`{key}` is missing: write `{key} = {}`", quote!(#literal));
             return Err(syn::Error::new_spanned(literal, message));
         }
@@ -192,7 +265,8 @@ impl Items {
             errors.push(input.error("a comma is missing before this"));
         }
         let item = Item { key, ident, value };
-        if self.0.iter().any(|known| known.name() == item.name()) {
+        // A property can have several former names.
+        if item.name() != "alias" && self.0.iter().any(|known| known.name() == item.name()) {
             errors.report(&item, format!("`{item}` is there twice: remove one"));
         } else {
             self.0.push(item);
@@ -206,7 +280,17 @@ impl Items {
     }
 
     pub(super) fn text(&mut self, name: &str) -> Option<LitStr> {
-        self.take(name)?.value
+        self.take(name)?.text().cloned()
+    }
+
+    /// The items with such names, which stay to be taken.
+    pub(super) fn like(&self, matches: impl Fn(&str) -> bool) -> Vec<Item> {
+        self.0.iter().filter(|item| matches(item.name())).cloned().collect()
+    }
+
+    /// The texts of an item that can be there several times.
+    pub(super) fn texts(&mut self, name: &str) -> Vec<LitStr> {
+        std::iter::from_fn(|| self.take(name)).filter_map(|item| item.text().cloned()).collect()
     }
 }
 

@@ -1,46 +1,87 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{WhereClause, parse_quote};
+use syn::{Generics, Type, WhereClause, parse_quote};
 
 use crate::attr::DefaultValue;
-use crate::model::{Entity, Field};
+use crate::model::{BlockKind, Body, Entity};
 
 /// The struct's own conditions, and for each field whose type has a type parameter in it that the
 /// type does what such a field must do. All other types are checked where the struct is.
 ///
 /// These are the public traits where there are any: the clause shows in the user's documentation.
-pub(super) fn where_clause(entity: &Entity<'_>) -> Option<WhereClause> {
-    let parameters: Vec<&Ident> = entity.generics.type_params().map(|p| &p.ident).collect();
-    let mut clause = entity.generics.where_clause.clone();
-    let mut require = |field: &Field<'_>, bounds: TokenStream| {
-        let ty = field.ty;
-        if mentions(ty.to_token_stream(), &parameters) {
-            clause
+pub(super) fn of_entity(entity: &Entity<'_>) -> Option<WhereClause> {
+    let mut bounds = Bounds::of(entity.body.generics);
+    bounds.add_body(&entity.body);
+    for part in entity.partition_key.parts().chain(entity.row_key.parts()) {
+        bounds.require(part.ty, quote!(__table::KeyPart));
+    }
+    bounds.clause
+}
+
+pub(super) fn of_body(body: &Body<'_>) -> Option<WhereClause> {
+    let mut bounds = Bounds::of(body.generics);
+    bounds.add_body(body);
+    bounds.clause
+}
+
+struct Bounds<'a> {
+    parameters: Vec<&'a Ident>,
+    clause: Option<WhereClause>,
+}
+
+impl<'a> Bounds<'a> {
+    fn of(generics: &'a Generics) -> Self {
+        let parameters = generics.type_params().map(|parameter| &parameter.ident).collect();
+        Self { parameters, clause: generics.where_clause.clone() }
+    }
+
+    fn require(&mut self, ty: &Type, bounds: TokenStream) {
+        if mentions(ty.to_token_stream(), &self.parameters) {
+            self.clause
                 .get_or_insert_with(|| parse_quote!(where))
                 .predicates
                 .push(parse_quote!(#ty: #bounds));
         }
-    };
-    for property in &entity.properties {
-        require(&property.field, quote!(__table::ToEdm + __table::FromEdm));
-        if let Some(DefaultValue::Trait) = property.default {
-            require(&property.field, quote!(__table::Default));
+    }
+
+    fn add_body(&mut self, body: &Body<'_>) {
+        for property in &body.properties {
+            // What a module of the user's makes of the field is its own affair.
+            if property.codec.is_none() {
+                self.require(property.field.ty, quote!(__table::ToEdm + __table::FromEdm));
+            }
+            if let Some(DefaultValue::Trait) = property.default {
+                self.require(property.field.ty, quote!(__table::Default));
+            }
+        }
+        for block in &body.blocks {
+            self.require(
+                block.field.ty,
+                match block.kind {
+                    BlockKind::Flatten { .. } => quote!(__table::PropertyGroup),
+                    BlockKind::Series { .. } => quote!(__table::SeriesField),
+                    BlockKind::Split { .. } => quote!(__table::SplitField),
+                },
+            );
+        }
+        for (field, default) in &body.skipped {
+            if let DefaultValue::Trait = default {
+                self.require(field.ty, quote!(__table::Default));
+            }
+        }
+        for (field, _) in &body.computed {
+            self.require(field.ty, quote!(__table::Default));
+        }
+        for (field, bounds) in [
+            (&body.timestamp, quote!(__table::TimestampField)),
+            (&body.etag, quote!(__table::ETagField)),
+            (&body.extra, quote!(__table::ExtraField)),
+        ] {
+            if let Some(field) = field {
+                self.require(field.ty, bounds);
+            }
         }
     }
-    for (field, default) in &entity.skipped {
-        if let DefaultValue::Trait = default {
-            require(field, quote!(__table::Default));
-        }
-    }
-    if let Some(field) = &entity.timestamp {
-        require(field, quote!(__table::TimestampField));
-    }
-    if let Some(field) = &entity.etag {
-        require(field, quote!(__table::ETagField));
-    }
-    require(&entity.partition_key, quote!(__table::KeyPart));
-    require(&entity.row_key, quote!(__table::KeyPart));
-    clause
 }
 
 fn mentions(tokens: TokenStream, parameters: &[&Ident]) -> bool {

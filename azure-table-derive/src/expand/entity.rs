@@ -1,11 +1,8 @@
-use proc_macro2::{Literal, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::Type;
-use syn::spanned::Spanned as _;
+use proc_macro2::TokenStream;
+use quote::quote;
 
 use super::bounds;
-use crate::attr::DefaultValue;
-use crate::model::{Entity, Field, Property};
+use crate::model::{Entity, Field, Key};
 
 /// `TableEntity`.
 ///
@@ -13,36 +10,71 @@ use crate::model::{Entity, Field, Property};
 /// it: a type that does not fit is then underlined there, with the sentence of that trait. Writing
 /// and reading go through the same trait, so the compiler says it once.
 pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
-    let ident = entity.ident;
-    let (impl_generics, ty_generics, _) = entity.generics.split_for_impl();
-    let where_clause = bounds::where_clause(entity);
+    let body = &entity.body;
+    let ident = body.ident;
+    let (impl_generics, ty_generics, _) = body.generics.split_for_impl();
+    let where_clause = bounds::of_entity(entity);
 
-    let columns = entity.properties.iter().map(|property| &property.name);
-    let writes = entity.properties.iter().map(|Property { field, name, .. }| {
-        let Field { ident, ty } = field;
-        quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, #name)?;)
+    let names = body.names();
+    let keeps_others = (body.extra.is_some() || entity.deny_unknown).then(|| {
+        quote!(
+            const KEEPS_OTHERS: __table::bool = true;
+        )
     });
-    let reads = reads(entity);
-    let Field { ident: partition_key, ty: partition_key_ty } = entity.partition_key;
-    let Field { ident: row_key, ty: row_key_ty } = entity.row_key;
+    let further_columns = body.further_columns();
+    let columns = (!further_columns.is_empty()).then(|| {
+        quote! {
+            fn columns(__columns: &mut __table::Columns) {
+                #(#further_columns)*
+            }
+        }
+    });
+    // The other fields must not use the names of the columns.
+    let reserve = (!body.blocks.is_empty() || body.extra.is_some())
+        .then(|| quote!(__table::reserve(__writer, <Self as __table::TableEntity>::COLUMNS);));
+    let writes = body.writes();
+    let refuse_others = entity.deny_unknown.then(|| quote!(__table::refuse_others(__row)?;));
+    let mut reads = body.reads(None);
+    // The keys last, since the errors of the others name them.
+    let partition_key_parts = entity.partition_key.read(
+        &quote!(PARTITION_KEY),
+        &quote!(read_partition_key),
+        &quote!(partition_key_parts),
+        &quote!(read_partition_key_part),
+        &mut reads,
+    );
+    let row_key_parts = entity.row_key.read(
+        &quote!(ROW_KEY),
+        &quote!(read_row_key),
+        &quote!(row_key_parts),
+        &quote!(read_row_key_part),
+        &mut reads,
+    );
+    let build = body.build(&reads);
+    let partition_key = entity.partition_key.text(&quote!(PARTITION_KEY));
+    let row_key = entity.row_key.text(&quote!(ROW_KEY));
 
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
-            const COLUMNS: &'static [&'static __table::str] = &[#(#columns),*];
+            const COLUMNS: &'static [&'static __table::str] = &[#(#names),*];
+            #keeps_others
+
+            #columns
 
             fn partition_key(&self) -> __table::KeyText<'_> {
-                <#partition_key_ty as __table::KeyField>::text(&self.#partition_key)
+                #partition_key
             }
 
             fn row_key(&self) -> __table::KeyText<'_> {
-                <#row_key_ty as __table::KeyField>::text(&self.#row_key)
+                #row_key
             }
 
             fn write_properties(
                 &self,
                 __writer: &mut __table::PropertyWriter<'_>,
             ) -> __table::Result<(), __table::EncodeError> {
+                #reserve
                 #(#writes)*
                 __table::Ok(())
             }
@@ -50,57 +82,53 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             fn from_row(
                 __row: &mut __table::Row<'_>,
             ) -> __table::Result<Self, __table::DecodeError> {
-                __table::Ok(Self { #(#reads,)* })
+                #refuse_others
+                #partition_key_parts
+                #row_key_parts
+                #build
             }
         }
     }
 }
 
-/// `field: value` for every field: the keys last, since the errors of the others name them.
-fn reads(entity: &Entity<'_>) -> Vec<TokenStream> {
-    let mut reads = Vec::new();
-    for (index, property) in entity.properties.iter().enumerate() {
-        let Field { ident, ty } = property.field;
-        let index = Literal::usize_unsuffixed(index);
-        reads.push(match &property.default {
-            None => quote!(#ident: <#ty as __table::PropertyField>::read(__row, #index)?),
-            Some(default) => {
-                let default = default.value(ty);
-                quote! {
-                    #ident: <#ty as __table::PropertyField>::read_or(__row, #index, || #default)?
-                }
-            }
-        });
-    }
-    for (Field { ident, ty }, default) in &entity.skipped {
-        let default = default.value(ty);
-        reads.push(quote!(#ident: #default));
-    }
-    if let Some(Field { ident, ty }) = entity.timestamp {
-        reads.push(quote!(#ident: <#ty as __table::TimestampField>::read(__row)?));
-    }
-    if let Some(Field { ident, ty }) = entity.etag {
-        reads.push(quote!(#ident: <#ty as __table::ETagField>::read(__row)?));
-    }
-    let Field { ident, ty } = entity.partition_key;
-    reads.push(quote!(#ident: <#ty as __table::KeyField>::read_partition_key(__row)?));
-    let Field { ident, ty } = entity.row_key;
-    reads.push(quote!(#ident: <#ty as __table::KeyField>::read_row_key(__row)?));
-    reads
-}
-
-impl DefaultValue {
-    fn value(&self, ty: &Type) -> TokenStream {
-        match self {
-            Self::Trait => quote!(<#ty as __table::Default>::default()),
-            // With its type stated, a function of another one is refused where it is named.
-            Self::Function(path) => {
-                let function = quote_spanned!(ty.span()=> fn() -> #ty);
-                quote!({
-                    let __default: #function = #path;
-                    __default()
-                })
-            }
+impl Key<'_> {
+    /// The text of the key of `self`.
+    fn text(&self, layout: &TokenStream) -> TokenStream {
+        if self.is_single
+            && let Some(Field { ident, ty }) = self.parts().next()
+        {
+            return quote!(<#ty as __table::KeyField>::text(&self.#ident));
         }
+        let texts = self
+            .parts()
+            .map(|Field { ident, ty }| quote!(<#ty as __table::KeyField>::text(&self.#ident)?));
+        quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, [#(#texts),*]))
+    }
+
+    /// Adds how the fields of the key are read; returns what comes before.
+    fn read(
+        &self,
+        layout: &TokenStream,
+        whole: &TokenStream,
+        parts: &TokenStream,
+        part: &TokenStream,
+        reads: &mut Vec<TokenStream>,
+    ) -> Option<TokenStream> {
+        if self.is_single {
+            for Field { ident, ty } in self.parts() {
+                reads.push(quote!(#ident: <#ty as __table::KeyField>::#whole(__row)?));
+            }
+            return None;
+        }
+        let texts: Vec<_> = self
+            .parts()
+            .map(|field| quote::format_ident!("__{}", syn::ext::IdentExt::unraw(field.ident)))
+            .collect();
+        for (Field { ident, ty }, text) in self.parts().zip(&texts) {
+            reads.push(quote!(#ident: <#ty as __table::KeyField>::#part(__row, &#text)?));
+        }
+        Some(quote! {
+            let [#(#texts),*] = __table::#parts(__row, <Self as __table::TypedKeys>::#layout)?;
+        })
     }
 }

@@ -1,22 +1,17 @@
+//! Implementations in name only, for a type that was refused: the mistakes in it are then all that
+//! the compiler reports, and not every use of the type as well.
+
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
-use crate::attr::StructAttrs;
+use super::named_table;
+use crate::attr::ContainerAttrs;
 
-/// Implementations in name only, for a struct that was refused: the mistakes in it are then all
-/// that the compiler reports, and not every use of the struct as well.
-pub(super) fn expand(input: &DeriveInput, attrs: &StructAttrs) -> TokenStream {
+pub(super) fn entity(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
-    let named_table = attrs.name.as_ref().map(|name| {
-        quote! {
-            #[automatically_derived]
-            impl #impl_generics __table::NamedTable for #ident #ty_generics #where_clause {
-                const TABLE_NAME: &'static __table::str = #name;
-            }
-        }
-    });
+    let named_table = named_table::expand(input, attrs.name.as_ref(), where_clause);
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
@@ -44,5 +39,84 @@ pub(super) fn expand(input: &DeriveInput, attrs: &StructAttrs) -> TokenStream {
             }
         }
         #named_table
+    }
+}
+
+pub(super) fn group(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
+            const SIZE: __table::usize = 0;
+
+            fn columns(_: &mut __table::Columns) {}
+
+            fn write_properties(
+                &self,
+                _: &mut __table::PropertyWriter<'_>,
+            ) -> __table::Result<(), __table::EncodeError> {
+                loop {}
+            }
+
+            fn read_properties(
+                _: &mut __table::Row<'_>,
+                _: __table::usize,
+            ) -> __table::Result<Self, __table::DecodeError> {
+                loop {}
+            }
+        }
+    }
+}
+
+pub(super) fn choices(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::ToEdm for #ident #ty_generics #where_clause {
+            const EDM_TYPE: __table::EdmType = __table::EdmType::String;
+
+            fn to_edm(&self) -> __table::Result<__table::Option<__table::EdmCow<'_>>, __table::ConvertError> {
+                loop {}
+            }
+        }
+
+        #[automatically_derived]
+        impl #impl_generics __table::FromEdm for #ident #ty_generics #where_clause {
+            const EDM_TYPE: __table::EdmType = __table::EdmType::String;
+
+            fn from_edm(_: __table::EdmCow<'_>) -> __table::Result<Self, __table::ConvertError> {
+                loop {}
+            }
+        }
+
+        #[automatically_derived]
+        impl #impl_generics __table::KeyPart for #ident #ty_generics #where_clause {
+            fn to_key(&self) -> __table::KeyText<'_> {
+                loop {}
+            }
+
+            fn from_key(_: __table::Text<'_>) -> __table::Result<Self, __table::KeyError> {
+                loop {}
+            }
+        }
+    }
+}
+
+pub(super) fn table_set(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::TableSet for #ident #ty_generics #where_clause {
+            fn open(_: &__table::TableServiceClient) -> Self {
+                loop {}
+            }
+
+            fn tables(&self) -> __table::Vec<__table::TableClient<__table::DynamicEntity>> {
+                loop {}
+            }
+        }
     }
 }

@@ -1,15 +1,16 @@
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::{DeriveInput, LitStr, WhereClause};
 
-use super::bounds;
-use crate::model::Entity;
-
-/// `NamedTable`, if the struct names its table.
-pub(super) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
-    let name = entity.table_name?;
-    let ident = entity.ident;
-    let (impl_generics, ty_generics, _) = entity.generics.split_for_impl();
-    let where_clause = bounds::where_clause(entity);
+/// `NamedTable`, if the type names its table.
+pub(super) fn expand(
+    input: &DeriveInput,
+    name: Option<&LitStr>,
+    where_clause: Option<&WhereClause>,
+) -> Option<TokenStream> {
+    let name = name?;
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, _) = input.generics.split_for_impl();
     Some(quote! {
         #[automatically_derived]
         impl #impl_generics __table::NamedTable for #ident #ty_generics #where_clause {

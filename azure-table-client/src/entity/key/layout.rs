@@ -194,8 +194,8 @@ impl KeyLayout {
             let Some((text, tail)) = self.split(at, rest) else {
                 return Err(KeyError(format!("{key:?} is not of the form {self}")));
             };
-            if let (KeyPiece::Part { field, width, form }, Some(part)) =
-                (piece, if matches!(piece, KeyPiece::Part { .. }) { filled.next() } else { None })
+            if let KeyPiece::Part { field, width, form } = piece
+                && let Some(part) = filled.next()
             {
                 *part = form.read(text, *width, field)?;
             }
@@ -205,6 +205,23 @@ impl KeyLayout {
             Ok(parts)
         } else {
             Err(KeyError(format!("{key:?} is not of the form {self}")))
+        }
+    }
+
+    /// Whether a key has this form: its literals, and parts of the right width.
+    pub(crate) fn matches(self, key: &str) -> bool {
+        let mut rest = key;
+        (0..self.0.len()).all(|at| {
+            let split = self.split(at, rest);
+            rest = split.map_or("", |(_, behind)| behind);
+            split.is_some_and(|(text, _)| self.is_of_form(at, text))
+        }) && rest.is_empty()
+    }
+
+    fn is_of_form(self, at: usize, text: &str) -> bool {
+        match self.0[at] {
+            KeyPiece::Literal(_) => true,
+            KeyPiece::Part { field, width, form } => form.read(text, width, field).is_ok(),
         }
     }
 

@@ -18,7 +18,7 @@ fn key<T: KeyPart>(value: &T) -> String {
 }
 
 /// Encodes, decodes, compares: what every built-in key type promises.
-fn keeps_order<T: KeyPart + PartialEq + std::fmt::Debug>(a: &T, b: &T, order: Ordering) {
+fn keeps_order<T: KeyPart + PartialEq + fmt::Debug>(a: &T, b: &T, order: Ordering) {
     let (ka, kb) = (key(a), key(b));
     assert_eq!(utf16(&ka, &kb), order, "{a:?} as {ka}, {b:?} as {kb}");
     for (value, key) in [(a, &ka), (b, &kb)] {

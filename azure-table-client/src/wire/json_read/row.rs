@@ -161,7 +161,9 @@ fn read_value<'de, A: MapAccess<'de>>(
         Texts::Any => {
             let raw: &'de RawJson = map.next_value()?;
             let mut json = serde_json::Deserializer::from_str(raw.get());
-            Ok(ValueSeed.deserialize(&mut json).unwrap_or(RawValue::NoUnicode))
+            Ok(ValueSeed
+                .deserialize(&mut json)
+                .unwrap_or_else(|error| RawValue::NoUnicode { offset: error.column() }))
         }
     }
 }

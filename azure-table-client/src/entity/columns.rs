@@ -1,0 +1,82 @@
+use super::PropertyGroup;
+
+/// The names under which the properties of an entity are found in a row.
+///
+/// Those of [`COLUMNS`](super::TableEntity::COLUMNS) come first; an entity adds the others in
+/// [`TableEntity::columns`](super::TableEntity::columns). [`Row`](super::Row) numbers them in this
+/// order.
+#[derive(Debug)]
+pub struct Columns {
+    fixed: &'static [&'static str],
+    further: Vec<String>,
+    /// Other names of a column, and which one that is.
+    aliases: Vec<(String, usize)>,
+    /// Put before every name of the group that is being added.
+    prefix: String,
+    /// The number of the group's first column.
+    start: usize,
+}
+
+impl Columns {
+    pub(super) const fn new(fixed: &'static [&'static str]) -> Self {
+        Self { fixed, further: Vec::new(), aliases: Vec::new(), prefix: String::new(), start: 0 }
+    }
+
+    /// Adds a column behind those that are there.
+    pub fn property(&mut self, name: &str) {
+        self.further.push(format!("{}{name}", self.prefix));
+    }
+
+    /// Adds another name for the column at `index` of the entity or of the group: it is read where
+    /// the row has the column itself not.
+    pub fn alias(&mut self, name: &str, index: usize) {
+        self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
+    }
+
+    /// Adds the columns of a group, `prefix` before the name of each.
+    pub fn group<G: PropertyGroup>(&mut self, prefix: &str) {
+        let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
+        self.prefix.push_str(prefix);
+        self.start = self.len();
+        G::columns(self);
+        self.prefix.truncate(outer_prefix);
+        self.start = outer_start;
+    }
+
+    /// The number of columns, without aliases.
+    pub(super) const fn len(&self) -> usize {
+        self.fixed.len() + self.further.len()
+    }
+
+    /// The number of columns and aliases.
+    pub(super) const fn len_with_aliases(&self) -> usize {
+        self.len() + self.aliases.len()
+    }
+
+    /// The name of a column or, behind the columns, of an alias.
+    pub(super) fn name(&self, at: usize) -> &str {
+        if let Some(name) = self.fixed.get(at) {
+            return name;
+        }
+        let at = at - self.fixed.len();
+        self.further.get(at).unwrap_or_else(|| &self.aliases[at - self.further.len()].0)
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let fixed = self.fixed.iter().position(|column| *column == name);
+        if fixed.is_some() || self.further.is_empty() && self.aliases.is_empty() {
+            return fixed;
+        }
+        let further = self.further.iter().map(String::as_str);
+        let aliases = self.aliases.iter().map(|(alias, _)| alias.as_str());
+        further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
+    }
+
+    /// Where the aliases of a column stand, in the order in which they were added.
+    pub(super) fn aliases_of(&self, column: usize) -> impl Iterator<Item = usize> {
+        let first = self.len();
+        (self.aliases.iter().enumerate())
+            .filter(move |(_, (_, of))| *of == column)
+            .map(move |(at, _)| first + at)
+    }
+}

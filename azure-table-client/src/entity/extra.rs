@@ -1,0 +1,56 @@
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
+
+use super::{EncodeError, PropertyWriter};
+use crate::edm::EdmValue;
+
+/// A field that keeps the properties that the struct does not know, by `#[table(extra)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot keep the other properties",
+    label = "not a collection of properties",
+    note = "use BTreeMap<String, EdmValue>, HashMap<String, EdmValue> or Vec<(String, EdmValue)>; the last one keeps their order"
+)]
+pub trait ExtraField: Sized {
+    /// Takes the properties over.
+    fn from_properties(properties: Vec<(String, EdmValue)>) -> Self;
+
+    /// Writes them.
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
+}
+
+fn write<'a>(
+    properties: impl IntoIterator<Item = (&'a String, &'a EdmValue)>,
+    writer: &mut PropertyWriter<'_>,
+) -> Result<(), EncodeError> {
+    properties.into_iter().try_for_each(|(name, value)| writer.value(name, value.as_cow()))
+}
+
+impl ExtraField for Vec<(String, EdmValue)> {
+    fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
+        properties
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        write(self.iter().map(|(name, value)| (name, value)), writer)
+    }
+}
+
+impl ExtraField for BTreeMap<String, EdmValue> {
+    fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
+        properties.into_iter().collect()
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        write(self, writer)
+    }
+}
+
+impl<S: BuildHasher + Default> ExtraField for HashMap<String, EdmValue, S> {
+    fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
+        properties.into_iter().collect()
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        write(self, writer)
+    }
+}

@@ -1,0 +1,92 @@
+//! How a property is read that is not just there and of the right type.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
+
+use crate::edm::{EdmCow, EdmDateTime, EdmType};
+
+/// What to do about a property that is missing, null or mistyped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// What the field's type says: an `Option` is `None` for a missing or null property, and all
+    /// else is an error.
+    #[default]
+    OfType,
+    /// An error, whatever the type says.
+    Error,
+    /// The field's default.
+    Default,
+    /// The field's default; the error goes to the entity's list of errors.
+    Collect,
+}
+
+/// How a property is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reading {
+    /// The row does not have the property.
+    pub missing: Policy,
+    /// It is null.
+    pub null: Policy,
+    /// Its type or its value is not what the field reads.
+    pub mistyped: Policy,
+    /// Which other types are read.
+    pub accept: Accept,
+}
+
+/// Which types a property may have beside the field's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Accept {
+    /// None.
+    #[default]
+    Exact,
+    /// Those that fit without loss: an Int32 in place of an Int64 or a Double.
+    Widened,
+    /// Those, and what `azure_data_tables` 0.21 stored for want of annotations: Int64 as Double,
+    /// DateTime, Guid and Binary as text.
+    Lenient,
+}
+
+/// 2^53: up to there every whole number is a Double.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl Accept {
+    /// `value` as a value of type `wanted`, where that is accepted and loses nothing.
+    pub(super) fn convert(self, value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
+        let found = value.edm_type();
+        if self == Self::Exact || found == wanted {
+            return value;
+        }
+        match (value, wanted) {
+            (EdmCow::Int32(v), EdmType::Int64) => EdmCow::Int64(i64::from(v)),
+            (EdmCow::Int32(v), EdmType::Double) => EdmCow::Double(f64::from(v)),
+            (value, wanted) if self == Self::Lenient => lenient(value, wanted),
+            (value, _) => value,
+        }
+    }
+}
+
+fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
+    let converted = match (&value, wanted) {
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
+        (EdmCow::Double(v), EdmType::Int64) if v.fract() == 0.0 && v.abs() <= EXACT => {
+            Some(EdmCow::Int64(*v as i64))
+        }
+        (EdmCow::String(text), EdmType::DateTime) => date_time(text).map(EdmCow::DateTime),
+        (EdmCow::String(text), EdmType::Guid) => text.parse().ok().map(EdmCow::Guid),
+        (EdmCow::String(text), EdmType::Binary) => {
+            STANDARD.decode(&**text).ok().map(|bytes| EdmCow::Binary(Cow::Owned(bytes)))
+        }
+        _ => None,
+    };
+    converted.unwrap_or(value)
+}
+
+/// RFC 3339, as serde writes the date-times of `chrono` and `time`: with up to nine digits, of
+/// which the service holds seven.
+fn date_time(text: &str) -> Option<EdmDateTime> {
+    let time = DateTime::parse_from_rfc3339(text).ok()?;
+    EdmDateTime::from_chrono(time.with_timezone(&Utc)).ok()
+}

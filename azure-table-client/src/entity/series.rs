@@ -1,0 +1,242 @@
+//! Fields that are stored as several properties: numbered series, and values over 64 KiB.
+
+use std::array;
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use super::{Columns, DecodeError, DecodeReason, EncodeError, PropertyWriter, Row};
+use crate::edm::{EdmCow, FromEdm, ToEdm};
+use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
+
+/// The names of a series: `Cpu00`, `Cpu01` and so on for the prefix `Cpu` and two digits.
+#[derive(Debug, Clone, Copy)]
+pub struct SeriesName {
+    /// Before the number.
+    pub prefix: &'static str,
+    /// The least number of digits.
+    pub digits: usize,
+}
+
+impl SeriesName {
+    fn of(self, index: usize) -> String {
+        format!("{}{index:0digits$}", self.prefix, digits = self.digits)
+    }
+}
+
+/// A field that is a numbered series of properties, by `#[table(series)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a series of properties",
+    label = "not a series",
+    note = "use an array such as [f64; 24], or a Vec, of a type that can be stored as a property, or of Options of one"
+)]
+pub trait SeriesField: Sized {
+    /// The most properties that there can be.
+    const SIZE: usize;
+
+    /// Writes the elements.
+    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError>;
+
+    /// Reads the elements, whose first column is `first`.
+    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
+
+    /// Adds the columns of the elements.
+    fn columns(columns: &mut Columns, name: SeriesName) {
+        for index in 0..Self::SIZE {
+            columns.property(&name.of(index));
+        }
+    }
+}
+
+fn write_each<T: ToEdm>(
+    elements: &[T],
+    writer: &mut PropertyWriter<'_>,
+    name: SeriesName,
+) -> Result<(), EncodeError> {
+    elements
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, element)| writer.property(&name.of(index), element))
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
+    const SIZE: usize = N;
+
+    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
+        write_each(self, writer, name)
+    }
+
+    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+        let mut failure = None;
+        let elements = array::from_fn(|index| {
+            if failure.is_some() {
+                return None;
+            }
+            row.property(first + index).map_err(|error| failure = Some(error)).ok()
+        });
+        match (failure, all(elements)) {
+            (Some(error), _) => Err(error),
+            (None, Some(elements)) => Ok(elements),
+            (None, None) => Err(row.column_error(first, DecodeReason::Missing)),
+        }
+    }
+}
+
+fn all<T, const N: usize>(elements: [Option<T>; N]) -> Option<[T; N]> {
+    elements.into_iter().collect::<Option<Vec<T>>>()?.try_into().ok()
+}
+
+/// As many elements as the row has; a gap between them is an error unless they are Options.
+#[diagnostic::do_not_recommend]
+impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
+    const SIZE: usize = PROPERTIES;
+
+    fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
+        write_each(self, writer, name)
+    }
+
+    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+        let count =
+            (0..Self::SIZE).rev().find(|index| row.has(first + index)).map_or(0, |at| at + 1);
+        (first..first + count).map(|column| row.property(column)).collect()
+    }
+}
+
+/// The most properties that a split value takes, which is 1 MiB and thereby all of an entity.
+const PARTS: usize = 16;
+
+/// A field that is stored over several properties where it is too large for one, by
+/// `#[table(split)]`.
+///
+/// The first part has the name of the property, the others have `_1`, `_2` and so on behind it, and
+/// `_Parts` holds their number as an Int32. Without the latter there is one part, so that a table
+/// which was written before the field was split is read as well.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be split over several properties",
+    label = "not text or bytes",
+    note = "use String, Vec<u8> or bytes::Bytes"
+)]
+pub trait SplitField: Sized {
+    /// The number of columns: one for each part, and one for their number.
+    const SIZE: usize = PARTS + 1;
+
+    /// Writes the parts and their number.
+    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError>;
+
+    /// Reads the parts, the first of which is the column `first`.
+    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
+
+    /// Adds the columns of the parts and of their number.
+    fn columns(columns: &mut Columns, name: &str) {
+        for part in 0..PARTS {
+            columns.property(&part_name(name, part));
+        }
+        columns.property(&format!("{name}_Parts"));
+    }
+}
+
+fn part_name(name: &str, part: usize) -> Cow<'_, str> {
+    if part == 0 { Cow::Borrowed(name) } else { Cow::Owned(format!("{name}_{part}")) }
+}
+
+fn write_parts<'v>(
+    parts: impl Iterator<Item = EdmCow<'v>>,
+    writer: &mut PropertyWriter<'_>,
+    name: &str,
+) -> Result<(), EncodeError> {
+    let mut count = 0;
+    for (part, value) in parts.enumerate() {
+        writer.value(&part_name(name, part), value)?;
+        count += 1;
+    }
+    // More parts than columns are more than an entity holds, which the writer refuses.
+    writer.value(&format!("{name}_Parts"), EdmCow::Int32(count))
+}
+
+/// Reads the parts in order and hands each to `add`.
+fn read_parts<T: FromEdm>(
+    row: &mut Row<'_>,
+    first: usize,
+    mut add: impl FnMut(T),
+) -> Result<(), DecodeError> {
+    let at = first + PARTS;
+    let count = row.optional::<i32>(at)?.unwrap_or(1);
+    match usize::try_from(count) {
+        Ok(count @ 1..=PARTS) => {
+            (first..first + count).try_for_each(|part| row.property(part).map(&mut add))
+        }
+        _ => {
+            let reason =
+                DecodeReason::Other(format!("{count} is not a number of parts from 1 to {PARTS}"));
+            Err(row.column_error(at, reason))
+        }
+    }
+}
+
+impl SplitField for String {
+    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
+        let parts = Texts { rest: Some(self) }.map(|part| EdmCow::String(Cow::Borrowed(part)));
+        write_parts(parts, writer, name)
+    }
+
+    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+        let mut text = Self::new();
+        read_parts(
+            row,
+            first,
+            |part: Self| {
+                if text.is_empty() { text = part } else { text.push_str(&part) }
+            },
+        )?;
+        Ok(text)
+    }
+}
+
+macro_rules! split_bytes {
+    ($($type:ty),*) => {$(
+        impl SplitField for $type {
+            fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
+                // No bytes are one empty part.
+                let first = &self[..self.len().min(BINARY_BYTES)];
+                let others = self[first.len()..].chunks(BINARY_BYTES);
+                let parts = std::iter::once(first).chain(others);
+                write_parts(parts.map(|part| EdmCow::Binary(Cow::Borrowed(part))), writer, name)
+            }
+
+            fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+                let mut bytes = Vec::new();
+                read_parts(row, first, |part: Vec<u8>| {
+                    if bytes.is_empty() { bytes = part } else { bytes.extend_from_slice(&part) }
+                })?;
+                Ok(bytes.into())
+            }
+        }
+    )*};
+}
+
+split_bytes!(Vec<u8>, Bytes);
+
+/// The parts of a text, each as large as a property can be; an empty text is one empty part.
+struct Texts<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.rest?;
+        let mut units = 0;
+        let end = rest.char_indices().find_map(|(at, c)| {
+            units += c.len_utf16();
+            (units > STRING_UTF16_UNITS).then_some(at)
+        });
+        let (part, rest) = match end {
+            Some(end) => (&rest[..end], Some(&rest[end..])),
+            None => (rest, None),
+        };
+        self.rest = rest;
+        Some(part)
+    }
+}

@@ -1,0 +1,197 @@
+use syn::{Attribute, ExprPath, LitStr, Path};
+
+use super::item::{Item, Items, Place};
+use super::policy::Reading;
+use crate::errors::Errors;
+
+/// What `#[table(...)]` says on a field of an entity or of a group.
+pub(crate) struct FieldAttrs {
+    /// The part that the field plays, and where that is said; `None` makes it a property.
+    pub(crate) role: Option<(Role, Item)>,
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) aliases: Vec<LitStr>,
+    pub(crate) default: Option<DefaultValue>,
+    pub(crate) skip_if: Option<ExprPath>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) read_only: bool,
+    pub(crate) reading: Reading,
+    /// What makes sense for a property only, by the way it is written.
+    of_property: Vec<Item>,
+}
+
+/// The part that a field plays if it is no plain property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Role {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    ETag,
+    Skip,
+    Extra,
+    Errors,
+    Flatten,
+    Series,
+    Split,
+    Computed,
+}
+
+/// Where the value of a field comes from that the row does not have.
+pub(crate) enum DefaultValue {
+    /// `Default::default()`
+    Trait,
+    /// A function of the user's.
+    Function(ExprPath),
+}
+
+/// How a field is stored that is not stored as it is.
+pub(crate) enum Codec {
+    /// `with = "path"`
+    Module(Path),
+    /// `as_string` and the like: a module of the client.
+    BuiltIn(Item),
+}
+
+/// What `#[table(...)]` says on a field that is a table.
+pub(crate) struct TableAttrs {
+    pub(crate) name: Option<LitStr>,
+}
+
+const ROLES: [(&str, Role); 11] = [
+    ("partition_key", Role::PartitionKey),
+    ("row_key", Role::RowKey),
+    ("timestamp", Role::Timestamp),
+    ("etag", Role::ETag),
+    ("skip", Role::Skip),
+    ("extra", Role::Extra),
+    ("errors", Role::Errors),
+    ("flatten", Role::Flatten),
+    ("series", Role::Series),
+    ("split", Role::Split),
+    ("computed", Role::Computed),
+];
+const CODECS: [&str; 4] = ["as_string", "as_padded", "as_i64", "as_i32"];
+/// Beside `rename`, `default` and the codecs.
+const OF_PROPERTIES: [&str; 7] =
+    ["alias", "skip_if", "read_only", "on_missing", "on_null", "on_mistyped", "accept"];
+
+impl FieldAttrs {
+    pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        let mut items = Items::read(attrs, Place::Field, errors);
+        let mut role: Option<(Role, Item)> = None;
+        for (name, found) in ROLES {
+            let Some(item) = items.take(name) else {
+                continue;
+            };
+            match &role {
+                Some((_, first)) => errors.report(
+                    &item,
+                    format!("`{item}` cannot be combined with `{first}`: remove one of them"),
+                ),
+                None => role = Some((found, item)),
+            }
+        }
+        let of_property = items.like(|name| {
+            OF_PROPERTIES.contains(&name)
+                || CODECS.contains(&name)
+                || matches!(name, "rename" | "default" | "with")
+        });
+        if let Some((role, item)) = &role {
+            for extra in &of_property {
+                if let Some(why) = role.refuses(extra) {
+                    let message = format!("`{extra}` cannot be combined with `{item}`: {why}");
+                    errors.report(extra, message);
+                }
+            }
+        }
+        let with = items.text("with").and_then(|text| {
+            let path = text.parse_with(Path::parse_mod_style);
+            errors.unless_ok(path, &text, "write the path of a module with `encode` and `decode`")
+        });
+        let mut codec = with.map(Codec::Module);
+        for name in CODECS {
+            let Some(item) = items.take(name) else { continue };
+            if codec.is_some() {
+                errors.report(&item, format!("`{item}` is one way to store the field: write one"));
+            } else {
+                codec = Some(Codec::BuiltIn(item));
+            }
+        }
+        let default = items.take("default").and_then(|item| DefaultValue::read(&item, errors));
+        let skip_if = items.text("skip_if").and_then(|text| {
+            let function = text.parse();
+            errors.unless_ok(
+                function,
+                &text,
+                "write the path of a function, such as `Vec::is_empty`",
+            )
+        });
+        Self {
+            role,
+            rename: items.text("rename"),
+            aliases: items.texts("alias"),
+            default,
+            skip_if,
+            codec,
+            read_only: items.take("read_only").is_some(),
+            reading: Reading::take(&mut items, errors),
+            of_property,
+        }
+    }
+
+    /// Refuses what makes sense for properties only; `why` the field is none.
+    pub(crate) fn refuse_property(&self, why: &str, errors: &mut Errors) {
+        for item in &self.of_property {
+            errors.report(item, format!("`{item}` is for a property: {why}"));
+        }
+    }
+}
+
+impl Role {
+    /// Why a field of this role cannot have `extra`, which is about properties.
+    fn refuses(&self, extra: &Item) -> Option<&'static str> {
+        match (self, extra.name()) {
+            (Self::PartitionKey | Self::RowKey, "rename") => Some("a key has no property name"),
+            (Self::PartitionKey | Self::RowKey, "default") => Some("every row has its keys"),
+            (Self::PartitionKey | Self::RowKey, _) => {
+                Some("a key is text in the form of its type, and nothing else")
+            }
+            (Self::Timestamp | Self::ETag, "rename") => Some("the service names it"),
+            (Self::Timestamp | Self::ETag, "default") => {
+                Some("make the field an Option if the value may be missing")
+            }
+            (Self::Timestamp | Self::ETag, _) => Some("the service sets it"),
+            (Self::Skip, "rename") => Some("a skipped field has no property name"),
+            (Self::Skip, "default") if extra.text().is_none() => {
+                Some("a skipped field is read as Default::default() anyway")
+            }
+            (Self::Skip, "default") => None,
+            (Self::Skip, _) => Some("a skipped field is not stored"),
+            (Self::Extra, _) => Some("the other properties are kept as they are"),
+            (Self::Errors, _) => Some("the errors are not stored"),
+            (Self::Flatten, "rename") => {
+                Some("write `flatten = \"…\"` to put a prefix before the names of its properties")
+            }
+            (Self::Flatten, _) => Some("write it on the fields of the flattened struct"),
+            (Self::Series | Self::Split, "rename") => None,
+            (Self::Series, "skip_if") => Some("make the elements Options to leave some out"),
+            (Self::Series | Self::Split, _) => {
+                Some("the field is several properties, each of which is read as it is")
+            }
+            (Self::Computed, _) => Some("a computed field is not stored"),
+        }
+    }
+}
+
+impl DefaultValue {
+    fn read(item: &Item, errors: &mut Errors) -> Option<Self> {
+        let Some(text) = item.text() else { return Some(Self::Trait) };
+        let function = text.parse().map(Self::Function);
+        errors.unless_ok(function, text, "write the path of a function, such as `Vec::new`")
+    }
+}
+
+impl TableAttrs {
+    pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        Self { name: Items::read(attrs, Place::Table, errors).text("name") }
+    }
+}

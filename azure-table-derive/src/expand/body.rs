@@ -1,0 +1,277 @@
+//! Writing and reading the fields that are no keys, for entities and groups alike.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Type;
+use syn::spanned::Spanned as _;
+
+use crate::attr::{Codec, DefaultValue, Policy};
+use crate::model::{Block, BlockKind, Body, Field, Property};
+
+impl Body<'_> {
+    /// The names of the properties that are one field each.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.properties.iter().map(|property| &property.name)
+    }
+
+    /// Adds what is not in `names`: the properties of the blocks, and the aliases.
+    pub(super) fn further_columns(&self) -> Vec<TokenStream> {
+        let blocks = self.blocks.iter().map(|Block { field: Field { ty, .. }, kind }| match kind {
+            BlockKind::Flatten { prefix } => quote!(__columns.group::<#ty>(#prefix);),
+            BlockKind::Series { .. } => {
+                let name = kind.series_name();
+                quote!(<#ty as __table::SeriesField>::columns(__columns, #name);)
+            }
+            BlockKind::Split { name } => {
+                quote!(<#ty as __table::SplitField>::columns(__columns, #name);)
+            }
+        });
+        let aliases = self.properties.iter().enumerate().flat_map(|(index, property)| {
+            let index = Literal::usize_unsuffixed(index);
+            property.aliases.iter().map(move |alias| quote!(__columns.alias(#alias, #index);))
+        });
+        blocks.chain(aliases).collect()
+    }
+
+    /// A statement for each field that writes it.
+    pub(super) fn writes(&self) -> Vec<TokenStream> {
+        let properties = self.properties.iter().filter(|property| !property.read_only);
+        let properties = properties.map(|property| {
+            let write = property.write();
+            let Field { ident, .. } = property.field;
+            match &property.skip_if {
+                None => write,
+                Some(function) => {
+                    let skip = quote_spanned!(function.span()=> let __skip: __table::bool = #function(&self.#ident););
+                    quote!({ #skip if !__skip { #write } })
+                }
+            }
+        });
+        let blocks =
+            self.blocks.iter().map(|Block { field: Field { ident, ty }, kind }| match kind {
+                BlockKind::Flatten { prefix } => quote! {
+                    __writer.group(#prefix, |__writer| {
+                        <#ty as __table::PropertyGroup>::write_properties(&self.#ident, __writer)
+                    })?;
+                },
+                BlockKind::Series { .. } => {
+                    let name = kind.series_name();
+                    quote!(<#ty as __table::SeriesField>::write(&self.#ident, __writer, #name)?;)
+                }
+                BlockKind::Split { name } => {
+                    quote!(<#ty as __table::SplitField>::write(&self.#ident, __writer, #name)?;)
+                }
+            });
+        let extra = self.extra.iter().map(|Field { ident, ty }| {
+            quote!(<#ty as __table::ExtraField>::write(&self.#ident, __writer)?;)
+        });
+        properties.chain(blocks).chain(extra).collect()
+    }
+
+    /// `field: value` for every field that is no key. The number of the first column is `first`.
+    pub(super) fn reads(&self, first: Option<&TokenStream>) -> Vec<TokenStream> {
+        let column = |index: usize| {
+            let index = Literal::usize_unsuffixed(index);
+            match first {
+                None => quote!(#index),
+                Some(first) => quote!(#first + #index),
+            }
+        };
+        let mut reads = Vec::new();
+        for (index, property) in self.properties.iter().enumerate() {
+            let value = property.read(self, &column(index));
+            let ident = property.field.ident;
+            reads.push(quote!(#ident: #value));
+        }
+        let mut at = column(self.properties.len());
+        for Block { field: Field { ident, ty }, kind } in &self.blocks {
+            let (read, size) = match kind {
+                BlockKind::Flatten { .. } => (
+                    quote!(<#ty as __table::PropertyGroup>::read_properties),
+                    quote!(<#ty as __table::PropertyGroup>),
+                ),
+                BlockKind::Series { .. } => (
+                    quote!(<#ty as __table::SeriesField>::read),
+                    quote!(<#ty as __table::SeriesField>),
+                ),
+                BlockKind::Split { .. } => (
+                    quote!(<#ty as __table::SplitField>::read),
+                    quote!(<#ty as __table::SplitField>),
+                ),
+            };
+            reads.push(quote!(#ident: #read(__row, #at)?));
+            at = quote!(#at + #size::SIZE);
+        }
+        for (Field { ident, ty }, default) in &self.skipped {
+            let default = default.value(ty);
+            reads.push(quote!(#ident: #default));
+        }
+        for (Field { ident, ty }, _) in &self.computed {
+            let default = DefaultValue::Trait.value(ty);
+            reads.push(quote!(#ident: #default));
+        }
+        if let Some(Field { ident, ty }) = self.timestamp {
+            reads.push(quote!(#ident: <#ty as __table::TimestampField>::read(__row)?));
+        }
+        if let Some(Field { ident, ty }) = self.etag {
+            reads.push(quote!(#ident: <#ty as __table::ETagField>::read(__row)?));
+        }
+        if let Some(Field { ident, ty }) = self.extra {
+            reads.push(quote! {
+                #ident: <#ty as __table::ExtraField>::from_properties(__row.take_others()?)
+            });
+        }
+        if let Some(Field { ident, ty }) = self.errors {
+            reads.push(quote!(#ident: <#ty as __table::ErrorsField>::read(__row)));
+        }
+        reads
+    }
+
+    /// The struct of these fields, the computed ones included.
+    pub(super) fn build(&self, reads: &[TokenStream]) -> TokenStream {
+        if self.computed.is_empty() {
+            return quote!(__table::Ok(Self { #(#reads,)* }));
+        }
+        let computed = self.computed.iter().map(|(Field { ident, ty }, function)| {
+            let value = quote_spanned!(function.span()=> let __value: #ty = #function(&__entity););
+            quote!(#value __entity.#ident = __value;)
+        });
+        quote! {
+            let mut __entity = Self { #(#reads,)* };
+            #(#computed)*
+            __table::Ok(__entity)
+        }
+    }
+}
+
+impl BlockKind {
+    fn series_name(&self) -> TokenStream {
+        let Self::Series { prefix, digits } = self else { return TokenStream::new() };
+        quote!(__table::SeriesName { prefix: #prefix, digits: #digits })
+    }
+}
+
+impl Property<'_> {
+    fn write(&self) -> TokenStream {
+        let Self { field: Field { ident, ty }, name, codec, .. } = self;
+        let Some(codec) = codec else {
+            return quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, #name)?;);
+        };
+        let encode = |value: TokenStream| {
+            let module = codec.module();
+            let encoded = quote_spanned! {module.span()=>
+                let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(#value);
+            };
+            quote!({ #encoded __table::write_encoded(__writer, #name, __encoded)?; })
+        };
+        if self.inner_of_option().is_none() {
+            return encode(quote!(&self.#ident));
+        }
+        let write = encode(quote!(__value));
+        quote!(if let __table::Some(__value) = &self.#ident { #write })
+    }
+
+    fn read(&self, body: &Body<'_>, column: &TokenStream) -> TokenStream {
+        let Field { ty, .. } = self.field;
+        let is_option = self.inner_of_option().is_some();
+        let (own, shared) = (&self.reading, body.reading);
+        let policy = |own: &Option<(Policy, _)>, shared: &Option<(Policy, _)>| {
+            let is_settled = self.default.is_some() || is_option;
+            let shared = shared.as_ref().filter(|_| !is_settled);
+            own.as_ref().or(shared).map(|(policy, _)| *policy)
+        };
+        let absent = (self.default.is_some() || is_option && self.codec.is_some())
+            .then_some(Policy::Default);
+        let missing = policy(&own.missing, &shared.missing);
+        let null = policy(&own.null, &shared.null);
+        let mistyped =
+            own.mistyped.as_ref().or(shared.mistyped.as_ref()).map(|(policy, _)| *policy);
+        let accept = own.accept.or(shared.accept);
+
+        let is_plain = [missing, null, mistyped].iter().all(Option::is_none) && accept.is_none();
+        if is_plain && self.codec.is_none() {
+            return match &self.default {
+                None => quote!(<#ty as __table::PropertyField>::read(__row, #column)?),
+                Some(default) => {
+                    let default = default.value(ty);
+                    quote!(<#ty as __table::PropertyField>::read_or(__row, #column, || #default)?)
+                }
+            };
+        }
+
+        let (missing, null) = (missing.or(absent), null.or(absent));
+        let uses_default = [missing, null, mistyped]
+            .iter()
+            .any(|policy| !matches!(policy, None | Some(Policy::Error)));
+        let default = match &self.default {
+            _ if !uses_default => quote!(__table::None),
+            Some(default) => {
+                let default = default.value(ty);
+                quote!(__table::Some(#default))
+            }
+            None if is_option => quote!(__table::Some(__table::None)),
+            None => {
+                let default = DefaultValue::Trait.value(ty);
+                quote!(__table::Some(#default))
+            }
+        };
+        let named = [("missing", missing), ("null", null), ("mistyped", mistyped)];
+        let settings = named.iter().filter_map(|(name, policy)| {
+            let name = quote::format_ident!("{name}");
+            policy.map(Policy::tokens).map(|policy| quote!(#name: #policy,))
+        });
+        let accept = accept.map(|accept| {
+            let accept = accept.tokens();
+            quote!(accept: #accept,)
+        });
+        let reading =
+            quote!(__table::Reading { #(#settings)* #accept ..__table::Default::default() });
+        let Some(codec) = &self.codec else {
+            return quote! {
+                <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)?
+            };
+        };
+        let module = codec.module();
+        let decoded = quote_spanned!(module.span()=> #module::decode(__stored));
+        let decoded = if is_option { quote!(#decoded.map(__table::Some)) } else { decoded };
+        quote!(__table::read_decoded(__row, #column, #reading, |__stored| #decoded, || #default)?)
+    }
+}
+
+impl Codec {
+    fn module(&self) -> TokenStream {
+        match self {
+            Self::Module(path) => quote!(#path),
+            Self::BuiltIn(item) => {
+                let name = proc_macro2::Ident::new(item.name(), item.span());
+                quote_spanned!(item.span()=> __table::codec::#name)
+            }
+        }
+    }
+}
+
+impl Policy {
+    fn tokens(self) -> TokenStream {
+        match self {
+            Self::Error => quote!(__table::Policy::Error),
+            Self::Default | Self::None => quote!(__table::Policy::Default),
+            Self::Collect => quote!(__table::Policy::Collect),
+        }
+    }
+}
+
+impl DefaultValue {
+    pub(super) fn value(&self, ty: &Type) -> TokenStream {
+        match self {
+            Self::Trait => quote!(<#ty as __table::Default>::default()),
+            // With its type stated, a function of another one is refused where it is named.
+            Self::Function(path) => {
+                let function = quote_spanned!(ty.span()=> fn() -> #ty);
+                quote!({
+                    let __default: #function = #path;
+                    __default()
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::bounds;
+use crate::model::{BlockKind, Body};
+
+/// `PropertyGroup`.
+pub(super) fn expand(body: &Body<'_>) -> TokenStream {
+    let ident = body.ident;
+    let (impl_generics, ty_generics, _) = body.generics.split_for_impl();
+    let where_clause = bounds::of_body(body);
+    let names = body.names();
+    let own = body.properties.len();
+    let sizes = body.blocks.iter().map(|block| {
+        let ty = block.field.ty;
+        match block.kind {
+            BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>::SIZE),
+            BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>::SIZE),
+            BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>::SIZE),
+        }
+    });
+    let further_columns = body.further_columns();
+    let writes = body.writes();
+    let build = body.build(&body.reads(Some(&quote!(__first))));
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
+            const SIZE: __table::usize = #own #(+ #sizes)*;
+
+            fn columns(__columns: &mut __table::Columns) {
+                #(__columns.property(#names);)*
+                #(#further_columns)*
+            }
+
+            fn write_properties(
+                &self,
+                __writer: &mut __table::PropertyWriter<'_>,
+            ) -> __table::Result<(), __table::EncodeError> {
+                #(#writes)*
+                __table::Ok(())
+            }
+
+            fn read_properties(
+                __row: &mut __table::Row<'_>,
+                __first: __table::usize,
+            ) -> __table::Result<Self, __table::DecodeError> {
+                #build
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+use proc_macro2::{Literal, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use crate::kinds::{Kind, Kinds};
+
+/// `TableEntity` for an enum of entities.
+pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
+    let ident = kinds.ident;
+    let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
+    let variants = kinds.kinds.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
+    let each = |method: TokenStream| {
+        let arms = variants.clone().map(|(variant, ty)| {
+            let entity = quote_spanned!(ty.span()=> <#ty as __table::TableEntity>);
+            quote!(Self::#variant(__entity) => #entity::#method(__entity),)
+        });
+        quote!(match self { #(#arms)* })
+    };
+    let partition_key = each(quote!(partition_key));
+    let row_key = each(quote!(row_key));
+    let writes = kinds.kinds.iter().map(|Kind { ident, ty, name }| {
+        let kind = kinds.property.as_ref().map(|property| {
+            let message = format!("`{}` holds an entity with a property `{property}`, which is the one that tells the kinds apart", ident);
+            quote! {
+                const {
+                    if __table::has_column(<#ty as __table::TableEntity>::COLUMNS, #property) {
+                        ::std::panic!(#message);
+                    }
+                }
+                __writer.property(#property, &#name)?;
+            }
+        });
+        quote! {
+            Self::#ident(__entity) => {
+                #kind
+                <#ty as __table::TableEntity>::write_properties(__entity, __writer)
+            }
+        }
+    });
+    let other_write = kinds.other.map(|(ident, ty)| {
+        quote! {
+            Self::#ident(__entity) => <#ty as __table::TableEntity>::write_properties(__entity, __writer),
+        }
+    });
+    let numbers: Vec<_> = (0..kinds.kinds.len()).map(Literal::usize_unsuffixed).collect();
+    let known: Vec<&str> = kinds.kinds.iter().map(|kind| kind.name.as_str()).collect();
+    let known_list = known.join(", ");
+    let property = match &kinds.property {
+        Some(property) => quote!(__table::Some(#property)),
+        None => quote!(__table::None),
+    };
+    let kind = if let Some(property) = &kinds.property {
+        quote! {
+            match __table::kind(__row, #property)? {
+                #(__table::Some(#known) => #numbers,)*
+                _ => __table::usize::MAX,
+            }
+        }
+    } else {
+        let forms = kinds.kinds.iter().zip(&numbers).map(|(kind, number)| {
+            let ty = kind.ty;
+            quote_spanned!(ty.span()=> if __table::has_keys_of::<#ty>(__row) { #number } else)
+        });
+        quote!(#(#forms)* { __table::usize::MAX })
+    };
+    let reads = kinds.kinds.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
+        quote!(#number => __table::read_kind::<#ty>(__row, #property).map(Self::#ident),)
+    });
+    let other_read = if let Some((ident, ty)) = kinds.other {
+        quote!(__table::read_kind::<#ty>(__row, __table::None).map(Self::#ident))
+    } else {
+        let property = kinds.property.as_deref().unwrap_or("RowKey");
+        quote!(__table::Err(__table::unknown_kind(__row, #property, #known_list)))
+    };
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
+            const COLUMNS: &'static [&'static __table::str] = &[];
+            const KEEPS_OTHERS: __table::bool = true;
+
+            fn partition_key(&self) -> __table::KeyText<'_> {
+                #partition_key
+            }
+
+            fn row_key(&self) -> __table::KeyText<'_> {
+                #row_key
+            }
+
+            fn write_properties(
+                &self,
+                __writer: &mut __table::PropertyWriter<'_>,
+            ) -> __table::Result<(), __table::EncodeError> {
+                match self {
+                    #(#writes)*
+                    #other_write
+                }
+            }
+
+            fn from_row(
+                __row: &mut __table::Row<'_>,
+            ) -> __table::Result<Self, __table::DecodeError> {
+                let __kind: __table::usize = #kind;
+                match __kind {
+                    #(#reads)*
+                    _ => #other_read,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The keys: one field each, or put together of several.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, Span};
+use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+
+use super::Field;
+use crate::attr::{Item, KeyAttr};
+use crate::errors::Errors;
+use crate::key_format::{self, Form, Piece};
+
+/// The parts that a prefix can be made of.
+const PARTS: usize = 6;
+
+/// A key of the entity.
+pub(crate) struct Key<'a> {
+    pub(crate) pieces: Vec<KeyPiece<'a>>,
+    /// One field whose text is the key.
+    pub(crate) is_single: bool,
+}
+
+pub(crate) enum KeyPiece<'a> {
+    Literal(String),
+    Part(Field<'a>, Form),
+}
+
+impl<'a> Key<'a> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Field<'a>> + Clone {
+        self.pieces.iter().filter_map(|piece| match piece {
+            KeyPiece::Part(field, _) => Some(field),
+            KeyPiece::Literal(_) => None,
+        })
+    }
+}
+
+/// What is said about one key, on the struct and on fields.
+pub(super) struct KeySource<'a> {
+    on_field: Option<Field<'a>>,
+    on_struct: Option<&'a KeyAttr>,
+}
+
+impl<'a> KeySource<'a> {
+    pub(super) fn new(on_struct: Option<&'a KeyAttr>) -> Self {
+        Self { on_field: None, on_struct }
+    }
+
+    /// A field that says it is the key.
+    pub(super) fn set(&mut self, field: Field<'a>, item: &Item, errors: &mut Errors) {
+        if let Some(first) = &self.on_field {
+            errors.report(
+                item,
+                format!(
+                    "`{item}` is on `{}` already: remove one; a key of two fields is written on the struct, \
+                     as #[table({item}({}, {}))]",
+                    first.ident, first.ident, field.ident
+                ),
+            );
+        } else if self.on_struct.is_some() {
+            errors.report(item, format!("`{item}` is on the struct already: remove one of them"));
+        } else {
+            self.on_field = Some(field);
+        }
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.on_field.is_none() && self.on_struct.is_none()
+    }
+
+    /// The names of the fields of which the key is put together.
+    pub(super) fn named_fields(&self) -> Vec<String> {
+        match self.on_struct {
+            None => Vec::new(),
+            Some(KeyAttr::Fields(_, fields)) => {
+                fields.iter().map(|field| field.unraw().to_string()).collect()
+            }
+            Some(KeyAttr::Format(format)) => key_format::parse(&format.value())
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|piece| match piece {
+                    Piece::Field { name, .. } => Some(name),
+                    Piece::Literal(_) => None,
+                })
+                .collect(),
+        }
+    }
+
+    /// The key; `fields` are all of the struct, and `used` those that are in a key already.
+    pub(super) fn resolve(
+        self,
+        fields: &[Field<'a>],
+        used: &mut HashSet<String>,
+        errors: &mut Errors,
+    ) -> Option<Key<'a>> {
+        let Some(on_struct) = self.on_struct else {
+            let pieces = vec![KeyPiece::Part(self.on_field?, Form::Plain)];
+            return Some(Key { pieces, is_single: true });
+        };
+        let mut find = |name: &str, at: Span, errors: &mut Errors| {
+            let known = Ident::new("key", at);
+            let Some(field) = fields.iter().find(|field| field.ident.unraw() == name) else {
+                errors.report(known, format!("the struct has no field `{name}`"));
+                return None;
+            };
+            if !used.insert(name.to_owned()) {
+                errors.report(
+                    known,
+                    format!("`{name}` is in a key already: a field is in one key, once"),
+                );
+                return None;
+            }
+            Some(*field)
+        };
+        let mut pieces = Vec::new();
+        match on_struct {
+            KeyAttr::Fields(item, names) => {
+                if names.is_empty() {
+                    errors.report(
+                        item,
+                        format!("`{item}` has no fields: name those that make up the key"),
+                    );
+                }
+                for name in names {
+                    if !pieces.is_empty() {
+                        pieces.push(KeyPiece::Literal("!".to_owned()));
+                    }
+                    let field = find(&name.unraw().to_string(), name.span(), errors)?;
+                    pieces.push(KeyPiece::Part(field, Form::Escaped));
+                }
+            }
+            KeyAttr::Format(format) => {
+                let parsed = match key_format::parse(&format.value()) {
+                    Ok(parsed) => parsed,
+                    Err(message) => {
+                        errors.report(format, message);
+                        return None;
+                    }
+                };
+                if let [Piece::Literal(text)] = &parsed[..]
+                    && fields.iter().any(|field| field.ident.unraw() == text)
+                {
+                    errors.report(
+                        format,
+                        format!("this is the same key for every entity: write `{{{text}}}` for the field `{text}`"),
+                    );
+                }
+                for piece in parsed {
+                    pieces.push(match piece {
+                        Piece::Literal(text) => KeyPiece::Literal(text),
+                        Piece::Field { name, form } => {
+                            KeyPiece::Part(find(&name, format.span(), errors)?, form)
+                        }
+                    });
+                }
+            }
+        }
+        let key = Key { pieces, is_single: false };
+        if key.parts().count() > PARTS {
+            let at = match on_struct {
+                KeyAttr::Fields(item, _) => item.to_token_stream(),
+                KeyAttr::Format(format) => format.to_token_stream(),
+            };
+            errors.report(at, format!("a key has at most {PARTS} parts"));
+        }
+        Some(key)
+    }
+}

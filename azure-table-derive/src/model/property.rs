@@ -1,0 +1,219 @@
+//! Fields that are stored, and by which rules.
+
+use std::collections::HashMap;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt as _;
+use syn::{ExprPath, GenericArgument, LitStr, PathArguments, Type};
+
+use super::Field;
+use crate::attr::{Codec, DefaultValue, FieldAttrs, Item, Policy, Reading, Role};
+use crate::errors::Errors;
+use crate::name;
+use crate::rename::RenameRule;
+
+/// Properties of an entity beside its keys and its Timestamp.
+const PROPERTIES: usize = 252;
+
+/// A field that is one property.
+pub(crate) struct Property<'a> {
+    pub(crate) field: Field<'a>,
+    pub(crate) name: String,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) default: Option<DefaultValue>,
+    pub(crate) skip_if: Option<ExprPath>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) read_only: bool,
+    pub(crate) reading: Reading,
+}
+
+/// A field that is several properties, behind those that are one.
+pub(crate) struct Block<'a> {
+    pub(crate) field: Field<'a>,
+    pub(crate) kind: BlockKind,
+}
+
+pub(crate) enum BlockKind {
+    Flatten { prefix: String },
+    Series { prefix: String, digits: usize },
+    Split { name: String },
+}
+
+impl Property<'_> {
+    /// The type within an `Option`, if it is written as one.
+    pub(crate) fn inner_of_option(&self) -> Option<&Type> {
+        inner_of_option(self.field.ty)
+    }
+}
+
+fn inner_of_option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) if last.ident == "Option" => {
+            match arguments.args.first()? {
+                GenericArgument::Type(inner) => Some(inner),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The properties so far.
+pub(super) struct Properties<'a> {
+    rename_all: RenameRule,
+    pub(super) list: Vec<Property<'a>>,
+    pub(super) blocks: Vec<Block<'a>>,
+    fields_by_name: HashMap<String, &'a Ident>,
+}
+
+impl<'a> Properties<'a> {
+    pub(super) fn of(rename_all: RenameRule) -> Self {
+        Self { rename_all, list: Vec::new(), blocks: Vec::new(), fields_by_name: HashMap::new() }
+    }
+
+    /// The name under which a field is stored, and where that is said.
+    fn name(&self, field: Field<'a>, rename: Option<LitStr>) -> (String, TokenStream) {
+        match rename {
+            Some(rename) => (rename.value(), rename.into_token_stream()),
+            None => {
+                // A raw identifier is stored without its `r#`.
+                let name = self.rename_all.apply(&field.ident.unraw().to_string());
+                (name, field.ident.to_token_stream())
+            }
+        }
+    }
+
+    /// Takes a name for a field, unless it cannot be one or another field has it.
+    fn claim(&mut self, name: &str, field: Field<'a>, at: &TokenStream, errors: &mut Errors) {
+        let ident = field.ident;
+        if let Err(message) = name::check_property(name) {
+            errors.report(at, message);
+        } else if let Some(first) = self.fields_by_name.insert(name.to_owned(), ident) {
+            let message = if first == ident {
+                format!("`{ident}` has the name `{name}` already: remove one")
+            } else {
+                format!(
+                    "`{first}` and `{ident}` are both stored as `{name}`: \
+                     give one of them another name with #[table(rename = \"…\")]"
+                )
+            };
+            errors.report(at, message);
+        }
+    }
+
+    pub(super) fn add(&mut self, field: Field<'a>, attrs: FieldAttrs, errors: &mut Errors) {
+        let (name, named_at) = self.name(field, attrs.rename);
+        self.claim(&name, field, &named_at, errors);
+        for alias in &attrs.aliases {
+            self.claim(&alias.value(), field, &alias.to_token_stream(), errors);
+        }
+        let property = Property {
+            field,
+            name,
+            aliases: attrs.aliases.iter().map(LitStr::value).collect(),
+            default: attrs.default,
+            skip_if: attrs.skip_if,
+            codec: attrs.codec,
+            read_only: attrs.read_only,
+            reading: attrs.reading,
+        };
+        let is_option = property.inner_of_option().is_some();
+        if let Some(function) = &property.skip_if {
+            if property.default.is_none() && !is_option && property.reading.missing.is_none() {
+                errors.report(
+                    function,
+                    "a property that is left out is missing when it is read: \
+                     give the field a `default` as well, or make it an Option",
+                );
+            }
+            if property.read_only {
+                errors
+                    .report(function, "a `read_only` property is never written: remove `skip_if`");
+            }
+        }
+        for (policy, text) in property.reading.policies() {
+            if *policy == Policy::None && !is_option {
+                errors.report(
+                    text,
+                    "`none` needs a field that is an Option: make it one, or write `default`",
+                );
+            }
+        }
+        self.list.push(property);
+    }
+
+    pub(super) fn add_block(
+        &mut self,
+        field: Field<'a>,
+        attrs: FieldAttrs,
+        role: &Role,
+        item: &Item,
+        errors: &mut Errors,
+    ) {
+        let kind = match role {
+            Role::Flatten => {
+                let prefix = item.text().map(LitStr::value).unwrap_or_default();
+                if !prefix.is_empty()
+                    && let Err(message) = name::check_property(&prefix)
+                {
+                    errors.report(item, message);
+                }
+                BlockKind::Flatten { prefix }
+            }
+            Role::Series => {
+                let (name, named_at) = self.name(field, attrs.rename.clone());
+                let (prefix, digits, at) = match item.text() {
+                    None => (name, 2, named_at),
+                    Some(template) => {
+                        if let Some(rename) = &attrs.rename {
+                            errors.report(
+                                rename,
+                                "the names are written in `series` already: remove `rename`",
+                            );
+                        }
+                        let Some((prefix, digits)) = series(&template.value()) else {
+                            errors.report(template, "write the name with the place of the number at its end, such as `Cpu{:02}` or `Cpu{}`");
+                            return;
+                        };
+                        (prefix, digits, template.to_token_stream())
+                    }
+                };
+                if let Err(message) = name::check_property(&prefix) {
+                    errors.report(at, message);
+                }
+                BlockKind::Series { prefix, digits }
+            }
+            _ => {
+                let (name, named_at) = self.name(field, attrs.rename);
+                self.claim(&name, field, &named_at, errors);
+                BlockKind::Split { name }
+            }
+        };
+        self.blocks.push(Block { field, kind });
+    }
+
+    pub(super) fn check(&self, errors: &mut Errors) {
+        if let Some(excess) = self.list.get(PROPERTIES) {
+            let message = format!(
+                "an entity has at most {PROPERTIES} properties and this one would have {}: \
+                 mark those that are not to be stored with #[table(skip)]",
+                self.list.len()
+            );
+            errors.report(excess.field.ident, message);
+        }
+    }
+}
+
+/// `Cpu{:02}` as prefix and number of digits.
+fn series(template: &str) -> Option<(String, usize)> {
+    let (prefix, place) = template.strip_suffix('}')?.split_once('{')?;
+    let digits = match place.strip_prefix(":0") {
+        Some(digits) => digits.parse().ok().filter(|digits| (1..=9).contains(digits))?,
+        None if place.is_empty() => 1,
+        None => return None,
+    };
+    Some((prefix.to_owned(), digits))
+}
