@@ -9,6 +9,7 @@
 
 mod display;
 mod error;
+mod keys;
 mod lexer;
 mod literal;
 mod parse;

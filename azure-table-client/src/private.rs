@@ -151,18 +151,25 @@ pub fn key<const N: usize>(layout: KeyLayout, texts: [Text<'_>; N]) -> Result<St
     layout.write(texts)
 }
 
-/// A part of a key.
-pub const fn part<T: KeyField>(field: &'static str, form: KeyForm) -> KeyPiece {
-    KeyPiece::Part { field, width: T::WIDTH, form }
+/// A part of a key; `width` is that of its type.
+pub const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
+    KeyPiece::Part { field, width, form }
 }
 
-/// A part of a key that a format writes as so many digits.
-pub const fn digits<T: KeyNumber>(
-    field: &'static str,
-    width: usize,
-    minuend: Option<u128>,
-) -> KeyPiece {
-    KeyPiece::Part { field, width: T::WIDTH, form: KeyForm::Digits { width, minuend } }
+/// A part of a key that a format writes as digits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written as digits in a key",
+    label = "not an integer",
+    note = "a number of digits in a key format is for integers: leave it out for other types"
+)]
+pub trait NumberField: Sized {
+    /// The number of characters of every text.
+    const WIDTH: Option<usize>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyNumber> NumberField for T {
+    const WIDTH: Option<usize> = <T as KeyPart>::WIDTH;
 }
 
 /// The texts of the parts of the PartitionKey.
@@ -186,19 +193,63 @@ pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, Dec
     row.other_text(property)
 }
 
-/// Reads the entity of one kind, without the property that tells the kinds apart.
-pub fn read_kind<V: TableEntity>(
-    row: &mut Row<'_>,
-    property: Option<&str>,
-) -> Result<V, DecodeError> {
-    row.read_as(property)
+/// What a variant holds that is a kind of entity.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kind of table entity",
+    label = "not a table entity",
+    note = "write #[derive(TableEntity)] on the struct; for the variant with #[table(other)], use DynamicEntity"
+)]
+pub trait KindField: Sized {
+    /// The PartitionKey.
+    fn partition_key(&self) -> KeyText<'_>;
+
+    /// The RowKey.
+    fn row_key(&self) -> KeyText<'_>;
+
+    /// Writes the properties.
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
+
+    /// Reads the entity, without the property that tells the kinds apart.
+    fn read(row: &mut Row<'_>, property: Option<&str>) -> Result<Self, DecodeError>;
 }
 
-/// Whether the keys of a row are those of one kind.
-pub fn has_keys_of<V: TypedKeys>(row: &Row<'_>) -> bool {
-    row.key_texts().is_some_and(|(partition_key, row_key)| {
-        V::PARTITION_KEY.matches(partition_key) && V::ROW_KEY.matches(row_key)
-    })
+#[diagnostic::do_not_recommend]
+impl<T: TableEntity> KindField for T {
+    fn partition_key(&self) -> KeyText<'_> {
+        TableEntity::partition_key(self)
+    }
+
+    fn row_key(&self) -> KeyText<'_> {
+        TableEntity::row_key(self)
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        self.write_properties(writer)
+    }
+
+    fn read(row: &mut Row<'_>, property: Option<&str>) -> Result<Self, DecodeError> {
+        row.read_as(property)
+    }
+}
+
+/// What a variant holds whose row key tells that it is of this kind.
+#[diagnostic::on_unimplemented(
+    message = "the keys of `{Self}` do not tell its kind",
+    label = "no form of its keys",
+    note = "write #[derive(TableEntity)] on the struct; rows of other forms go to a variant with #[table(other)]"
+)]
+pub trait KeyedKindField {
+    /// Whether the keys of a row are of this form.
+    fn has_keys_of(row: &Row<'_>) -> bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TypedKeys> KeyedKindField for T {
+    fn has_keys_of(row: &Row<'_>) -> bool {
+        row.key_texts().is_some_and(|(partition_key, row_key)| {
+            T::PARTITION_KEY.matches(partition_key) && T::ROW_KEY.matches(row_key)
+        })
+    }
 }
 
 /// The error of an entity of no kind.
@@ -392,12 +443,19 @@ pub fn no_key(found: Text<'_>, known: &str) -> KeyError {
 pub trait NamedTableField: Sized {
     /// Opens the table.
     fn open(service: &TableServiceClient) -> Self;
+
+    /// The same table without a type.
+    fn untyped(&self) -> TableClient<DynamicEntity>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: NamedTable> NamedTableField for TableClient<T> {
     fn open(service: &TableServiceClient) -> Self {
         service.table()
+    }
+
+    fn untyped(&self) -> TableClient<DynamicEntity> {
+        self.with_entity()
     }
 }
 

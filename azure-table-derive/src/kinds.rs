@@ -41,7 +41,13 @@ impl<'a> Kinds<'a> {
         refuse_lifetimes(&input.generics, &mut errors);
         let property = match &attrs.discriminator {
             Some(Discriminator::Property(property)) => {
-                if let Err(message) = name::check_property(&property.value()) {
+                if name::is_reserved(&property.value()) {
+                    let message = format!(
+                        "`{}` belongs to the service: name a property of your own",
+                        property.value()
+                    );
+                    errors.report(property, message);
+                } else if let Err(message) = name::check_property(&property.value()) {
                     errors.report(property, message);
                 }
                 Some(property.value())

@@ -21,6 +21,11 @@ pub(crate) fn check_table(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether the service has a property of this name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    matches!(name, "PartitionKey" | "RowKey" | "Timestamp")
+}
+
 /// What is wrong with the name of a property.
 pub(crate) fn check_property(name: &str) -> Result<(), String> {
     if name.is_empty() {

@@ -4,6 +4,7 @@ pub mod conditions;
 pub mod entities;
 pub mod failures;
 pub mod keys;
+pub mod mapping;
 pub mod metadata;
 pub mod paging;
 pub mod queries;
@@ -34,6 +35,10 @@ macro_rules! for_each_conformance_test {
                 extremes_of_every_type, whole_doubles_stay_doubles, doubles_without_a_number,
                 date_times_keep_their_ticks, text_of_all_sorts, largest_values, empty_values,
                 negative_zero, properties_keep_their_types_over_updates,
+            }
+            mapping {
+                keys_of_every_type_are_in_order, prefixes_hold_what_begins_so,
+                keys_of_several_parts, fields_that_are_several_properties, kinds_in_one_table,
             }
             keys {
                 odd_keys_survive_every_operation, empty_keys, keys_are_compared_exactly,

@@ -6,7 +6,7 @@ use azure_table_client::{DynamicEntity, TableEntity};
 #[table(name = "Blogs")]
 struct Blog {
     #[table(partition_key)]
-    channel: u8,
+    channel: f32,
     #[table(row_key)]
     id: f64,
     views: u64,

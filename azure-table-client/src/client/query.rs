@@ -112,6 +112,32 @@ impl<T: TableEntity> Query<T> {
         self
     }
 
+    /// Only the entities for which this filter holds; it replaces an earlier one.
+    ///
+    /// ```
+    /// # use azure_table_client::filter::Filter;
+    /// # use azure_table_client::{TableEntity, mock::MockTableService};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "Channels")]
+    /// # struct Channel {
+    /// #     #[table(partition_key)]
+    /// #     name: String,
+    /// #     #[table(row_key)]
+    /// #     kind: String,
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let channels = MockTableService::new().client().table::<Channel>();
+    /// # channels.create().await?;
+    /// let pdc = Channel::partition_prefix("PDC")?;
+    /// let channels = channels.query().matching(&Filter::partitions_in(&pdc)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn matching(self, filter: &Filter) -> Self {
+        self.filter_text(&filter.to_string())
+    }
+
     /// The results page by page.
     pub fn pages(self) -> Pages<T> {
         Pages::new(self)

@@ -43,100 +43,176 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use super::KeyPart;
+use crate::edm::ConvertError;
+
+/// A type that [`as_string`] stores: one with `Display` and `FromStr`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as text",
+    label = "has no text",
+    note = "`as_string` needs Display and FromStr, each the reverse of the other; or write `with = \"…\"` with a module of your own"
+)]
+pub trait Textual: Sized {
+    #[doc(hidden)]
+    fn to_text(&self) -> String;
+    #[doc(hidden)]
+    fn from_text(text: &str) -> Result<Self, ConvertError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Display + FromStr<Err: Display>> Textual for T {
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+
+    fn from_text(text: &str) -> Result<Self, ConvertError> {
+        text.parse().map_err(|error| ConvertError::Other(format!("{text:?}: {error}")))
+    }
+}
+
+/// A type that [`as_padded`] stores: one that can be a key.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no text that keeps its order",
+    label = "not a key type",
+    note = "`as_padded` is for what can be a key: integers, date-times, or a type that implements `KeyPart`"
+)]
+pub trait Padded: Sized {
+    #[doc(hidden)]
+    fn to_padded(&self) -> Result<String, ConvertError>;
+    #[doc(hidden)]
+    fn from_padded(text: String) -> Result<Self, ConvertError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyPart> Padded for T {
+    fn to_padded(&self) -> Result<String, ConvertError> {
+        self.to_key().map(Cow::into_owned).map_err(|error| ConvertError::Other(error.to_string()))
+    }
+
+    fn from_padded(text: String) -> Result<Self, ConvertError> {
+        T::from_key(Cow::Owned(text)).map_err(|error| ConvertError::Other(error.to_string()))
+    }
+}
+
+/// A type that [`as_i32`] and [`as_i64`] store: one that converts to such an integer and back.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as `{I}`",
+    label = "does not convert to `{I}` and back",
+    note = "`as_{I}` needs TryInto<{I}> for the type, and TryFrom<{I}>; an enum takes #[derive(TableEnum)]"
+)]
+pub trait Integral<I>: Sized {
+    #[doc(hidden)]
+    fn to_integer(&self) -> Result<I, ConvertError>;
+    #[doc(hidden)]
+    fn from_integer(number: I) -> Result<Self, ConvertError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<I, T> Integral<I> for T
+where
+    I: Copy + Display + TryInto<T, Error: Display>,
+    T: Clone + TryInto<I, Error: Display>,
+{
+    fn to_integer(&self) -> Result<I, ConvertError> {
+        self.clone().try_into().map_err(|error| ConvertError::Other(error.to_string()))
+    }
+
+    fn from_integer(number: I) -> Result<Self, ConvertError> {
+        number.try_into().map_err(|error| ConvertError::Other(format!("{number}: {error}")))
+    }
+}
+
 /// As text, by `Display` and `FromStr`: for `u64`, `u128`, decimals, addresses and the like.
 ///
 /// The service compares text by its characters, so numbers are not ordered as numbers;
 /// [`as_padded`](super::as_padded) is.
 pub mod as_string {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
+    use super::Textual;
     use crate::edm::ConvertError;
 
     /// The text of `value`.
     ///
     /// # Errors
     /// None.
-    pub fn encode<T: Display>(value: &T) -> Result<String, ConvertError> {
-        Ok(value.to_string())
+    pub fn encode<T: Textual>(value: &T) -> Result<String, ConvertError> {
+        Ok(value.to_text())
     }
 
     /// The value of `text`.
     ///
     /// # Errors
     /// `T` cannot be parsed from it.
-    pub fn decode<T: FromStr<Err: Display>>(text: String) -> Result<T, ConvertError> {
-        text.parse().map_err(|error| ConvertError::Other(format!("{error}")))
+    pub fn decode<T: Textual>(text: String) -> Result<T, ConvertError> {
+        T::from_text(&text)
     }
 }
 
-/// As text of fixed width that sorts as the numbers do; what [`KeyPart`](super::KeyPart) writes.
+/// As text of fixed width that sorts as the values do; what [`KeyPart`](super::KeyPart) writes.
 pub mod as_padded {
-    use std::borrow::Cow;
-
+    use super::Padded;
     use crate::edm::ConvertError;
-    use crate::entity::KeyPart;
 
     /// The key text of `value`.
     ///
     /// # Errors
     /// The value has none.
-    pub fn encode<T: KeyPart>(value: &T) -> Result<String, ConvertError> {
-        value.to_key().map(Cow::into_owned).map_err(|error| ConvertError::Other(error.to_string()))
+    pub fn encode<T: Padded>(value: &T) -> Result<String, ConvertError> {
+        value.to_padded()
     }
 
     /// The value of a key text.
     ///
     /// # Errors
     /// It is not one that `T` writes.
-    pub fn decode<T: KeyPart>(text: String) -> Result<T, ConvertError> {
-        T::from_key(Cow::Owned(text)).map_err(|error| ConvertError::Other(error.to_string()))
+    pub fn decode<T: Padded>(text: String) -> Result<T, ConvertError> {
+        T::from_padded(text)
     }
 }
 
-macro_rules! as_integer {
-    ($(#[$doc:meta])* $name:ident: $type:ident) => {
-        $(#[$doc])*
-        pub mod $name {
-            use std::fmt::Display;
+/// As an Int32, by `TryInto` in both directions.
+pub mod as_i32 {
+    use super::Integral;
+    use crate::edm::ConvertError;
 
-            use crate::edm::ConvertError;
+    /// The number of `value`.
+    ///
+    /// # Errors
+    /// It does not fit `i32`.
+    pub fn encode<T: Integral<i32>>(value: &T) -> Result<i32, ConvertError> {
+        value.to_integer()
+    }
 
-            /// The number of `value`.
-            ///
-            /// # Errors
-            #[doc = concat!("It does not fit `", stringify!($type), "`.")]
-            pub fn encode<T>(value: &T) -> Result<$type, ConvertError>
-            where
-                T: Clone + TryInto<$type, Error: Display>,
-            {
-                value.clone().try_into().map_err(|error| {
-                    ConvertError::Other(format!("no value of {}: {error}", stringify!($type)))
-                })
-            }
-
-            /// The value of `number`.
-            ///
-            /// # Errors
-            /// `T` has no such value.
-            pub fn decode<T>(number: $type) -> Result<T, ConvertError>
-            where
-                $type: TryInto<T, Error: Display>,
-            {
-                number
-                    .try_into()
-                    .map_err(|error| ConvertError::Other(format!("{number}: {error}")))
-            }
-        }
-    };
+    /// The value of `number`.
+    ///
+    /// # Errors
+    /// `T` has no such value.
+    pub fn decode<T: Integral<i32>>(number: i32) -> Result<T, ConvertError> {
+        T::from_integer(number)
+    }
 }
 
-as_integer! {
-    /// As an Int32, by `TryInto` in both directions; a number that does not fit is an error.
-    as_i32: i32
-}
-as_integer! {
-    /// As an Int64, by `TryInto` in both directions: for `u64`, `usize` and others; a number that
-    /// does not fit is an error.
-    as_i64: i64
+/// As an Int64, by `TryInto` in both directions: for `u64`, `usize` and others.
+pub mod as_i64 {
+    use super::Integral;
+    use crate::edm::ConvertError;
+
+    /// The number of `value`.
+    ///
+    /// # Errors
+    /// It does not fit `i64`.
+    pub fn encode<T: Integral<i64>>(value: &T) -> Result<i64, ConvertError> {
+        value.to_integer()
+    }
+
+    /// The value of `number`.
+    ///
+    /// # Errors
+    /// `T` has no such value.
+    pub fn decode<T: Integral<i64>>(number: i64) -> Result<T, ConvertError> {
+        T::from_integer(number)
+    }
 }

@@ -1,5 +1,3 @@
-use super::PropertyGroup;
-
 /// The names under which the properties of an entity are found in a row.
 ///
 /// Those of [`COLUMNS`](super::TableEntity::COLUMNS) come first; an entity adds the others in
@@ -33,12 +31,13 @@ impl Columns {
         self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
     }
 
-    /// Adds the columns of a group, `prefix` before the name of each.
-    pub fn group<G: PropertyGroup>(&mut self, prefix: &str) {
+    /// Adds the columns of a [group](super::PropertyGroup), `prefix` before the name of each;
+    /// `add` is [`PropertyGroup::columns`](super::PropertyGroup::columns).
+    pub fn group(&mut self, prefix: &str, add: fn(&mut Self)) {
         let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
         self.prefix.push_str(prefix);
         self.start = self.len();
-        G::columns(self);
+        add(self);
         self.prefix.truncate(outer_prefix);
         self.start = outer_start;
     }

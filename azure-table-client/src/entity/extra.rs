@@ -25,6 +25,7 @@ fn write<'a>(
     properties.into_iter().try_for_each(|(name, value)| writer.value(name, value.as_cow()))
 }
 
+#[diagnostic::do_not_recommend]
 impl ExtraField for Vec<(String, EdmValue)> {
     fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
         properties
@@ -35,6 +36,7 @@ impl ExtraField for Vec<(String, EdmValue)> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl ExtraField for BTreeMap<String, EdmValue> {
     fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
         properties.into_iter().collect()
@@ -45,6 +47,7 @@ impl ExtraField for BTreeMap<String, EdmValue> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: BuildHasher + Default> ExtraField for HashMap<String, EdmValue, S> {
     fn from_properties(properties: Vec<(String, EdmValue)>) -> Self {
         properties.into_iter().collect()

@@ -18,7 +18,7 @@ pub enum Policy {
     /// An error, whatever the type says.
     Error,
     /// The field's default.
-    Default,
+    UseDefault,
     /// The field's default; the error goes to the entity's list of errors.
     Collect,
 }

@@ -178,7 +178,7 @@ impl<'de> Row<'de> {
         };
         let default = match policy {
             Policy::OfType | Policy::Error => None,
-            Policy::Default | Policy::Collect => default(),
+            Policy::UseDefault | Policy::Collect => default(),
         };
         let Some(value) = default else { return Err(error) };
         if policy == Policy::Collect {

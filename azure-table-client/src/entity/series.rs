@@ -174,6 +174,7 @@ fn read_parts<T: FromEdm>(
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl SplitField for String {
     fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
         let parts = Texts { rest: Some(self) }.map(|part| EdmCow::String(Cow::Borrowed(part)));
@@ -195,6 +196,7 @@ impl SplitField for String {
 
 macro_rules! split_bytes {
     ($($type:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
         impl SplitField for $type {
             fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
                 // No bytes are one empty part.

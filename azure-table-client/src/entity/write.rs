@@ -12,6 +12,8 @@ pub struct PropertyWriter<'a> {
     count: usize,
     /// Put before every name of the group that is being written.
     prefix: String,
+    /// How many groups deep that is.
+    depth: usize,
     /// The names that were checked: nobody may come with one of them again.
     names: HashSet<String>,
 }
@@ -34,6 +36,7 @@ impl<'a> PropertyWriter<'a> {
             size: EntitySize::of_keys(partition_key, row_key),
             count: 0,
             prefix: String::new(),
+            depth: 0,
             names: HashSet::new(),
         }
     }
@@ -79,7 +82,9 @@ impl<'a> PropertyWriter<'a> {
     ) -> Result<(), EncodeError> {
         let outer = self.prefix.len();
         self.prefix.push_str(prefix);
+        self.depth += 1;
         let written = write(self);
+        self.depth -= 1;
         self.prefix.truncate(outer);
         written
     }
@@ -96,7 +101,7 @@ impl<'a> PropertyWriter<'a> {
         name: &str,
         value: &T,
     ) -> Result<(), EncodeError> {
-        if !self.prefix.is_empty() {
+        if self.depth > 0 {
             return self.property(name, value);
         }
         match self.convert(name, value)? {

@@ -17,7 +17,9 @@ impl Body<'_> {
     /// Adds what is not in `names`: the properties of the blocks, and the aliases.
     pub(super) fn further_columns(&self) -> Vec<TokenStream> {
         let blocks = self.blocks.iter().map(|Block { field: Field { ty, .. }, kind }| match kind {
-            BlockKind::Flatten { prefix } => quote!(__columns.group::<#ty>(#prefix);),
+            BlockKind::Flatten { prefix } => quote! {
+                __columns.group(#prefix, <#ty as __table::PropertyGroup>::columns);
+            },
             BlockKind::Series { .. } => {
                 let name = kind.series_name();
                 quote!(<#ty as __table::SeriesField>::columns(__columns, #name);)
@@ -165,7 +167,7 @@ impl Property<'_> {
             quote!({ #encoded __table::write_encoded(__writer, #name, __encoded)?; })
         };
         if self.inner_of_option().is_none() {
-            return encode(quote!(&self.#ident));
+            return encode(quote_spanned!(codec.module().span()=> &self.#ident));
         }
         let write = encode(quote!(__value));
         quote!(if let __table::Some(__value) = &self.#ident { #write })
@@ -254,7 +256,7 @@ impl Policy {
     fn tokens(self) -> TokenStream {
         match self {
             Self::Error => quote!(__table::Policy::Error),
-            Self::Default | Self::None => quote!(__table::Policy::Default),
+            Self::Default | Self::None => quote!(__table::Policy::UseDefault),
             Self::Collect => quote!(__table::Policy::Collect),
         }
     }

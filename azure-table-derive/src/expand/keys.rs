@@ -1,7 +1,6 @@
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::quote;
 use syn::ext::IdentExt as _;
-use syn::spanned::Spanned as _;
 
 use super::bounds;
 use crate::key_format::Form;
@@ -91,14 +90,24 @@ impl Key<'_> {
             KeyPiece::Part(Field { ident, ty }, form) => {
                 let name = ident.unraw().to_string();
                 match form {
-                    Form::Plain => quote!(__table::part::<#ty>(#name, __table::KeyForm::Plain)),
-                    Form::Escaped => quote!(__table::part::<#ty>(#name, __table::KeyForm::Escaped)),
+                    Form::Plain => quote! {
+                        __table::part(#name, <#ty as __table::KeyField>::WIDTH, __table::KeyForm::Plain)
+                    },
+                    Form::Escaped => quote! {
+                        __table::part(#name, <#ty as __table::KeyField>::WIDTH, __table::KeyForm::Escaped)
+                    },
                     Form::Digits { width, minuend } => {
                         let minuend = match minuend {
                             Some(minuend) => quote!(__table::Some(#minuend)),
                             None => quote!(__table::None),
                         };
-                        quote_spanned!(ty.span()=> __table::digits::<#ty>(#name, #width, #minuend))
+                        quote! {
+                            __table::part(
+                                #name,
+                                <#ty as __table::NumberField>::WIDTH,
+                                __table::KeyForm::Digits { width: #width, minuend: #minuend },
+                            )
+                        }
                     }
                 }
             }

@@ -1,6 +1,5 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::spanned::Spanned as _;
 
 use crate::kinds::{Kind, Kinds};
 
@@ -11,8 +10,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let variants = kinds.kinds.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
     let each = |method: TokenStream| {
         let arms = variants.clone().map(|(variant, ty)| {
-            let entity = quote_spanned!(ty.span()=> <#ty as __table::TableEntity>);
-            quote!(Self::#variant(__entity) => #entity::#method(__entity),)
+            quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity),)
         });
         quote!(match self { #(#arms)* })
     };
@@ -21,25 +19,26 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let writes = kinds.kinds.iter().map(|Kind { ident, ty, name }| {
         let kind = kinds.property.as_ref().map(|property| {
             let message = format!("`{}` holds an entity with a property `{property}`, which is the one that tells the kinds apart", ident);
-            quote! {
+            let check = quote_spanned! {ident.span()=>
                 const {
-                    if __table::has_column(<#ty as __table::TableEntity>::COLUMNS, #property) {
-                        ::std::panic!(#message);
-                    }
+                    ::std::assert!(
+                        !__table::has_column(<#ty as __table::TableEntity>::COLUMNS, #property),
+                        #message
+                    );
                 }
-                __writer.property(#property, &#name)?;
-            }
+            };
+            quote!(#check __writer.property(#property, &#name)?;)
         });
         quote! {
             Self::#ident(__entity) => {
                 #kind
-                <#ty as __table::TableEntity>::write_properties(__entity, __writer)
+                <#ty as __table::KindField>::write(__entity, __writer)
             }
         }
     });
     let other_write = kinds.other.map(|(ident, ty)| {
         quote! {
-            Self::#ident(__entity) => <#ty as __table::TableEntity>::write_properties(__entity, __writer),
+            Self::#ident(__entity) => <#ty as __table::KindField>::write(__entity, __writer),
         }
     });
     let numbers: Vec<_> = (0..kinds.kinds.len()).map(Literal::usize_unsuffixed).collect();
@@ -59,15 +58,15 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     } else {
         let forms = kinds.kinds.iter().zip(&numbers).map(|(kind, number)| {
             let ty = kind.ty;
-            quote_spanned!(ty.span()=> if __table::has_keys_of::<#ty>(__row) { #number } else)
+            quote!(if <#ty as __table::KeyedKindField>::has_keys_of(__row) { #number } else)
         });
         quote!(#(#forms)* { __table::usize::MAX })
     };
     let reads = kinds.kinds.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
-        quote!(#number => __table::read_kind::<#ty>(__row, #property).map(Self::#ident),)
+        quote!(#number => <#ty as __table::KindField>::read(__row, #property).map(Self::#ident),)
     });
     let other_read = if let Some((ident, ty)) = kinds.other {
-        quote!(__table::read_kind::<#ty>(__row, __table::None).map(Self::#ident))
+        quote!(<#ty as __table::KindField>::read(__row, __table::None).map(Self::#ident))
     } else {
         let property = kinds.property.as_deref().unwrap_or("RowKey");
         quote!(__table::Err(__table::unknown_kind(__row, #property, #known_list)))

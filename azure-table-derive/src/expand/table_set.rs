@@ -11,10 +11,10 @@ pub(super) fn expand(set: &TableSet<'_>) -> TokenStream {
         Some(name) => quote!(#ident: <#ty as __table::TableField>::open(__service, #name)),
         None => quote!(#ident: <#ty as __table::NamedTableField>::open(__service)),
     });
-    let untyped = set
-        .tables
-        .iter()
-        .map(|Table { ident, ty, .. }| quote!(<#ty as __table::TableField>::untyped(&self.#ident)));
+    let untyped = set.tables.iter().map(|Table { ident, ty, name }| match name {
+        Some(_) => quote!(<#ty as __table::TableField>::untyped(&self.#ident)),
+        None => quote!(<#ty as __table::NamedTableField>::untyped(&self.#ident)),
+    });
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableSet for #ident #ty_generics #where_clause {

@@ -30,10 +30,6 @@ impl Blog {
             rating: Some(rating),
         }
     }
-
-    fn key(&self) -> (String, String) {
-        (self.channel.clone(), self.posted.clone())
-    }
 }
 
 /// What goes in comes out, with its version.
@@ -43,7 +39,7 @@ pub async fn insert_and_get(target: &Target) {
     let written = table.insert(&blog).await.unwrap();
     assert_eq!(written.status, 204);
     assert!(written.request_id.is_some());
-    let read = table.get(blog.key()).await.unwrap();
+    let read = table.get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!(read.entity, blog);
     assert_eq!(read.etag, written.etag);
     table.delete_table().await.unwrap();
@@ -57,7 +53,7 @@ pub async fn insert_twice(target: &Target) {
     let error = table.insert(&Blog::new("1", "Other", 4)).await.unwrap_err();
     assert!(error.is_conflict());
     assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
-    assert_eq!(table.get(blog.key()).await.unwrap().entity, blog);
+    assert_eq!(table.get(blog.entity_key().unwrap()).await.unwrap().entity, blog);
     table.delete_table().await.unwrap();
 }
 
@@ -74,9 +70,12 @@ pub async fn get_missing(target: &Target) {
 pub async fn get_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
-    assert_eq!(table.get_if_exists(blog.key()).await.unwrap(), None);
+    assert_eq!(table.get_if_exists(blog.entity_key().unwrap()).await.unwrap(), None);
     table.insert(&blog).await.unwrap();
-    assert_eq!(table.get_if_exists(blog.key()).await.unwrap().unwrap().entity, blog);
+    assert_eq!(
+        table.get_if_exists(blog.entity_key().unwrap()).await.unwrap().unwrap().entity,
+        blog
+    );
     table.delete_table().await.unwrap();
 }
 
@@ -86,13 +85,13 @@ pub async fn missing_table(target: &Target) {
     let blog = Blog::new("1", "Hello", 3);
     let errors = [
         table.insert(&blog).await.unwrap_err(),
-        table.get(blog.key()).await.unwrap_err(),
-        table.get_if_exists(blog.key()).await.unwrap_err(),
+        table.get(blog.entity_key().unwrap()).await.unwrap_err(),
+        table.get_if_exists(blog.entity_key().unwrap()).await.unwrap_err(),
         table.query().await.unwrap_err(),
         table.insert_or_replace(&blog).await.unwrap_err(),
         table.merge(&blog, IfMatch::Any).await.unwrap_err(),
-        table.delete(blog.key(), IfMatch::Any).await.unwrap_err(),
-        table.delete_if_exists(blog.key(), IfMatch::Any).await.unwrap_err(),
+        table.delete(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap_err(),
+        table.delete_if_exists(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap_err(),
     ];
     for error in errors {
         assert!(error.is_not_found(), "{error}");
@@ -136,7 +135,7 @@ pub async fn insert_or_merge_both_ways(target: &Target) {
     let blog = Blog::new("1", "Hello", 3);
     table.insert_or_merge(&blog).await.unwrap();
     table.insert_or_merge(&Blog { rating: None, text: "Hi".into(), ..blog.clone() }).await.unwrap();
-    let read = table.get(blog.key()).await.unwrap();
+    let read = table.get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!((read.text.as_str(), read.rating), ("Hi", Some(3)), "None changes nothing");
     table.delete_table().await.unwrap();
 }
@@ -148,7 +147,7 @@ pub async fn insert_or_replace_both_ways(target: &Target) {
     table.insert_or_replace(&blog).await.unwrap();
     let second = Blog { rating: None, text: "Hi".into(), ..blog.clone() };
     let written = table.insert_or_replace(&second).await.unwrap();
-    let read = table.get(blog.key()).await.unwrap();
+    let read = table.get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!(read.entity, second, "None removes");
     assert_eq!(read.etag, written.etag);
     table.delete_table().await.unwrap();
@@ -159,9 +158,11 @@ pub async fn delete(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
     let written = table.insert(&blog).await.unwrap();
-    assert_eq!(table.delete(blog.key(), &written.etag).await.unwrap().status, 204);
-    assert_eq!(table.get_if_exists(blog.key()).await.unwrap(), None);
-    assert!(table.delete(blog.key(), IfMatch::Any).await.unwrap_err().is_not_found());
+    assert_eq!(table.delete(blog.entity_key().unwrap(), &written.etag).await.unwrap().status, 204);
+    assert_eq!(table.get_if_exists(blog.entity_key().unwrap()).await.unwrap(), None);
+    assert!(
+        table.delete(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap_err().is_not_found()
+    );
     table.delete_table().await.unwrap();
 }
 
@@ -169,9 +170,9 @@ pub async fn delete(target: &Target) {
 pub async fn delete_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
-    assert!(!table.delete_if_exists(blog.key(), IfMatch::Any).await.unwrap());
+    assert!(!table.delete_if_exists(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap());
     table.insert(&blog).await.unwrap();
-    assert!(table.delete_if_exists(blog.key(), IfMatch::Any).await.unwrap());
+    assert!(table.delete_if_exists(blog.entity_key().unwrap(), IfMatch::Any).await.unwrap());
     table.delete_table().await.unwrap();
 }
 
@@ -180,7 +181,8 @@ pub async fn none_is_not_stored(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog { rating: None, ..Blog::new("1", "Hello", 3) };
     table.insert(&blog).await.unwrap();
-    let dynamic = table.with_entity::<DynamicEntity>().get(blog.key()).await.unwrap();
+    let dynamic =
+        table.with_entity::<DynamicEntity>().get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!(dynamic.properties().map(|(name, _)| name).collect::<Vec<_>>(), ["Text"]);
     table.delete_table().await.unwrap();
 }
@@ -190,12 +192,13 @@ pub async fn typed_and_dynamic_see_the_same(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
     table.insert(&blog).await.unwrap();
-    let dynamic = table.with_entity::<DynamicEntity>().get(blog.key()).await.unwrap();
+    let dynamic =
+        table.with_entity::<DynamicEntity>().get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!(dynamic.key().partition_key, "Channel9");
     assert_eq!(dynamic.get::<String>("Text"), Some(Ok("Hello".into())));
     assert_eq!(dynamic.etag(), Some(&dynamic.etag.clone()));
     assert!(dynamic.timestamp().is_some());
-    let wrong = table.with_entity::<WrongType>().get(blog.key()).await.unwrap_err();
+    let wrong = table.with_entity::<WrongType>().get(blog.entity_key().unwrap()).await.unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Decode);
     let cause = std::error::Error::source(&wrong).unwrap().to_string();
     assert_eq!(

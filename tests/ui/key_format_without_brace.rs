@@ -1,12 +1,11 @@
 use azure_table_client::TableEntity;
-use chrono::{DateTime, Utc};
 
 #[derive(TableEntity)]
+#[table(partition_key = "{channel", row_key = "{id}")]
 struct Blog {
-    #[table(partition_key)]
     channel: String,
-    #[table(row_key)]
-    posted: DateTime<Utc>,
+    year: i32,
+    id: String,
     text: String,
 }
 

@@ -3,10 +3,12 @@ use azure_table_client::TableEntity;
 #[derive(TableEntity)]
 struct Blog {
     #[table(partition_key)]
-    channel: i64,
+    channel: String,
     #[table(row_key)]
     id: String,
     text: String,
+    #[table(alias = "text")]
+    body: String,
 }
 
 fn main() {}

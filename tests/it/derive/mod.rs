@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
+mod fields;
+mod keys;
+mod kinds;
+mod policies;
+mod random;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -1,0 +1,52 @@
+//! Conditions on the keys, as `T::partition(…)` and `T::row_prefix(…)` give them.
+
+use super::{CompareOp, Filter};
+use crate::edm::EdmValue;
+use crate::entity::KeyRange;
+
+impl Filter {
+    /// One partition.
+    pub fn partition(partition_key: impl Into<String>) -> Self {
+        Self::on_key("PartitionKey", CompareOp::Eq, partition_key.into())
+    }
+
+    /// The partitions of a range; without an upper end, all those from the lower one on.
+    pub fn partitions_in(range: &KeyRange) -> Self {
+        Self::in_range("PartitionKey", range)
+    }
+
+    /// The rows of a range, in every partition unless one is stated as well.
+    pub fn rows_in(range: &KeyRange) -> Self {
+        Self::in_range("RowKey", range)
+    }
+
+    fn in_range(property: &str, range: &KeyRange) -> Self {
+        let from = Self::on_key(property, CompareOp::Ge, range.lower().to_owned());
+        match range.upper() {
+            Some(upper) => from & Self::on_key(property, CompareOp::Lt, upper.to_owned()),
+            None => from,
+        }
+    }
+
+    fn on_key(property: &str, op: CompareOp, key: String) -> Self {
+        Self::Compare { property: property.to_owned(), op, literal: EdmValue::String(key) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_as_filters() {
+        let range = KeyRange::of_prefix("PDC");
+        let filter = Filter::partition("it's") & Filter::rows_in(&range);
+        assert_eq!(
+            filter.to_string(),
+            "PartitionKey eq 'it''s' and RowKey ge 'PDC' and RowKey lt 'PDD'"
+        );
+        assert_eq!(Filter::parse(&filter.to_string()).unwrap(), filter);
+        let all = Filter::partitions_in(&KeyRange::of_prefix(""));
+        assert_eq!(all.to_string(), "PartitionKey ge ''");
+    }
+}

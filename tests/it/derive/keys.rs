@@ -1,0 +1,244 @@
+//! Keys of several parts, formats, and the constructors of keys.
+
+use azure_table_client::entity::{Descending, Escaped, KeyRange, TypedKeys};
+use azure_table_client::filter::Filter;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, EntityKey, TableEntity, TableEnum};
+use chrono::{DateTime, NaiveDate, TimeZone, Utc};
+use uuid::Uuid;
+
+use super::refusal;
+
+/// Section 8.3.1.3 of the paper: a partition for each month of a channel, newest first.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Blogs", partition_key = "{channel}_{year:inv4}_{month:inv2(13)}")]
+struct Blog {
+    channel: String,
+    year: i32,
+    month: u32,
+    #[table(row_key)]
+    posted: Descending<DateTime<Utc>>,
+    text: String,
+}
+
+fn blog(channel: &str, year: i32, month: u32, day: u32) -> Blog {
+    Blog {
+        channel: channel.into(),
+        year,
+        month,
+        posted: Descending(Utc.with_ymd_and_hms(year, month, day, 10, 0, 0).unwrap()),
+        text: "Hello".into(),
+    }
+}
+
+#[tokio::test]
+async fn the_months_of_the_paper() {
+    let blogs = MockTableService::new().client().table::<Blog>();
+    blogs.create().await.unwrap();
+    for (year, month, day) in [(2008, 9, 1), (2008, 10, 1), (2008, 10, 2), (2009, 1, 1)] {
+        blogs.insert(&blog("Football", year, month, day)).await.unwrap();
+    }
+    blogs.insert(&blog("Football_Old", 2008, 10, 1)).await.unwrap();
+
+    assert_eq!(Blog::partition("Football", 2008, 10_u32).unwrap(), "Football_7991_03");
+    let posted = Utc.with_ymd_and_hms(2008, 10, 1, 10, 0, 0).unwrap();
+    let key = Blog::key("Football", 2008, 10_u32, posted).unwrap();
+    assert_eq!(key, EntityKey::new("Football_7991_03", "2521794455999999999"));
+    assert_eq!(blogs.get(&key).await.unwrap().entity, blog("Football", 2008, 10, 1));
+
+    let days = |found: Vec<Blog>| -> Vec<(i32, u32)> {
+        found.iter().map(|blog| (blog.year, blog.month)).collect()
+    };
+    let of_year = Filter::partitions_in(&Blog::partition_prefix(("Football", 2008)).unwrap());
+    let found = blogs.query().matching(&of_year).await.unwrap();
+    assert_eq!(days(found), [(2008, 10), (2008, 10), (2008, 9)], "newest month first");
+    let of_channel = Filter::partitions_in(&Blog::partition_prefix(("Football",)).unwrap());
+    let found = blogs.query().matching(&of_channel).await.unwrap();
+    assert_eq!(found.len(), 5, "plain text: Football_Old begins with Football_ too");
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_of_the_form_is_an_error_that_shows_the_form() {
+    let error = refusal::<Blog>(
+        r#""PartitionKey":"Football_2008","RowKey":"2521794455999999999","text":"""#,
+    )
+    .await;
+    assert_eq!(
+        error.to_string(),
+        r#"property "PartitionKey" of entity ("Football_2008", "2521794455999999999"): "Football_2008" is not of the form "{channel}_{year}_{month}""#
+    );
+}
+
+#[derive(Debug, Clone, PartialEq, PartialOrd, TableEnum)]
+#[table(as_i32)]
+enum Priority {
+    Low = 1,
+    High = 5,
+}
+
+/// Every part in an order of its own.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(partition_key(region, customer), row_key(priority, due, id))]
+struct Task {
+    region: String,
+    customer: u32,
+    priority: Descending<i16>,
+    due: NaiveDate,
+    id: String,
+    level: Priority,
+}
+
+fn task(region: &str, customer: u32, priority: i16, day: u32, id: &str) -> Task {
+    Task {
+        region: region.into(),
+        customer,
+        priority: Descending(priority),
+        due: NaiveDate::from_ymd_opt(2009, 4, day).unwrap(),
+        id: id.into(),
+        level: Priority::High,
+    }
+}
+
+#[tokio::test]
+async fn composite_keys_are_in_the_order_of_their_parts() {
+    let tasks = MockTableService::new().client().table_named::<Task>("Tasks");
+    tasks.create().await.unwrap();
+    let ordered = [
+        task("", 7, 0, 1, ""),
+        task("a", 7, 5, 1, "b/c"),
+        task("a", 7, 5, 1, "b!"),
+        task("a", 7, 5, 2, ""),
+        task("a", 7, -5, 1, ""),
+        task("a", 10, 0, 1, ""),
+        task("a b", 7, 0, 1, "\u{1f600}"),
+        task("a!", 7, 0, 1, ""),
+        task("a/b", 7, 0, 1, "#?"),
+        task("ab", 7, 0, 1, ""),
+    ];
+    // The service compares text by UTF-16 units: `!` comes before `/`.
+    let mut expected = ordered.to_vec();
+    expected.swap(1, 2);
+    for task in ordered.iter().rev() {
+        tasks.insert(task).await.unwrap();
+    }
+    assert_eq!(tasks.query().await.unwrap(), expected);
+
+    let rows = |range: KeyRange| {
+        Filter::partition(Task::partition("a", 7_u32).unwrap()) & Filter::rows_in(&range)
+    };
+    let found = tasks.query().matching(&rows(Task::row_prefix((5_i16,)).unwrap())).await.unwrap();
+    assert_eq!(found, expected[1..4]);
+    let due = NaiveDate::from_ymd_opt(2009, 4, 1).unwrap();
+    let found =
+        tasks.query().matching(&rows(Task::row_prefix((5_i16, due)).unwrap())).await.unwrap();
+    assert_eq!(found, expected[1..3]);
+    let found = tasks
+        .query()
+        .matching(&rows(Task::row_prefix((5_i16, due, "b/c")).unwrap()))
+        .await
+        .unwrap();
+    assert_eq!(found, ordered[1..2]);
+    let of_a = Filter::partitions_in(&Task::partition_prefix(("a",)).unwrap());
+    assert_eq!(tasks.query().matching(&of_a).await.unwrap(), expected[1..6]);
+    let with_a = Filter::partitions_in(&Task::partition_prefix("a").unwrap());
+    assert_eq!(tasks.query().matching(&with_a).await.unwrap(), expected[1..]);
+}
+
+#[test]
+fn parts_of_a_key_are_not_stored_beside_it() {
+    assert_eq!(Task::COLUMNS, ["level"]);
+    let stored = DynamicEntity::from_entity(&task("a", 7, 5, 1, "x")).unwrap();
+    assert_eq!(stored.key(), &EntityKey::new("a!0000000007", "-32762!2009-04-01!x"));
+    assert_eq!(stored.properties().len(), 1);
+}
+
+/// One row for the whole program.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Settings", partition_key = "settings", row_key = "v1_{tenant:escaped}")]
+struct Settings {
+    tenant: String,
+    color: String,
+}
+
+#[tokio::test]
+async fn constant_keys_and_escaped_parts() {
+    let table = MockTableService::new().client().table::<Settings>();
+    table.create().await.unwrap();
+    let settings = Settings { tenant: "a/b c".into(), color: "red".into() };
+    table.insert(&settings).await.unwrap();
+    let key = Settings::key("a/b c").unwrap();
+    assert_eq!(key, EntityKey::new("settings", "v1_a.1b\"Wc"));
+    assert_eq!(table.get(key).await.unwrap().entity, settings);
+    assert_eq!(Settings::partition().unwrap(), "settings");
+    let error = refusal::<Settings>(r#""PartitionKey":"other","RowKey":"v1_a","color":"""#).await;
+    assert_eq!(error.property(), "PartitionKey");
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Document {
+    #[table(partition_key)]
+    owner: Uuid,
+    #[table(row_key)]
+    path: Escaped,
+}
+
+#[tokio::test]
+async fn text_of_any_kind_is_a_key_when_it_is_escaped() {
+    let table = MockTableService::new().client().table_named::<Document>("Documents");
+    table.create().await.unwrap();
+    let owner = Uuid::nil();
+    for path in ["a/b#c?d\\e", "\u{0}\u{1f}\u{7f}\u{9f}", "", "it's \"quoted\" 100%"] {
+        let document = Document { owner, path: path.into() };
+        table.insert(&document).await.unwrap();
+        let stored = table.get(Document::key(owner, path).unwrap()).await.unwrap();
+        assert_eq!(stored.entity, document);
+    }
+    let in_a = Filter::rows_in(&Document::row_prefix((&Escaped::from("a/b#c?d\\e"),)).unwrap());
+    assert_eq!(table.query().matching(&in_a).await.unwrap().len(), 1);
+}
+
+#[test]
+fn values_that_have_no_place_in_a_key_are_refused() {
+    let text = |error: azure_table_client::entity::KeyError| error.to_string();
+    assert!(
+        text(blog("x", 2008, 10, 1).with_year(12_000).partition_key().unwrap_err())
+            .contains("`year`")
+    );
+    assert!(text(Blog::partition("x", -1, 1_u32).unwrap_err()).contains("no form of 4 digits"));
+    assert!(text(Blog::partition("x", 2008, 14_u32).unwrap_err()).contains("`month`"));
+}
+
+impl Blog {
+    fn with_year(mut self, year: i32) -> Self {
+        self.year = year;
+        self
+    }
+}
+
+/// For code over many kinds of entities.
+#[test]
+fn the_parts_of_keys_are_types() {
+    fn is<T: TypedKeys<PartitionParts = (String, i32, u32)>>() {}
+    is::<Blog>();
+}
+
+/// A user's own functions of the same names.
+#[derive(TableEntity)]
+#[table(no_constructors)]
+struct Named {
+    #[table(partition_key)]
+    a: String,
+    #[table(row_key)]
+    b: String,
+}
+
+impl Named {
+    fn key(&self) -> String {
+        format!("{}{}", self.a, self.b)
+    }
+}
+
+#[test]
+fn constructors_can_be_left_out() {
+    assert_eq!(Named { a: "a".into(), b: "b".into() }.key(), "ab");
+}

@@ -1,0 +1,207 @@
+//! Several kinds of entities in one table (the paper, 8.3.3).
+
+use azure_table_client::client::TableSet;
+use azure_table_client::edm::EdmValue;
+use azure_table_client::entity::Descending;
+use azure_table_client::filter::Filter;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity};
+use chrono::{DateTime, Utc};
+
+use super::refusal;
+
+fn at(day: u32) -> Descending<DateTime<Utc>> {
+    Descending(format!("2009-04-{day:02}T10:00:00Z").parse().unwrap())
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase", row_key = "{posted}_Post")]
+struct Post {
+    #[table(partition_key)]
+    user: String,
+    posted: Descending<DateTime<Utc>>,
+    text: String,
+    rating: i32,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase", row_key = "{posted}_Photo")]
+struct Photo {
+    #[table(partition_key)]
+    user: String,
+    posted: Descending<DateTime<Utc>>,
+    uri: String,
+    // Another type than that of a post.
+    rating: f64,
+    caption: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Timeline", discriminator = "EntityType")]
+enum Item {
+    Post(Post),
+    #[table(rename = "picture")]
+    Photo(Photo),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(discriminator_in_row_key)]
+enum ByKey {
+    Post(Post),
+    Photo(Photo),
+}
+
+fn post(day: u32) -> Post {
+    Post { user: "joe".into(), posted: at(day), text: "Hello".into(), rating: 3 }
+}
+
+fn photo(day: u32) -> Photo {
+    Photo { user: "joe".into(), posted: at(day), uri: "x".into(), rating: 4.5, caption: None }
+}
+
+#[tokio::test]
+async fn the_union_is_queried_and_each_kind_is_written() {
+    let items = MockTableService::new().client().table::<Item>();
+    items.create().await.unwrap();
+    let mut video = DynamicEntity::new("joe", "0000000000000000000_Video");
+    video.set("EntityType", "Video").set("Length", 90_i64);
+    let mut nothing = DynamicEntity::new("joe", "1");
+    nothing.set("Length", 1);
+    let all = [
+        Item::Other(video),
+        Item::Other(nothing),
+        Item::Post(post(3)),
+        Item::Photo(photo(2)),
+        Item::Post(post(1)),
+    ];
+    for item in &all {
+        items.insert(item).await.unwrap();
+    }
+    let found = items.query().matching(&Filter::partition("joe")).await.unwrap();
+    assert_eq!(found[2..], all[2..]);
+    let [Item::Other(video), Item::Other(nothing), ..] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(video.value("EntityType"), Some(&EdmValue::String("Video".into())));
+    assert_eq!(video.value("Length"), Some(&EdmValue::Int64(90)));
+    assert!(video.etag().is_some() && nothing.timestamp().is_some());
+
+    let photos = items.query().filter_text("EntityType eq 'picture'").await.unwrap();
+    assert_eq!(photos, all[3..4]);
+
+    // What was not understood goes back as it was.
+    let mut video = video.clone();
+    video.set("Seen", true);
+    items.replace(&Item::Other(video), IfMatch::Any).await.unwrap();
+    let stored = items.get(("joe", "0000000000000000000_Video")).await.unwrap();
+    let Item::Other(stored) = &stored.entity else { panic!() };
+    assert_eq!(stored.properties().len(), 3);
+
+    let raw = items.with_entity::<DynamicEntity>();
+    let stored = raw.get(Post::key("joe", at(1)).unwrap()).await.unwrap();
+    assert_eq!(stored.value("EntityType"), Some(&EdmValue::String("Post".into())));
+}
+
+#[tokio::test]
+async fn the_form_of_the_row_key_can_tell_the_kinds_apart() {
+    let items = MockTableService::new().client().table_named::<ByKey>("Timeline");
+    items.create().await.unwrap();
+    let all = [ByKey::Post(post(3)), ByKey::Photo(photo(2)), ByKey::Post(post(1))];
+    for item in &all {
+        items.insert(item).await.unwrap();
+    }
+    assert_eq!(items.query().await.unwrap(), all);
+    let error = refusal::<ByKey>(r#""PartitionKey":"joe","RowKey":"1_Video""#).await;
+    assert_eq!(
+        error.to_string(),
+        r#"property "RowKey" of entity ("joe", "1_Video"): the key is of none of the forms of Post, Photo"#
+    );
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(discriminator = "Kind", rename_all = "lowercase")]
+enum Closed {
+    Post(Post),
+}
+
+#[tokio::test]
+async fn an_unknown_kind_is_an_error_without_a_variant_for_it() {
+    const KEYS: &str = r#""PartitionKey":"p","RowKey":"2521794455999999999_Post""#;
+    for (kind, reason) in [
+        (r#","Kind":"video""#, r#""video" is none of post"#),
+        ("", "missing (make the field an Option or give it a default)"),
+        (r#","Kind":5"#, "the kind of an entity must be a String"),
+    ] {
+        let error = refusal::<Closed>(&format!("{KEYS}{kind}")).await;
+        assert_eq!((error.property(), error.reason().to_string().as_str()), ("Kind", reason));
+        assert!(error.key().is_some());
+    }
+    let error = refusal::<Closed>(&format!(r#"{KEYS},"Kind":"post","Text":5"#)).await;
+    assert_eq!(error.property(), "Text", "an error within names the entity too");
+    assert!(error.key().is_some());
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(discriminator = "Kind")]
+enum Strict {
+    Note(Note),
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(deny_unknown)]
+struct Note {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(alias = "old", on_mistyped = "error")]
+    text: String,
+    #[table(etag)]
+    version: Option<azure_table_client::ETag>,
+}
+
+#[tokio::test]
+async fn the_discriminator_is_no_unknown_property() {
+    let notes = MockTableService::new().client().table_named::<Strict>("Notes");
+    notes.create().await.unwrap();
+    let note = Note { p: "p".into(), r: "r".into(), text: "x".into(), version: None };
+    let written = notes.insert(&Strict::Note(note)).await.unwrap();
+    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_entity();
+    assert_eq!(&*stored.text, "x");
+    let by_query = notes.query().await.unwrap();
+    let [Strict::Note(queried)] = &by_query[..] else { panic!() };
+    assert_eq!(queried.version.as_ref(), Some(&written.etag));
+}
+
+#[derive(TableEntity)]
+#[table(name = "Channels")]
+struct Channel {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    kind: String,
+}
+
+#[derive(TableSet)]
+struct Database {
+    channels: TableClient<Channel>,
+    items: TableClient<Item>,
+    #[table(name = "Audit")]
+    audit: TableClient<DynamicEntity>,
+}
+
+#[tokio::test]
+async fn a_set_opens_lists_creates_and_deletes_its_tables() {
+    let service = MockTableService::new().client();
+    let database = Database::open(&service);
+    assert_eq!(database.names(), ["Channels", "Timeline", "Audit"]);
+    assert!(service.list_tables().await.unwrap().is_empty(), "nothing was sent");
+    database.items.create().await.unwrap();
+    assert_eq!(database.create_if_not_exist().await.unwrap(), ["Channels", "Audit"]);
+    assert_eq!(database.create_if_not_exist().await.unwrap(), [""; 0]);
+    assert_eq!(service.list_tables().await.unwrap(), ["Audit", "Channels", "Timeline"]);
+    database.channels.insert(&Channel { name: "a".into(), kind: "b".into() }).await.unwrap();
+    database.audit.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    assert_eq!(database.delete_if_exist().await.unwrap(), ["Channels", "Timeline", "Audit"]);
+    assert!(database.delete_if_exist().await.unwrap().is_empty());
+}

@@ -1,0 +1,18 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    text: String,
+}
+
+impl Blog {
+    fn key(&self) -> String {
+        self.id.clone()
+    }
+}
+
+fn main() {}

@@ -1,0 +1,18 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Post {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: String,
+    kind: String,
+}
+
+#[derive(TableEntity)]
+#[table(discriminator = "RowKey")]
+enum Item {
+    Post(Post),
+}
+
+fn main() {}

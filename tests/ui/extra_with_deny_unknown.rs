@@ -1,0 +1,15 @@
+use azure_table_client::TableEntity;
+use azure_table_client::edm::EdmValue;
+
+#[derive(TableEntity)]
+#[table(deny_unknown)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(extra)]
+    others: Vec<(String, EdmValue)>,
+}
+
+fn main() {}

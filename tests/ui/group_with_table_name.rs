@@ -1,0 +1,9 @@
+use azure_table_client::entity::PropertyGroup;
+
+#[derive(PropertyGroup)]
+#[table(name = "Addresses")]
+struct Address {
+    city: String,
+}
+
+fn main() {}

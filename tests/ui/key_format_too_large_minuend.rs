@@ -1,0 +1,12 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(partition_key = "{year:inv2(100)}", row_key = "{id}")]
+struct Blog {
+    channel: String,
+    year: i32,
+    id: String,
+    text: String,
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(partition_key(channel, yaer), row_key = "{id}")]
+struct Blog {
+    channel: String,
+    year: i32,
+    id: String,
+    text: String,
+}
+
+fn main() {}

@@ -1,0 +1,17 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+struct Post {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: String,
+    kind: String,
+}
+
+#[derive(TableEntity)]
+enum Item {
+    Post(Post),
+}
+
+fn main() {}

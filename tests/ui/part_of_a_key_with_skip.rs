@@ -1,0 +1,13 @@
+use azure_table_client::TableEntity;
+
+#[derive(TableEntity)]
+#[table(partition_key(channel, year))]
+struct Blog {
+    channel: String,
+    #[table(skip)]
+    year: i32,
+    #[table(row_key)]
+    id: String,
+}
+
+fn main() {}
