@@ -5,7 +5,8 @@
 
 use std::error::Error;
 
-use azure_table_client::entity::{Descending, KeyPart};
+use azure_table_client::entity::Descending;
+use azure_table_client::filter::{CompareOp, Filter};
 use azure_table_client::{IfMatch, TableClient, TableEntity};
 use azure_table_examples::Steps;
 use chrono::{DateTime, Duration, TimeZone, Utc};
@@ -106,13 +107,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("the 3 newest blogs", texts(&newest));
 
     // Newest first, so "after the 6th" is "below its key".
-    let sixth = Descending(day(6));
-    let since = format!("PartitionKey eq 'Channel9' and RowKey lt '{}'", sixth.to_key()?);
-    let recent = blogs.query().filter_text(&since).await?;
+    let sixth = Blog::key("Channel9", day(6))?;
+    let since = Filter::compare("RowKey", CompareOp::Lt, sixth.row_key)?;
+    let recent = blogs.query().matching(&(Filter::partition("Channel9") & since)).await?;
     steps.done("blogs posted after October 6", texts(&recent));
 
-    let pdc = "PartitionKey ge 'PDC' and PartitionKey lt 'PDD'";
-    let pdc = channels.query().filter_text(pdc).await?;
+    let pdc = Filter::partitions_in(&Channel::partition_prefix("PDC")?);
+    let pdc = channels.query().matching(&pdc).await?;
     let names: Vec<&str> = pdc.iter().map(|channel| channel.name.as_str()).collect();
     steps.done("channels that begin with PDC", names.join(", "));
 

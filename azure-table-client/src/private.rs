@@ -200,6 +200,9 @@ pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, Dec
     note = "write #[derive(TableEntity)] on the struct; for the variant with #[table(other)], use DynamicEntity"
 )]
 pub trait KindField: Sized {
+    /// The names of its properties.
+    const COLUMNS: &'static [&'static str];
+
     /// The PartitionKey.
     fn partition_key(&self) -> KeyText<'_>;
 
@@ -215,6 +218,8 @@ pub trait KindField: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: TableEntity> KindField for T {
+    const COLUMNS: &'static [&'static str] = T::COLUMNS;
+
     fn partition_key(&self) -> KeyText<'_> {
         TableEntity::partition_key(self)
     }

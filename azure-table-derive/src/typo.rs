@@ -1,10 +1,10 @@
 //! Guesses what was meant.
 
 /// "unknown … `written`", and what to write instead.
-pub(crate) fn unknown(
+pub(crate) fn unknown<'k>(
     what: &str,
     written: &str,
-    known: impl Iterator<Item = &'static str> + Clone,
+    known: impl Iterator<Item = &'k str> + Clone,
 ) -> String {
     if let Some(meant) = correct(written, known.clone()) {
         return format!("unknown {what} `{written}`; did you mean `{meant}`?");
@@ -14,10 +14,7 @@ pub(crate) fn unknown(
 }
 
 /// The one of `known` that `written` was probably meant to be.
-pub(crate) fn correct(
-    written: &str,
-    known: impl Iterator<Item = &'static str>,
-) -> Option<&'static str> {
+pub(crate) fn correct<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let written = written.to_lowercase();
     known
         .map(|name| (distance(&written, &name.to_lowercase()), name))

@@ -60,7 +60,7 @@ const KEYS: [Key; 35] = {
     const PROPERTY: &str = "is for a field that is a property: move it there";
     const VARIANT: &str = "is for a variant: move it there";
     [
-        key("name", Always, &[Entity, Kinds, Table], "names the table: move it to the struct, or write `rename` to name a property"),
+        key("name", Always, &[Entity, Kinds, Table], "names the table: move it to the struct that is the entity, or write `rename` to name a property"),
         key("rename_all", Always, &[Entity, Kinds, Group, Choices], "is for all fields: move it to the struct, or write `rename` to name a property"),
         key("crate", Always, &[Entity, Kinds, Group, Choices, Set], "is for the whole struct: move it there"),
         key("partition_key", Never, &[Field], "marks a field: move it to the one that holds the key"),

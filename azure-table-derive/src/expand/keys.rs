@@ -1,5 +1,5 @@
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
 
 use super::bounds;
@@ -112,7 +112,8 @@ impl Key<'_> {
                 }
             }
         });
-        quote!(__table::KeyLayout::new(&[#(#pieces),*]))
+        // What is wrong with the layout shows where the key is written.
+        quote_spanned!(self.span=> __table::KeyLayout::new(&[#(#pieces),*]))
     }
 
     /// The parameters for the parts, and their names.

@@ -22,7 +22,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             let check = quote_spanned! {ident.span()=>
                 const {
                     ::std::assert!(
-                        !__table::has_column(<#ty as __table::TableEntity>::COLUMNS, #property),
+                        !__table::has_column(<#ty as __table::KindField>::COLUMNS, #property),
                         #message
                     );
                 }

@@ -5,11 +5,13 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, Span};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
 
 use super::Field;
 use crate::attr::{Item, KeyAttr};
 use crate::errors::Errors;
 use crate::key_format::{self, Form, Piece};
+use crate::typo;
 
 /// The parts that a prefix can be made of.
 const PARTS: usize = 6;
@@ -19,6 +21,8 @@ pub(crate) struct Key<'a> {
     pub(crate) pieces: Vec<KeyPiece<'a>>,
     /// One field whose text is the key.
     pub(crate) is_single: bool,
+    /// Where the key is written.
+    pub(crate) span: Span,
 }
 
 pub(crate) enum KeyPiece<'a> {
@@ -94,13 +98,17 @@ impl<'a> KeySource<'a> {
         errors: &mut Errors,
     ) -> Option<Key<'a>> {
         let Some(on_struct) = self.on_struct else {
-            let pieces = vec![KeyPiece::Part(self.on_field?, Form::Plain)];
-            return Some(Key { pieces, is_single: true });
+            let field = self.on_field?;
+            let pieces = vec![KeyPiece::Part(field, Form::Plain)];
+            return Some(Key { pieces, is_single: true, span: field.ident.span() });
         };
         let mut find = |name: &str, at: Span, errors: &mut Errors| {
             let known = Ident::new("key", at);
             let Some(field) = fields.iter().find(|field| field.ident.unraw() == name) else {
-                errors.report(known, format!("the struct has no field `{name}`"));
+                let names: Vec<String> =
+                    fields.iter().map(|field| field.ident.unraw().to_string()).collect();
+                let names = names.iter().map(String::as_str);
+                errors.report(known, typo::unknown("field", name, names));
                 return None;
             };
             if !used.insert(name.to_owned()) {
@@ -155,12 +163,12 @@ impl<'a> KeySource<'a> {
                 }
             }
         }
-        let key = Key { pieces, is_single: false };
+        let at = match on_struct {
+            KeyAttr::Fields(item, _) => item.to_token_stream(),
+            KeyAttr::Format(format) => format.to_token_stream(),
+        };
+        let key = Key { pieces, is_single: false, span: at.span() };
         if key.parts().count() > PARTS {
-            let at = match on_struct {
-                KeyAttr::Fields(item, _) => item.to_token_stream(),
-                KeyAttr::Format(format) => format.to_token_stream(),
-            };
             errors.report(at, format!("a key has at most {PARTS} parts"));
         }
         Some(key)

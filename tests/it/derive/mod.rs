@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
+mod evolution;
 mod fields;
 mod keys;
 mod kinds;
