@@ -142,12 +142,12 @@ impl ErrorsField for Vec<DecodeError> {
 }
 
 /// A key of an entity from the texts of its parts.
-pub fn write_key<const N: usize>(layout: KeyLayout, texts: [Text<'_>; N]) -> KeyText<'static> {
+pub fn write_key<const N: usize>(layout: KeyLayout, texts: &[Text<'_>; N]) -> KeyText<'static> {
     layout.write(texts).map(Cow::Owned)
 }
 
 /// A key from the texts of its parts.
-pub fn key<const N: usize>(layout: KeyLayout, texts: [Text<'_>; N]) -> Result<String, KeyError> {
+pub fn key<const N: usize>(layout: KeyLayout, texts: &[Text<'_>; N]) -> Result<String, KeyError> {
     layout.write(texts)
 }
 
@@ -435,7 +435,7 @@ pub fn from_number_key<T: FromEdm>(text: Text<'_>) -> Result<T, KeyError> {
 }
 
 /// An error about a key that is no variant.
-pub fn no_key(found: Text<'_>, known: &str) -> KeyError {
+pub fn no_key(found: &str, known: &str) -> KeyError {
     KeyError::new(format!("{found:?} is none of {known}"))
 }
 

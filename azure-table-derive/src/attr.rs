@@ -9,5 +9,5 @@ mod variant;
 pub(crate) use container::{ContainerAttrs, Discriminator, KeyAttr};
 pub(crate) use field::{Codec, DefaultValue, FieldAttrs, Role, TableAttrs};
 pub(crate) use item::{Item, Place};
-pub(crate) use policy::{Policy, Reading};
+pub(crate) use policy::{Accept, Policy, Reading};
 pub(crate) use variant::VariantAttrs;

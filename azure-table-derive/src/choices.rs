@@ -13,7 +13,7 @@ use crate::errors::Errors;
 pub(crate) struct Choices<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) as_i32: bool,
-    pub(crate) choices: Vec<Choice<'a>>,
+    pub(crate) variants: Vec<Choice<'a>>,
     /// The variant that holds what is none of the others.
     pub(crate) other: Option<&'a Ident>,
 }
@@ -38,7 +38,7 @@ impl<'a> Choices<'a> {
         if let Some(parameter) = input.generics.params.first() {
             errors.report(parameter, "an enum that is a value has no parameters: remove them");
         }
-        let mut choices = Vec::new();
+        let mut variants = Vec::new();
         let mut other = None;
         let mut by_name: HashMap<String, &Ident> = HashMap::new();
         for variant in &data.variants {
@@ -84,12 +84,12 @@ impl<'a> Choices<'a> {
                 }
             }
             let number = variant.discriminant.as_ref().map(|(_, number)| number);
-            choices.push(Choice { ident, name, aliases, number });
+            variants.push(Choice { ident, name, aliases, number });
         }
-        if choices.is_empty() {
+        if variants.is_empty() {
             errors.report(&input.ident, "an enum that is a value needs at least one variant");
         }
         errors.check()?;
-        Ok(Self { ident: &input.ident, as_i32: attrs.as_i32, choices, other })
+        Ok(Self { ident: &input.ident, as_i32: attrs.as_i32, variants, other })
     }
 }

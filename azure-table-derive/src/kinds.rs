@@ -17,7 +17,7 @@ pub(crate) struct Kinds<'a> {
     pub(crate) generics: &'a Generics,
     /// The property that tells them apart; without one, the form of the row key does.
     pub(crate) property: Option<String>,
-    pub(crate) kinds: Vec<Kind<'a>>,
+    pub(crate) variants: Vec<Kind<'a>>,
     pub(crate) other: Option<(&'a Ident, &'a Type)>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Kinds<'a> {
         let Data::Enum(data) = &input.data else {
             return Err(errors.with(syn::Error::new_spanned(&input.ident, "not an enum")));
         };
-        let mut kinds = Vec::new();
+        let mut variants = Vec::new();
         let mut other = None;
         let mut by_name: HashMap<String, &Ident> = HashMap::new();
         for variant in &data.variants {
@@ -106,12 +106,12 @@ impl<'a> Kinds<'a> {
                     ),
                 );
             }
-            kinds.push(Kind { ident, ty, name });
+            variants.push(Kind { ident, ty, name });
         }
-        if kinds.is_empty() && other.is_none() && data.variants.is_empty() {
+        if variants.is_empty() && other.is_none() && data.variants.is_empty() {
             errors.report(&input.ident, "an enum of entities needs at least one variant");
         }
         errors.check()?;
-        Ok(Self { ident: &input.ident, generics: &input.generics, property, kinds, other })
+        Ok(Self { ident: &input.ident, generics: &input.generics, property, variants, other })
     }
 }

@@ -146,6 +146,7 @@ pub mod as_string {
     ///
     /// # Errors
     /// `T` cannot be parsed from it.
+    #[expect(clippy::needless_pass_by_value, reason = "of the type that `encode` returns")]
     pub fn decode<T: Textual>(text: String) -> Result<T, ConvertError> {
         T::from_text(&text)
     }

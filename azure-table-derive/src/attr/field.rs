@@ -164,15 +164,14 @@ impl Role {
             (Self::Skip, "default") if extra.text().is_none() => {
                 Some("a skipped field is read as Default::default() anyway")
             }
-            (Self::Skip, "default") => None,
-            (Self::Skip, _) => Some("a skipped field is not stored"),
             (Self::Extra, _) => Some("the other properties are kept as they are"),
             (Self::Errors, _) => Some("the errors are not stored"),
             (Self::Flatten, "rename") => {
                 Some("write `flatten = \"…\"` to put a prefix before the names of its properties")
             }
             (Self::Flatten, _) => Some("write it on the fields of the flattened struct"),
-            (Self::Series | Self::Split, "rename") => None,
+            (Self::Skip, "default") | (Self::Series | Self::Split, "rename") => None,
+            (Self::Skip, _) => Some("a skipped field is not stored"),
             (Self::Series, "skip_if") => Some("make the elements Options to leave some out"),
             (Self::Series | Self::Split, _) => {
                 Some("the field is several properties, each of which is read as it is")

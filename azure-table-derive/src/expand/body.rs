@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::Type;
 use syn::spanned::Spanned as _;
 
-use crate::attr::{Codec, DefaultValue, Policy};
+use crate::attr::{Accept, Codec, DefaultValue, Policy};
 use crate::model::{Block, BlockKind, Body, Field, Property};
 
 impl Body<'_> {
@@ -217,17 +217,20 @@ impl Property<'_> {
                 quote!(__table::Some(#default))
             }
         };
-        let named = [("missing", missing), ("null", null), ("mistyped", mistyped)];
-        let settings = named.iter().filter_map(|(name, policy)| {
-            let name = quote::format_ident!("{name}");
-            policy.map(Policy::tokens).map(|policy| quote!(#name: #policy,))
-        });
-        let accept = accept.map(|accept| {
-            let accept = accept.tokens();
-            quote!(accept: #accept,)
-        });
-        let reading =
-            quote!(__table::Reading { #(#settings)* #accept ..__table::Default::default() });
+        let policy = |policy: Option<Policy>| match policy {
+            Some(policy) => policy.tokens(),
+            None => quote!(__table::Policy::OfType),
+        };
+        let (missing, null, mistyped) = (policy(missing), policy(null), policy(mistyped));
+        let accept = accept.unwrap_or(Accept::Exact).tokens();
+        let reading = quote! {
+            __table::Reading {
+                missing: #missing,
+                null: #null,
+                mistyped: #mistyped,
+                accept: #accept,
+            }
+        };
         let Some(codec) = &self.codec else {
             return quote! {
                 <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)?

@@ -13,7 +13,7 @@ pub(super) fn of_entity(entity: &Entity<'_>) -> Option<WhereClause> {
     let mut bounds = Bounds::of(entity.body.generics);
     bounds.add_body(&entity.body);
     for part in entity.partition_key.parts().chain(entity.row_key.parts()) {
-        bounds.require(part.ty, quote!(__table::KeyPart));
+        bounds.require(part.ty, &quote!(__table::KeyPart));
     }
     bounds.clause
 }
@@ -35,7 +35,7 @@ impl<'a> Bounds<'a> {
         Self { parameters, clause: generics.where_clause.clone() }
     }
 
-    fn require(&mut self, ty: &Type, bounds: TokenStream) {
+    fn require(&mut self, ty: &Type, bounds: &TokenStream) {
         if mentions(ty.to_token_stream(), &self.parameters) {
             self.clause
                 .get_or_insert_with(|| parse_quote!(where))
@@ -48,16 +48,16 @@ impl<'a> Bounds<'a> {
         for property in &body.properties {
             // What a module of the user's makes of the field is its own affair.
             if property.codec.is_none() {
-                self.require(property.field.ty, quote!(__table::ToEdm + __table::FromEdm));
+                self.require(property.field.ty, &quote!(__table::ToEdm + __table::FromEdm));
             }
             if let Some(DefaultValue::Trait) = property.default {
-                self.require(property.field.ty, quote!(__table::Default));
+                self.require(property.field.ty, &quote!(__table::Default));
             }
         }
         for block in &body.blocks {
             self.require(
                 block.field.ty,
-                match block.kind {
+                &match block.kind {
                     BlockKind::Flatten { .. } => quote!(__table::PropertyGroup),
                     BlockKind::Series { .. } => quote!(__table::SeriesField),
                     BlockKind::Split { .. } => quote!(__table::SplitField),
@@ -66,11 +66,11 @@ impl<'a> Bounds<'a> {
         }
         for (field, default) in &body.skipped {
             if let DefaultValue::Trait = default {
-                self.require(field.ty, quote!(__table::Default));
+                self.require(field.ty, &quote!(__table::Default));
             }
         }
         for (field, _) in &body.computed {
-            self.require(field.ty, quote!(__table::Default));
+            self.require(field.ty, &quote!(__table::Default));
         }
         for (field, bounds) in [
             (&body.timestamp, quote!(__table::TimestampField)),
@@ -78,7 +78,7 @@ impl<'a> Bounds<'a> {
             (&body.extra, quote!(__table::ExtraField)),
         ] {
             if let Some(field) = field {
-                self.require(field.ty, bounds);
+                self.require(field.ty, &bounds);
             }
         }
     }

@@ -11,21 +11,21 @@ pub(super) fn expand(choices: &Choices<'_>) -> TokenStream {
 
 fn known(choices: &Choices<'_>) -> String {
     let names: Vec<String> =
-        choices.choices.iter().map(|choice| choice.ident.to_string()).collect();
+        choices.variants.iter().map(|choice| choice.ident.to_string()).collect();
     names.join(", ")
 }
 
 fn as_text(choices: &Choices<'_>) -> TokenStream {
     let ident = choices.ident;
-    let idents: Vec<_> = choices.choices.iter().map(|choice| choice.ident).collect();
-    let names = choices.choices.iter().map(|choice| &choice.name);
-    let spellings = choices.choices.iter().map(|choice| {
+    let idents: Vec<_> = choices.variants.iter().map(|choice| choice.ident).collect();
+    let names = choices.variants.iter().map(|choice| &choice.name);
+    let spellings = choices.variants.iter().map(|choice| {
         let aliases = &choice.aliases;
         let name = &choice.name;
         quote!(#name #(| #aliases)*)
     });
     // A key is read only as it is written: an alias would be another key.
-    let keys = choices.choices.iter().map(|choice| &choice.name);
+    let keys = choices.variants.iter().map(|choice| &choice.name);
     let keys_of = idents.iter();
     let other_text = choices.other.map(|other| quote!(Self::#other(__text) => __text,));
     let known = known(choices);
@@ -35,7 +35,7 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
     };
     let no_key = match choices.other {
         Some(other) => quote!(_ => __table::Ok(Self::#other(__text.into_owned())),),
-        None => quote!(_ => __table::Err(__table::no_key(__text, #known)),),
+        None => quote!(_ => __table::Err(__table::no_key(&__text, #known)),),
     };
     quote! {
         #[automatically_derived]
@@ -82,10 +82,10 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
 
 fn as_number(choices: &Choices<'_>) -> TokenStream {
     let ident = choices.ident;
-    let idents: Vec<_> = choices.choices.iter().map(|choice| choice.ident).collect();
+    let idents: Vec<_> = choices.variants.iter().map(|choice| choice.ident).collect();
     let numbers: Vec<_> = (0..idents.len()).map(|at| format_ident!("__{at}")).collect();
     // As Rust counts them: from 0, and each one more than the one before.
-    let values = choices.choices.iter().enumerate().map(|(at, choice)| {
+    let values = choices.variants.iter().enumerate().map(|(at, choice)| {
         let number = &numbers[at];
         let value = match (choice.number, at) {
             (Some(value), _) => quote_spanned!(value.span()=> #value),

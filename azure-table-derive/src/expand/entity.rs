@@ -102,7 +102,7 @@ impl Key<'_> {
         let texts = self
             .parts()
             .map(|Field { ident, ty }| quote!(<#ty as __table::KeyField>::text(&self.#ident)?));
-        quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, [#(#texts),*]))
+        quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, &[#(#texts),*]))
     }
 
     /// Adds how the fields of the key are read; returns what comes before.

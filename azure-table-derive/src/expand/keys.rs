@@ -60,7 +60,7 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
             ) -> __table::Result<__table::EntityKey, __table::KeyError> {
                 let __row_key = __table::key(
                     <Self as __table::TypedKeys>::ROW_KEY,
-                    [#(__table::KeyArgument::key_text(&#row_names)?),*],
+                    &[#(__table::KeyArgument::key_text(&#row_names)?),*],
                 )?;
                 __table::Ok(__table::EntityKey {
                     partition_key: Self::partition(#(#partition_names),*)?,
@@ -74,7 +74,7 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
             ) -> __table::Result<__table::String, __table::KeyError> {
                 __table::key(
                     <Self as __table::TypedKeys>::PARTITION_KEY,
-                    [#(__table::KeyArgument::key_text(&#partition_names)?),*],
+                    &[#(__table::KeyArgument::key_text(&#partition_names)?),*],
                 )
             }
             #partition_prefix

@@ -7,18 +7,20 @@ use crate::kinds::{Kind, Kinds};
 pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
-    let variants = kinds.kinds.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
+    let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
     let each = |method: TokenStream| {
-        let arms = variants.clone().map(|(variant, ty)| {
+        let arms = all.clone().map(|(variant, ty)| {
             quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity),)
         });
         quote!(match self { #(#arms)* })
     };
     let partition_key = each(quote!(partition_key));
     let row_key = each(quote!(row_key));
-    let writes = kinds.kinds.iter().map(|Kind { ident, ty, name }| {
+    let writes = kinds.variants.iter().map(|Kind { ident, ty, name }| {
         let kind = kinds.property.as_ref().map(|property| {
-            let message = format!("`{}` holds an entity with a property `{property}`, which is the one that tells the kinds apart", ident);
+            let message = format!(
+                "`{ident}` holds an entity with a property `{property}`, which is the one that tells the kinds apart"
+            );
             let check = quote_spanned! {ident.span()=>
                 const {
                     ::std::assert!(
@@ -41,8 +43,8 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             Self::#ident(__entity) => <#ty as __table::KindField>::write(__entity, __writer),
         }
     });
-    let numbers: Vec<_> = (0..kinds.kinds.len()).map(Literal::usize_unsuffixed).collect();
-    let known: Vec<&str> = kinds.kinds.iter().map(|kind| kind.name.as_str()).collect();
+    let numbers: Vec<_> = (0..kinds.variants.len()).map(Literal::usize_unsuffixed).collect();
+    let known: Vec<&str> = kinds.variants.iter().map(|kind| kind.name.as_str()).collect();
     let known_list = known.join(", ");
     let property = match &kinds.property {
         Some(property) => quote!(__table::Some(#property)),
@@ -56,13 +58,13 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             }
         }
     } else {
-        let forms = kinds.kinds.iter().zip(&numbers).map(|(kind, number)| {
+        let forms = kinds.variants.iter().zip(&numbers).map(|(kind, number)| {
             let ty = kind.ty;
             quote!(if <#ty as __table::KeyedKindField>::has_keys_of(__row) { #number } else)
         });
         quote!(#(#forms)* { __table::usize::MAX })
     };
-    let reads = kinds.kinds.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
+    let reads = kinds.variants.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
         quote!(#number => <#ty as __table::KindField>::read(__row, #property).map(Self::#ident),)
     });
     let other_read = if let Some((ident, ty)) = kinds.other {

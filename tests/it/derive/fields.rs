@@ -79,6 +79,7 @@ struct Codecs {
 }
 
 /// Tenths of a degree.
+#[expect(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref, reason = "a codec")]
 mod celsius {
     use super::ConvertError;
 
@@ -461,7 +462,7 @@ fn what_is_extra_cannot_hide_a_column_nor_break_the_body() {
     assert_eq!(error.to_string(), r#"property "A" is there twice"#);
 }
 
-/// The paper's RatingAsString, a property without a setter.
+/// The paper's `RatingAsString`, a property without a setter.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 struct Rated {
     #[table(partition_key)]

@@ -184,7 +184,7 @@ struct Strict {
     text: String,
 }
 
-/// The paper's IgnoreMissingProperties = false.
+/// The paper's `IgnoreMissingProperties = false`.
 #[tokio::test]
 async fn unknown_properties_are_an_error_on_request() {
     for fine in [r#""text":"""#, r#""old":"""#, r#""text":"","gone":null"#] {

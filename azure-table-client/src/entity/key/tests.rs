@@ -112,7 +112,7 @@ const MONTH: KeyLayout = KeyLayout::new(&[
 ]);
 
 fn month(channel: &str, year: i32, month: u32) -> Result<String, KeyError> {
-    MONTH.write([channel.into(), year.to_key()?, month.to_key()?])
+    MONTH.write(&[channel.into(), year.to_key()?, month.to_key()?])
 }
 
 /// Section 8.3.1.3 of the paper.
@@ -146,15 +146,15 @@ fn plain_parts_that_could_not_be_told_apart_are_refused() {
         KeyPiece::Literal("_"),
         KeyPiece::Part { field: "b", width: None, form: KeyForm::Plain },
     ]);
-    assert_eq!(TWO.write(["x".into(), "y_z".into()]).unwrap(), "x_y_z");
-    let error = TWO.write(["x_y".into(), "z".into()]).unwrap_err();
+    assert_eq!(TWO.write(&["x".into(), "y_z".into()]).unwrap(), "x_y_z");
+    let error = TWO.write(&["x_y".into(), "z".into()]).unwrap_err();
     assert!(error.to_string().contains("told apart"), "{error}");
 }
 
 #[test]
 fn a_constant_key_is_a_layout_without_parts() {
     const SETTINGS: KeyLayout = KeyLayout::new(&[KeyPiece::Literal("settings")]);
-    assert_eq!(SETTINGS.write([]).unwrap(), "settings");
+    assert_eq!(SETTINGS.write(&[]).unwrap(), "settings");
     assert_eq!(SETTINGS.read::<0>("settings"), Ok([]));
     assert!(SETTINGS.read::<0>("setting").is_err());
 }
@@ -257,7 +257,7 @@ proptest! {
         b in (text(), any::<u16>(), text()),
     ) {
         let write = |(x, n, y): &(String, u16, String)| {
-            COMPOSITE.write([x.into(), key(n).into(), y.into()]).unwrap()
+            COMPOSITE.write(&[x.into(), key(n).into(), y.into()]).unwrap()
         };
         let (ka, kb) = (write(&a), write(&b));
         let order = utf16(&a.0, &b.0).then(a.1.cmp(&b.1)).then(utf16(&a.2, &b.2));
@@ -277,12 +277,12 @@ proptest! {
         let texts = |(x, n, y): &(String, u16, String)| {
             [Cow::from(x.clone()), Cow::from(key(n)), Cow::from(y.clone())]
         };
-        let of_b = COMPOSITE.write(texts(&b)).unwrap();
+        let of_b = COMPOSITE.write(&texts(&b)).unwrap();
         for (count, inside) in
             [(1, b.0 == a.0), (2, b.0 == a.0 && b.1 == a.1), (3, a == b)]
         {
             let range = COMPOSITE.range(&texts(&a)[..count], None).unwrap();
-            prop_assert!(range.contains(&COMPOSITE.write(texts(&a)).unwrap()));
+            prop_assert!(range.contains(&COMPOSITE.write(&texts(&a)).unwrap()));
             prop_assert_eq!(range.contains(&of_b), inside, "{:?} {:?}", range, of_b);
         }
         let range = COMPOSITE.range(&[], Some(&a.0)).unwrap();
