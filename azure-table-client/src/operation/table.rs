@@ -89,7 +89,10 @@ pub(crate) fn names(
     let (body, typed) = reply.json(request)?;
     let tables: Vec<TableItem> =
         json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
-    let next = reply.header(&headers::NEXT_TABLE_NAME).filter(|token| !token.is_empty());
+    let next = reply.token(&headers::NEXT_TABLE_NAME, request)?;
+    if next == Some("") {
+        return Err(reply.bad_token(&headers::NEXT_TABLE_NAME, request));
+    }
     Ok((tables.into_iter().map(|table| table.0).collect(), next.map(str::to_owned)))
 }
 
