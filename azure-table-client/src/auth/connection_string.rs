@@ -16,6 +16,8 @@ const DEFAULT_SUFFIX: &str = "core.windows.net";
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: String,
     pub(crate) credential: Credential,
+    /// It is the development account, whose key anyone may read on the way: it is public.
+    pub(crate) is_development: bool,
 }
 
 #[derive(Default)]
@@ -50,7 +52,7 @@ impl ConnectionString {
         if let Some(secondary) = settings.secondary_endpoint {
             Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is no URL"))?;
         }
-        Ok(Self { endpoint, credential })
+        Ok(Self { endpoint, credential, is_development: false })
     }
 }
 
@@ -139,6 +141,7 @@ impl<'a> Settings<'a> {
         Ok(ConnectionString {
             endpoint: format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}"),
             credential: SharedKey::development().into(),
+            is_development: true,
         })
     }
 }
