@@ -6,7 +6,7 @@
 
 use url::Url;
 
-use super::{Credential, DEVELOPMENT_ACCOUNT, SasToken, SharedKey};
+use super::{Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SasToken, SharedKey};
 use crate::error::Error;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
@@ -40,6 +40,11 @@ impl ConnectionString {
         let settings = Settings::parse(text)?;
         if let Some(development) = settings.development {
             return settings.development_storage(development);
+        }
+        if settings.development_proxy.is_some() {
+            return Err(malformed(
+                "it has DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ));
         }
         let credential = settings.credential()?;
         let endpoint = match (settings.table_endpoint, settings.account_name) {
@@ -138,8 +143,23 @@ impl<'a> Settings<'a> {
                 .ok_or_else(|| malformed("DevelopmentStorageProxyUri has no host"))?;
             origin = format!("{}://{host}", proxy.scheme());
         }
+        let endpoint = format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}");
+        // Whichever of the two was meant, the other one must not be passed over.
+        let table_endpoint = self.table_endpoint.map(|text| text.trim_end_matches('/'));
+        for (key, value, development) in [
+            ("AccountName", self.account_name, Some(DEVELOPMENT_ACCOUNT)),
+            ("AccountKey", self.account_key, Some(DEVELOPMENT_KEY)),
+            ("SharedAccessSignature", self.sas, None),
+            ("TableEndpoint", table_endpoint, Some(endpoint.as_str())),
+        ] {
+            if value.is_some() && value != development {
+                return Err(malformed(&format!(
+                    "UseDevelopmentStorage and {key} contradict each other; leave one out"
+                )));
+            }
+        }
         Ok(ConnectionString {
-            endpoint: format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}"),
+            endpoint,
             credential: SharedKey::development().into(),
             is_development: true,
         })
@@ -187,6 +207,16 @@ mod tests {
     }
 
     #[test]
+    fn what_says_the_same_as_use_development_storage_may_stay() {
+        let text = format!(
+            "UseDevelopmentStorage=true;AccountName={DEVELOPMENT_ACCOUNT};\
+             AccountKey={DEVELOPMENT_KEY};TableEndpoint=http://127.0.0.1:10002/devstoreaccount1/;\
+             BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1"
+        );
+        assert_eq!(endpoint(&text), "http://127.0.0.1:10002/devstoreaccount1");
+    }
+
+    #[test]
     fn a_sas_keeps_endpoint_suffix_and_protocol() {
         let sas = "SharedAccessSignature=?sv=2019-02-02&ss=t&sig=a%3D";
         assert_eq!(
@@ -224,6 +254,32 @@ mod tests {
                 "http or https",
             ),
             ("UseDevelopmentStorage=yes".to_owned(), "must be true"),
+            ("AccountName=me;UseDevelopmentStorage=true".to_owned(), "AccountName contradict"),
+            (format!("UseDevelopmentStorage=true;AccountKey={KEY}"), "AccountKey contradict"),
+            (
+                format!("UseDevelopmentStorage=true;SharedAccessSignature=sig={KEY}"),
+                "SharedAccessSignature contradict",
+            ),
+            (
+                "UseDevelopmentStorage=true;TableEndpoint=https://me.example.com".to_owned(),
+                "TableEndpoint contradict",
+            ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite;\
+                 TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
+                    .to_owned(),
+                "TableEndpoint contradict",
+            ),
+            (
+                "DevelopmentStorageProxyUri=http://azurite".to_owned(),
+                "DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ),
+            (
+                format!(
+                    "DevelopmentStorageProxyUri=http://azurite;AccountName=me;AccountKey={KEY}"
+                ),
+                "DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ),
             (
                 format!("AccountName=me;AccountKey={KEY};TableSecondaryEndpoint=x"),
                 "TableSecondaryEndpoint",
