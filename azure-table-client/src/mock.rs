@@ -219,7 +219,7 @@ impl MockTableServiceBuilder {
     /// Another account than the development account; the key in base64.
     ///
     /// # Errors
-    /// The key is no base64, or the name is empty.
+    /// The key is no base64, or the name is empty or cannot be one.
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
         self.credential = SharedKey::new(name, key)?;
         key.clone_into(&mut self.account_key);

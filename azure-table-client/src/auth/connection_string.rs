@@ -6,6 +6,7 @@
 
 use url::Url;
 
+use super::shared_key::is_account_name;
 use super::{Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SasToken, SharedKey};
 use crate::error::Error;
 
@@ -46,6 +47,9 @@ impl ConnectionString {
                 "it has DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
             ));
         }
+        if !settings.account_name.is_none_or(is_account_name) {
+            return Err(bad_account_name());
+        }
         let credential = settings.credential()?;
         let endpoint = match (settings.table_endpoint, settings.account_name) {
             (Some(endpoint), _) => endpoint.to_owned(),
@@ -63,6 +67,10 @@ impl ConnectionString {
 
 fn malformed(reason: &str) -> Error {
     Error::configuration(format!("the connection string cannot be used: {reason}"))
+}
+
+fn bad_account_name() -> Error {
+    malformed("AccountName has a character that no account name has")
 }
 
 impl<'a> Settings<'a> {
@@ -124,7 +132,7 @@ impl<'a> Settings<'a> {
             return Err(malformed("DefaultEndpointsProtocol must be http or https"));
         }
         if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            return Err(malformed("AccountName has a character that no account name has"));
+            return Err(bad_account_name());
         }
         let suffix = self.suffix.unwrap_or(DEFAULT_SUFFIX).trim_start_matches('.');
         Ok(format!("{protocol}://{account}.table.{suffix}"))
@@ -249,6 +257,14 @@ mod tests {
             ),
             ("SharedAccessSignature=sig=x".to_owned(), "neither AccountName nor TableEndpoint"),
             (format!("AccountName=m/e;AccountKey={KEY}"), "AccountName has a character"),
+            (
+                format!("AccountName=m:e;AccountKey={KEY};TableEndpoint=https://t.example.com"),
+                "AccountName has a character",
+            ),
+            (
+                format!("AccountName=mé;SharedAccessSignature=sig={KEY};TableEndpoint=https://t"),
+                "AccountName has a character",
+            ),
             (
                 format!("DefaultEndpointsProtocol=ftp;AccountName=me;AccountKey={KEY}"),
                 "http or https",
