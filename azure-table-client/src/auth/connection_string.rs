@@ -256,6 +256,10 @@ mod tests {
                 "leave one out",
             ),
             ("SharedAccessSignature=sig=x".to_owned(), "neither AccountName nor TableEndpoint"),
+            (
+                format!("AccountName=me;SharedAccessSignature=https://me.example.com?sig={KEY}"),
+                "whole URL",
+            ),
             (format!("AccountName=m/e;AccountKey={KEY}"), "AccountName has a character"),
             (
                 format!("AccountName=m:e;AccountKey={KEY};TableEndpoint=https://t.example.com"),
