@@ -62,9 +62,17 @@ async fn a_proxys_page_is_named_as_such() {
     let error = table.delete(("p", "r"), IfMatch::Any).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "whoever answered, it was not the service");
     let table = serving(reply("404 Not Found", "Content-Type: text/html\r\n", html)).await;
+    assert!(!table.get(("p", "r")).await.unwrap_err().is_not_found());
     assert!(table.get_if_exists(("p", "r")).await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
     assert!(table.exists().await.is_err());
+    for (status, of_the_service) in [
+        ("409 Conflict", azure_table_client::Error::is_conflict as fn(&_) -> bool),
+        ("412 Precondition Failed", azure_table_client::Error::is_precondition_failed),
+    ] {
+        let table = serving(reply(status, "Content-Type: text/html\r\n", html)).await;
+        assert!(!of_the_service(&table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err()));
+    }
 }
 
 #[tokio::test]
