@@ -50,7 +50,8 @@ impl<T: TableEntity> Pages<T> {
     pub(super) fn new(query: Query<T>) -> Self {
         let checked = check_page_size(query.page_size)
             .and_then(|()| check_readable::<T>(query.pipeline.metadata))
-            .and(query.spec);
+            .and(query.filter)
+            .and_then(|filter| Ok(QuerySpec { filter, select: query.select? }));
         let (spec, failure) = match checked {
             Ok(spec) => (spec, None),
             Err(error) => (QuerySpec::default(), Some(error)),

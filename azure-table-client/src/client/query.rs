@@ -10,7 +10,8 @@ use super::pages::{Pages, TableNamePages};
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::operation::query::{Continuation, QuerySpec};
+use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
+use crate::operation::query::Continuation;
 use crate::pipeline::Pipeline;
 
 /// A query over the entities of one table. `.await` collects all results over all pages;
@@ -37,7 +38,8 @@ use crate::pipeline::Pipeline;
 pub struct Query<T> {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) table: Arc<str>,
-    pub(super) spec: Result<QuerySpec, Error>,
+    pub(super) filter: Result<Option<String>, Error>,
+    pub(super) select: Result<Vec<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) start: Option<Continuation>,
@@ -49,7 +51,8 @@ impl<T: TableEntity> Query<T> {
         Self {
             pipeline,
             table,
-            spec: Ok(QuerySpec::default()),
+            filter: Ok(None),
+            select: Ok(Vec::new()),
             page_size: None,
             take: None,
             start: None,
@@ -64,33 +67,26 @@ impl<T: TableEntity> Query<T> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never build the text
     /// from outside input by formatting: a quote in it would end the literal.
     pub fn filter_text(mut self, text: &str) -> Self {
-        match Filter::parse(text) {
-            Ok(_) => {
-                if let Ok(spec) = &mut self.spec {
-                    spec.filter = Some(text.to_owned());
-                }
-            }
-            Err(error) => {
-                self.spec = Err(Error::invalid_input("the filter is not valid").with_source(error));
-            }
-        }
+        self.filter = checked_filter(text);
         self
     }
 
     /// Only these properties travel; PartitionKey, RowKey and Timestamp always do. Fields of `T`
-    /// that are left out must be Options or have a default.
+    /// that are left out must be Options or have a default. It replaces an earlier choice.
+    ///
+    /// The names are checked when the query is sent; one that no property can have is an error of
+    /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     ///
     /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
     /// left out.
     pub fn select<S: Into<String>>(mut self, properties: impl IntoIterator<Item = S>) -> Self {
-        if let Ok(spec) = &mut self.spec {
-            spec.select = properties.into_iter().map(Into::into).collect();
-            for system in ["PartitionKey", "RowKey", "Timestamp"] {
-                if !spec.select.iter().any(|property| property == system) {
-                    spec.select.push(system.to_owned());
-                }
-            }
-        }
+        let system = SYSTEM_PROPERTIES.map(str::to_owned);
+        let own = properties.into_iter().map(Into::into);
+        let own = own.filter(|name| !system.contains(name)).map(|name| {
+            check_property_name(&name)?;
+            Ok(name)
+        });
+        self.select = own.chain(system.clone().map(Ok)).collect();
         self
     }
 
@@ -140,10 +136,18 @@ impl<T> fmt::Debug for Query<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query")
             .field("table", &self.table)
-            .field("spec", &self.spec)
+            .field("filter", &self.filter)
+            .field("select", &self.select)
             .field("page_size", &self.page_size)
             .field("take", &self.take)
             .finish_non_exhaustive()
+    }
+}
+
+fn checked_filter(text: &str) -> Result<Option<String>, Error> {
+    match Filter::parse(text) {
+        Ok(_) => Ok(Some(text.to_owned())),
+        Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
     }
 }
 
@@ -162,12 +166,9 @@ impl ListTables {
     }
 
     /// Only the tables for which this OData filter over `TableName` holds, for example
-    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`.
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. It replaces an earlier one.
     pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = match Filter::parse(text) {
-            Ok(_) => Ok(Some(text.to_owned())),
-            Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
-        };
+        self.filter = checked_filter(text);
         self
     }
 
