@@ -3,6 +3,7 @@ use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_core::Stream;
 
@@ -12,7 +13,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::query::Continuation;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 
 /// A query over the entities of one table. `.await` collects all results over all pages;
 /// [`stream`](Self::stream) and [`pages`](Self::pages) take them as they come.
@@ -43,6 +44,7 @@ pub struct Query<T> {
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) start: Option<Continuation>,
+    pub(super) options: CallOptions,
     entity: PhantomData<fn() -> T>,
 }
 
@@ -56,6 +58,7 @@ impl<T: TableEntity> Query<T> {
             page_size: None,
             take: None,
             start: None,
+            options: CallOptions::default(),
             entity: PhantomData,
         }
     }
@@ -105,6 +108,26 @@ impl<T: TableEntity> Query<T> {
     /// Begins where an earlier page of the same query ended.
     pub fn start_at(mut self, continuation: Continuation) -> Self {
         self.start = Some(continuation);
+        self
+    }
+
+    /// The time for one page, all its attempts and waits included. There is no bound on the whole
+    /// query but the one that its reader sets, for example by `tokio::time::timeout`.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often the request of a page is tried again, instead of the client's policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. Without it, each page has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
         self
     }
 
@@ -158,11 +181,12 @@ pub struct ListTables {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
+    pub(super) options: CallOptions,
 }
 
 impl ListTables {
     pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self { pipeline, filter: Ok(None), page_size: None }
+        Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
     /// Only the tables for which this OData filter over `TableName` holds, for example
@@ -175,6 +199,26 @@ impl ListTables {
     /// At most this many tables a page (`$top`), 1 to 1,000.
     pub fn page_size(mut self, tables: u32) -> Self {
         self.page_size = Some(tables);
+        self
+    }
+
+    /// The time for one page, all its attempts and waits included. There is no bound on the whole
+    /// list but the one that its reader sets, for example by `tokio::time::timeout`.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often the request of a page is tried again, instead of the client's policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. Without it, each page has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
         self
     }
 
