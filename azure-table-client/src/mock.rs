@@ -226,7 +226,8 @@ impl MockTableServiceBuilder {
         Ok(self)
     }
 
-    /// Another clock than one that goes with tokio's time.
+    /// Another clock than one that goes with tokio's time. It is asked in the middle of a write, so
+    /// it cannot ask the service anything.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
