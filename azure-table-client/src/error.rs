@@ -183,22 +183,30 @@ impl Error {
         self.0.attempts
     }
 
-    /// The table or the entity is not there (404).
+    /// The service says that the table or the entity is not there (404). The 404 of a proxy or of
+    /// another server says nothing about it.
     pub fn is_not_found(&self) -> bool {
-        self.0.status == Some(StatusCode::NOT_FOUND)
+        self.is_answer(StatusCode::NOT_FOUND)
     }
 
-    /// The table or the entity is there already, or the table is being deleted (409).
+    /// The service says that the table or the entity is there already, or that the table is being
+    /// deleted (409).
     pub fn is_conflict(&self) -> bool {
-        self.0.status == Some(StatusCode::CONFLICT)
+        self.is_answer(StatusCode::CONFLICT)
     }
 
-    /// The entity has another version than the condition names (412): somebody else wrote it.
+    /// The service says that the entity has another version than the condition names (412):
+    /// somebody else wrote it.
     pub fn is_precondition_failed(&self) -> bool {
-        self.0.status == Some(StatusCode::PRECONDITION_FAILED)
+        self.is_answer(StatusCode::PRECONDITION_FAILED)
     }
 
-    /// The service is busy or throttles (429, 503).
+    /// The service itself answered with this status.
+    fn is_answer(&self, status: StatusCode) -> bool {
+        self.0.kind == ErrorKind::Service && self.0.status == Some(status)
+    }
+
+    /// The service is busy or throttles (429, 503), or a proxy in front of it.
     pub fn is_throttled(&self) -> bool {
         matches!(
             self.0.status,

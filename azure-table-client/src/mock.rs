@@ -219,14 +219,15 @@ impl MockTableServiceBuilder {
     /// Another account than the development account; the key in base64.
     ///
     /// # Errors
-    /// The key is no base64, or the name is empty.
+    /// The key is no base64, or the name is empty or cannot be one.
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
         self.credential = SharedKey::new(name, key)?;
         key.clone_into(&mut self.account_key);
         Ok(self)
     }
 
-    /// Another clock than one that goes with tokio's time.
+    /// Another clock than one that goes with tokio's time. It is asked in the middle of a write, so
+    /// it cannot ask the service anything.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self

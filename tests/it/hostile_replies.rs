@@ -19,8 +19,12 @@ fn client(endpoint: &str) -> TableServiceClient {
         .unwrap()
 }
 
-/// A server that answers every connection with these bytes and closes it.
 async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
+    serving_account(bytes).await.table_named("Blogs")
+}
+
+/// A server that answers every connection with these bytes and closes it.
+async fn serving_account(bytes: Vec<u8>) -> TableServiceClient {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -31,7 +35,7 @@ async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
             let _ = socket.shutdown().await;
         }
     });
-    client(&endpoint).table_named("Blogs")
+    client(&endpoint)
 }
 
 fn reply(status: &str, headers: &str, body: &str) -> Vec<u8> {
@@ -58,9 +62,17 @@ async fn a_proxys_page_is_named_as_such() {
     let error = table.delete(("p", "r"), IfMatch::Any).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "whoever answered, it was not the service");
     let table = serving(reply("404 Not Found", "Content-Type: text/html\r\n", html)).await;
+    assert!(!table.get(("p", "r")).await.unwrap_err().is_not_found());
     assert!(table.get_if_exists(("p", "r")).await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
     assert!(table.exists().await.is_err());
+    for (status, of_the_service) in [
+        ("409 Conflict", azure_table_client::Error::is_conflict as fn(&_) -> bool),
+        ("412 Precondition Failed", azure_table_client::Error::is_precondition_failed),
+    ] {
+        let table = serving(reply(status, "Content-Type: text/html\r\n", html)).await;
+        assert!(!of_the_service(&table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err()));
+    }
 }
 
 #[tokio::test]
@@ -161,4 +173,39 @@ async fn no_header_is_needed_that_the_answer_does_not_need() {
     let bare = format!("HTTP/1.1 200\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let rows = serving(bare.into_bytes()).await.query().await.unwrap();
     assert_eq!(rows[0].key().row_key, "r");
+}
+
+#[tokio::test]
+async fn a_continuation_that_cannot_be_followed_is_not_the_end() {
+    let rows = |headers: &[u8]| {
+        let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r","TableName":"Blogs"}]}"#;
+        let start = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len());
+        [start.as_bytes(), headers, b"\r\n", body.as_bytes()].concat()
+    };
+    for headers in [
+        &b"x-ms-continuation-NextPartitionKey: \xff\r\n"[..],
+        b"x-ms-continuation-NextPartitionKey:\r\nx-ms-continuation-NextRowKey: r\r\n",
+        b"x-ms-continuation-NextPartitionKey:\r\n",
+        b"x-ms-continuation-NextPartitionKey: p\r\nx-ms-continuation-NextRowKey: \xff\r\n",
+        b"x-ms-continuation-NextRowKey: r\r\n",
+    ] {
+        let mut pages = serving(rows(headers)).await.query().pages();
+        let error = pages.next().await.unwrap().unwrap_err();
+        let shown = String::from_utf8_lossy(headers);
+        assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{shown}");
+        assert!(error.to_string().contains("x-ms-continuation-next"), "{error}");
+        assert!(pages.next().await.is_none());
+    }
+    for headers in
+        [&b"x-ms-continuation-NextTableName: \xff\r\n"[..], b"x-ms-continuation-NextTableName:\r\n"]
+    {
+        let error = serving_account(rows(headers)).await.list_tables().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+    }
+    // The key of the row may be left out, and may be empty.
+    for row_key in ["", "x-ms-continuation-NextRowKey:\r\n"] {
+        let headers = format!("x-ms-continuation-NextPartitionKey: p\r\n{row_key}");
+        let mut pages = serving(rows(headers.as_bytes())).await.query().pages();
+        assert!(pages.next().await.unwrap().unwrap().continuation.is_some());
+    }
 }

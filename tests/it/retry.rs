@@ -22,6 +22,8 @@ enum Step {
     RetryAfter(u16, &'static str),
     Fail(TransportErrorKind),
     Hang,
+    /// An empty page and, in this header, where the next one begins.
+    Page(&'static str),
 }
 
 /// Plays a list of steps, then answers 204, and keeps what was sent and when.
@@ -73,6 +75,10 @@ impl Transport for Script {
                 Step::RetryAfter(status, wait) => Ok(response(status, &[("retry-after", wait)])),
                 Step::Fail(kind) => Err(TransportError::new(kind, "scripted")),
                 Step::Hang => std::future::pending().await,
+                Step::Page(next) => {
+                    let body = Bytes::from_static(br#"{"value":[]}"#);
+                    Ok(HttpResponse { body, ..response(200, &[(next, "x")]) })
+                }
             }
         })
     }
@@ -80,6 +86,10 @@ impl Transport for Script {
 
 /// Waits of 1 s, 2 s, 4 s … would be random by the default policy; these are not.
 fn table(script: &Arc<Script>, retry: RetryPolicy) -> TableClient<DynamicEntity> {
+    service(script, retry).table_named("Blogs")
+}
+
+fn service(script: &Arc<Script>, retry: RetryPolicy) -> TableServiceClient {
     TableServiceClient::builder(
         "https://account.example.com",
         SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap(),
@@ -93,7 +103,6 @@ fn table(script: &Arc<Script>, retry: RetryPolicy) -> TableClient<DynamicEntity>
     .deadline(Duration::from_mins(5))
     .build()
     .unwrap()
-    .table_named("Blogs")
 }
 
 fn every_second(retries: u32) -> RetryPolicy {
@@ -273,4 +282,35 @@ async fn a_call_may_have_its_own_policy() {
     let client = table(&script, every_second(9));
     let error = client.insert(&row()).retry(RetryPolicy::none()).await.unwrap_err();
     assert_eq!(error.attempts(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_may_have_its_own_settings_for_each_of_its_pages() {
+    let next = "x-ms-continuation-nextpartitionkey";
+    let script =
+        Script::new(&[Step::Page(next), Step::Hang, Step::Page(next), Step::Hang, Step::Hang]);
+    let client = table(&script, RetryPolicy::none());
+    let start = Instant::now();
+    let error = client
+        .query()
+        .retry(every_second(3))
+        .deadline(Duration::from_secs(35))
+        .client_request_id("nightly")
+        .await
+        .unwrap_err();
+    // The third page hangs for 30 s, and for 4 s more; the second page's time does not count.
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 2));
+    assert_eq!(script.times(), [0, 0, 31, 31, 62]);
+    assert_eq!(start.elapsed().as_secs(), 66);
+    assert_eq!(script.header("x-ms-client-request-id"), ["nightly"; 5]);
+
+    let next = "x-ms-continuation-nexttablename";
+    let script =
+        Script::new(&[Step::Page(next), Step::Hang, Step::Page(next), Step::Hang, Step::Hang]);
+    let list = service(&script, RetryPolicy::none()).list_tables();
+    let list = list.retry(every_second(3)).deadline(Duration::from_secs(35));
+    let error = list.client_request_id("nightly").await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 2));
+    assert_eq!(script.times(), [0, 0, 31, 31, 62]);
+    assert_eq!(script.header("x-ms-client-request-id"), ["nightly"; 5]);
 }

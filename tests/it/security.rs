@@ -78,6 +78,16 @@ fn plain_http_to_another_host_is_refused_unless_asked_for() {
 }
 
 #[test]
+fn an_emulator_on_another_host_needs_no_leave_for_plain_http() {
+    let emulator = "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite";
+    assert!(TableServiceClient::from_connection_string(emulator).is_ok(), "its key is public");
+    let builder = TableServiceClient::builder_from_connection_string(emulator).unwrap();
+    assert!(builder.allow_http(false).build().is_err());
+    let account = format!("AccountName=me;AccountKey={KEY};TableEndpoint=http://azurite:10002/me");
+    assert!(TableServiceClient::from_connection_string(&account).is_err());
+}
+
+#[test]
 fn the_variable_is_named_where_it_is_missing() {
     if std::env::var_os("AZURE_STORAGE_CONNECTION_STRING").is_none() {
         let error = TableServiceClient::from_env().unwrap_err();

@@ -19,6 +19,7 @@ macro_rules! for_each_conformance_test {
             tables {
                 create_and_delete, create_twice, create_if_not_exists, delete_missing,
                 delete_if_exists, exists, names_ignore_case, list_by_filter, list_in_pages,
+                metrics_are_the_services,
             }
             entities {
                 insert_and_get, insert_twice, get_missing, get_if_exists, missing_table,
@@ -60,6 +61,7 @@ macro_rules! for_each_conformance_test {
             failures {
                 wrong_key, service_errors_are_complete, too_many_properties,
                 unknown_functions_are_refused_before_sending, bad_page_sizes,
+                the_last_filter_and_projection_count, bad_names_in_projections,
             }
         }
     };

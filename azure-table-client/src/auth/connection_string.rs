@@ -6,7 +6,8 @@
 
 use url::Url;
 
-use super::{Credential, DEVELOPMENT_ACCOUNT, SasToken, SharedKey};
+use super::shared_key::is_account_name;
+use super::{Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SasToken, SharedKey};
 use crate::error::Error;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
@@ -16,6 +17,8 @@ const DEFAULT_SUFFIX: &str = "core.windows.net";
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: String,
     pub(crate) credential: Credential,
+    /// It is the development account, whose key anyone may read on the way: it is public.
+    pub(crate) is_development: bool,
 }
 
 #[derive(Default)]
@@ -39,6 +42,14 @@ impl ConnectionString {
         if let Some(development) = settings.development {
             return settings.development_storage(development);
         }
+        if settings.development_proxy.is_some() {
+            return Err(malformed(
+                "it has DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ));
+        }
+        if !settings.account_name.is_none_or(is_account_name) {
+            return Err(bad_account_name());
+        }
         let credential = settings.credential()?;
         let endpoint = match (settings.table_endpoint, settings.account_name) {
             (Some(endpoint), _) => endpoint.to_owned(),
@@ -50,12 +61,16 @@ impl ConnectionString {
         if let Some(secondary) = settings.secondary_endpoint {
             Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is no URL"))?;
         }
-        Ok(Self { endpoint, credential })
+        Ok(Self { endpoint, credential, is_development: false })
     }
 }
 
 fn malformed(reason: &str) -> Error {
     Error::configuration(format!("the connection string cannot be used: {reason}"))
+}
+
+fn bad_account_name() -> Error {
+    malformed("AccountName has a character that no account name has")
 }
 
 impl<'a> Settings<'a> {
@@ -117,7 +132,7 @@ impl<'a> Settings<'a> {
             return Err(malformed("DefaultEndpointsProtocol must be http or https"));
         }
         if !account.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
-            return Err(malformed("AccountName has a character that no account name has"));
+            return Err(bad_account_name());
         }
         let suffix = self.suffix.unwrap_or(DEFAULT_SUFFIX).trim_start_matches('.');
         Ok(format!("{protocol}://{account}.table.{suffix}"))
@@ -136,9 +151,25 @@ impl<'a> Settings<'a> {
                 .ok_or_else(|| malformed("DevelopmentStorageProxyUri has no host"))?;
             origin = format!("{}://{host}", proxy.scheme());
         }
+        let endpoint = format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}");
+        // Whichever of the two was meant, the other one must not be passed over.
+        let table_endpoint = self.table_endpoint.map(|text| text.trim_end_matches('/'));
+        for (key, value, development) in [
+            ("AccountName", self.account_name, Some(DEVELOPMENT_ACCOUNT)),
+            ("AccountKey", self.account_key, Some(DEVELOPMENT_KEY)),
+            ("SharedAccessSignature", self.sas, None),
+            ("TableEndpoint", table_endpoint, Some(endpoint.as_str())),
+        ] {
+            if value.is_some() && value != development {
+                return Err(malformed(&format!(
+                    "UseDevelopmentStorage and {key} contradict each other; leave one out"
+                )));
+            }
+        }
         Ok(ConnectionString {
-            endpoint: format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}"),
+            endpoint,
             credential: SharedKey::development().into(),
+            is_development: true,
         })
     }
 }
@@ -184,6 +215,16 @@ mod tests {
     }
 
     #[test]
+    fn what_says_the_same_as_use_development_storage_may_stay() {
+        let text = format!(
+            "UseDevelopmentStorage=true;AccountName={DEVELOPMENT_ACCOUNT};\
+             AccountKey={DEVELOPMENT_KEY};TableEndpoint=http://127.0.0.1:10002/devstoreaccount1/;\
+             BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1"
+        );
+        assert_eq!(endpoint(&text), "http://127.0.0.1:10002/devstoreaccount1");
+    }
+
+    #[test]
     fn a_sas_keeps_endpoint_suffix_and_protocol() {
         let sas = "SharedAccessSignature=?sv=2019-02-02&ss=t&sig=a%3D";
         assert_eq!(
@@ -215,12 +256,50 @@ mod tests {
                 "leave one out",
             ),
             ("SharedAccessSignature=sig=x".to_owned(), "neither AccountName nor TableEndpoint"),
+            (
+                format!("AccountName=me;SharedAccessSignature=https://me.example.com?sig={KEY}"),
+                "whole URL",
+            ),
             (format!("AccountName=m/e;AccountKey={KEY}"), "AccountName has a character"),
+            (
+                format!("AccountName=m:e;AccountKey={KEY};TableEndpoint=https://t.example.com"),
+                "AccountName has a character",
+            ),
+            (
+                format!("AccountName=mé;SharedAccessSignature=sig={KEY};TableEndpoint=https://t"),
+                "AccountName has a character",
+            ),
             (
                 format!("DefaultEndpointsProtocol=ftp;AccountName=me;AccountKey={KEY}"),
                 "http or https",
             ),
             ("UseDevelopmentStorage=yes".to_owned(), "must be true"),
+            ("AccountName=me;UseDevelopmentStorage=true".to_owned(), "AccountName contradict"),
+            (format!("UseDevelopmentStorage=true;AccountKey={KEY}"), "AccountKey contradict"),
+            (
+                format!("UseDevelopmentStorage=true;SharedAccessSignature=sig={KEY}"),
+                "SharedAccessSignature contradict",
+            ),
+            (
+                "UseDevelopmentStorage=true;TableEndpoint=https://me.example.com".to_owned(),
+                "TableEndpoint contradict",
+            ),
+            (
+                "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite;\
+                 TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
+                    .to_owned(),
+                "TableEndpoint contradict",
+            ),
+            (
+                "DevelopmentStorageProxyUri=http://azurite".to_owned(),
+                "DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ),
+            (
+                format!(
+                    "DevelopmentStorageProxyUri=http://azurite;AccountName=me;AccountKey={KEY}"
+                ),
+                "DevelopmentStorageProxyUri without UseDevelopmentStorage=true",
+            ),
             (
                 format!("AccountName=me;AccountKey={KEY};TableSecondaryEndpoint=x"),
                 "TableSecondaryEndpoint",

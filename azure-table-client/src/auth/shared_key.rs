@@ -27,11 +27,17 @@ impl SharedKey {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the account name is
-    /// empty or the key is no base64. The error does not show the key.
+    /// empty or has a character that cannot stand in a header beside the signature, or the key is
+    /// no base64. The error does not show the key.
     pub fn new(account: impl Into<String>, key: &str) -> Result<Self, Error> {
         let account = account.into();
         if account.is_empty() {
             return Err(Error::configuration("the account name is empty"));
+        }
+        if !is_account_name(&account) {
+            return Err(Error::configuration(
+                "the account name has a character that no account name has",
+            ));
         }
         // The decoder's error would show a character of the key.
         let key = STANDARD
@@ -79,6 +85,12 @@ impl fmt::Debug for SharedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedKey").field("account", &self.account).finish_non_exhaustive()
     }
+}
+
+/// Whether the name can stand in `SharedKey account:signature`. The services' own rules are
+/// narrower; an emulator's account may be called otherwise.
+pub(super) fn is_account_name(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
 
 /// What SharedKey signs for a request to the table service.
@@ -165,7 +177,10 @@ mod tests {
             let error = SharedKey::new("a", bad).unwrap_err();
             assert!(bad.is_empty() || !format!("{error} {error:?}").contains(bad), "{error}");
         }
-        assert!(SharedKey::new("", DEVELOPMENT_KEY).is_err());
+        for bad in ["", " ", "m e", "me\n", "m:e", "mé", "me\u{7f}"] {
+            let error = SharedKey::new(bad, DEVELOPMENT_KEY).unwrap_err();
+            assert!(error.to_string().contains("account name"), "{error}");
+        }
         let key = SharedKey::new("me", DEVELOPMENT_KEY).unwrap();
         assert_eq!(format!("{key:?}"), "SharedKey { account: \"me\", .. }");
     }

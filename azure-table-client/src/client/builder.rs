@@ -47,12 +47,14 @@ impl TableServiceClientBuilder {
     }
 
     pub(super) fn from_connection_string(text: &str) -> Result<Self, Error> {
-        let ConnectionString { endpoint, credential } = ConnectionString::parse(text)?;
-        Ok(Self::new(endpoint, credential))
+        let ConnectionString { endpoint, credential, is_development } =
+            ConnectionString::parse(text)?;
+        Ok(Self::new(endpoint, credential).allow_http(is_development))
     }
 
     /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
-    /// example to an emulator in a container. Without it, building such a client is an error.
+    /// example to an emulator in a container. Without it, building such a client is an error, but
+    /// for one of `UseDevelopmentStorage`, whose key is public.
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
         self

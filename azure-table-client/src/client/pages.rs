@@ -42,6 +42,7 @@ pub struct Pages<T> {
     page_size: Option<u32>,
     left: Option<u64>,
     next: Next<Continuation>,
+    options: CallOptions,
     failure: Option<Error>,
     entity: PhantomData<fn() -> T>,
 }
@@ -50,7 +51,8 @@ impl<T: TableEntity> Pages<T> {
     pub(super) fn new(query: Query<T>) -> Self {
         let checked = check_page_size(query.page_size)
             .and_then(|()| check_readable::<T>(query.pipeline.metadata))
-            .and(query.spec);
+            .and(query.filter)
+            .and_then(|filter| Ok(QuerySpec { filter, select: query.select? }));
         let (spec, failure) = match checked {
             Ok(spec) => (spec, None),
             Err(error) => (QuerySpec::default(), Some(error)),
@@ -61,6 +63,7 @@ impl<T: TableEntity> Pages<T> {
             spec,
             page_size: query.page_size,
             left: query.take,
+            options: query.options,
             next: if query.take == Some(0) { Next::Nothing } else { Next::Page(query.start) },
             failure,
             entity: PhantomData,
@@ -83,7 +86,7 @@ impl<T: TableEntity> Pages<T> {
 
     async fn fetch(&mut self, at: Option<&Continuation>) -> Result<Page<T>, Error> {
         let request = query::query(&self.table, &self.spec, self.top(), at)?;
-        let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
+        let reply = self.pipeline.send(&request, &self.options).await?;
         let mut page: Page<T> = query::page(reply, &request)?;
         if let Some(left) = &mut self.left {
             // A server may give more than it was asked for.
@@ -159,6 +162,7 @@ pub struct TableNamePages {
     filter: Option<String>,
     page_size: Option<u32>,
     next: Next<String>,
+    options: CallOptions,
     failure: Option<Error>,
 }
 
@@ -174,6 +178,7 @@ impl TableNamePages {
             filter,
             page_size: list.page_size,
             next: Next::Page(None),
+            options: list.options,
             failure,
         }
     }
@@ -194,7 +199,7 @@ impl TableNamePages {
 
     async fn fetch(&mut self, at: Option<&str>) -> Result<Vec<String>, Error> {
         let request = table::list(self.filter.as_deref(), self.page_size, at);
-        let reply = self.pipeline.send(&request, &CallOptions::default()).await?;
+        let reply = self.pipeline.send(&request, &self.options).await?;
         let (names, next) = table::names(reply, &request)?;
         self.next = match next {
             Some(next) => Next::Page(Some(next)),

@@ -3,6 +3,7 @@ use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_core::Stream;
 
@@ -10,8 +11,9 @@ use super::pages::{Pages, TableNamePages};
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::operation::query::{Continuation, QuerySpec};
-use crate::pipeline::Pipeline;
+use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
+use crate::operation::query::Continuation;
+use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 
 /// A query over the entities of one table. `.await` collects all results over all pages;
 /// [`stream`](Self::stream) and [`pages`](Self::pages) take them as they come.
@@ -37,10 +39,12 @@ use crate::pipeline::Pipeline;
 pub struct Query<T> {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) table: Arc<str>,
-    pub(super) spec: Result<QuerySpec, Error>,
+    pub(super) filter: Result<Option<String>, Error>,
+    pub(super) select: Result<Vec<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) start: Option<Continuation>,
+    pub(super) options: CallOptions,
     entity: PhantomData<fn() -> T>,
 }
 
@@ -49,10 +53,12 @@ impl<T: TableEntity> Query<T> {
         Self {
             pipeline,
             table,
-            spec: Ok(QuerySpec::default()),
+            filter: Ok(None),
+            select: Ok(Vec::new()),
             page_size: None,
             take: None,
             start: None,
+            options: CallOptions::default(),
             entity: PhantomData,
         }
     }
@@ -64,33 +70,26 @@ impl<T: TableEntity> Query<T> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never build the text
     /// from outside input by formatting: a quote in it would end the literal.
     pub fn filter_text(mut self, text: &str) -> Self {
-        match Filter::parse(text) {
-            Ok(_) => {
-                if let Ok(spec) = &mut self.spec {
-                    spec.filter = Some(text.to_owned());
-                }
-            }
-            Err(error) => {
-                self.spec = Err(Error::invalid_input("the filter is not valid").with_source(error));
-            }
-        }
+        self.filter = checked_filter(text);
         self
     }
 
     /// Only these properties travel; PartitionKey, RowKey and Timestamp always do. Fields of `T`
-    /// that are left out must be Options or have a default.
+    /// that are left out must be Options or have a default. It replaces an earlier choice.
+    ///
+    /// The names are checked when the query is sent; one that no property can have is an error of
+    /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     ///
     /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
     /// left out.
     pub fn select<S: Into<String>>(mut self, properties: impl IntoIterator<Item = S>) -> Self {
-        if let Ok(spec) = &mut self.spec {
-            spec.select = properties.into_iter().map(Into::into).collect();
-            for system in ["PartitionKey", "RowKey", "Timestamp"] {
-                if !spec.select.iter().any(|property| property == system) {
-                    spec.select.push(system.to_owned());
-                }
-            }
-        }
+        let system = SYSTEM_PROPERTIES.map(str::to_owned);
+        let own = properties.into_iter().map(Into::into);
+        let own = own.filter(|name| !system.contains(name)).map(|name| {
+            check_property_name(&name)?;
+            Ok(name)
+        });
+        self.select = own.chain(system.clone().map(Ok)).collect();
         self
     }
 
@@ -138,6 +137,26 @@ impl<T: TableEntity> Query<T> {
         self.filter_text(&filter.to_string())
     }
 
+    /// The time for one page, all its attempts and waits included. There is no bound on the whole
+    /// query but the one that its reader sets, for example by `tokio::time::timeout`.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often the request of a page is tried again, instead of the client's policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. Without it, each page has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
+        self
+    }
+
     /// The results page by page.
     pub fn pages(self) -> Pages<T> {
         Pages::new(self)
@@ -166,10 +185,18 @@ impl<T> fmt::Debug for Query<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query")
             .field("table", &self.table)
-            .field("spec", &self.spec)
+            .field("filter", &self.filter)
+            .field("select", &self.select)
             .field("page_size", &self.page_size)
             .field("take", &self.take)
             .finish_non_exhaustive()
+    }
+}
+
+fn checked_filter(text: &str) -> Result<Option<String>, Error> {
+    match Filter::parse(text) {
+        Ok(_) => Ok(Some(text.to_owned())),
+        Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
     }
 }
 
@@ -180,26 +207,44 @@ pub struct ListTables {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
+    pub(super) options: CallOptions,
 }
 
 impl ListTables {
     pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
-        Self { pipeline, filter: Ok(None), page_size: None }
+        Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
     /// Only the tables for which this OData filter over `TableName` holds, for example
-    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`.
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. It replaces an earlier one.
     pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = match Filter::parse(text) {
-            Ok(_) => Ok(Some(text.to_owned())),
-            Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
-        };
+        self.filter = checked_filter(text);
         self
     }
 
     /// At most this many tables a page (`$top`), 1 to 1,000.
     pub fn page_size(mut self, tables: u32) -> Self {
         self.page_size = Some(tables);
+        self
+    }
+
+    /// The time for one page, all its attempts and waits included. There is no bound on the whole
+    /// list but the one that its reader sets, for example by `tokio::time::timeout`.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often the request of a page is tried again, instead of the client's policy.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. Without it, each page has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
         self
     }
 

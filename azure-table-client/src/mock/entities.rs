@@ -92,8 +92,9 @@ impl MockTableService {
         table: &str,
         write: Write<'_>,
     ) -> Result<Reply, Failure> {
-        let now = self.edm_now();
         let mut store = self.store_mut();
+        // Under the lock, so that what is written later has no earlier time.
+        let now = self.edm_now();
         let table = store.table_mut(table)?;
         let inserted = matches!(write.change, Change::Insert(_)).then(|| write.key.clone());
         let etag = table.apply(write, now)?;

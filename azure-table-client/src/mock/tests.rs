@@ -1,5 +1,7 @@
 //! The core alone: whatever it is sent, it answers.
 
+use std::sync::{Mutex, OnceLock, Weak};
+
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
@@ -64,6 +66,10 @@ fn every_refusal_has_its_status_and_code() {
         ("POST", "/Tables", &[], r#"{"TableName":"blogs"}"#, (409, "TableAlreadyExists")),
         ("POST", "/Tables", &[], r#"{"TableName":"my-blogs"}"#, (400, "InvalidResourceName")),
         ("POST", "/Tables", &[], r#"{"TableName":"ab"}"#, (400, "OutOfRangeInput")),
+        ("POST", "/Tables", &[], r#"{"TableName":"$MetricsX"}"#, (400, "InvalidResourceName")),
+        ("DELETE", "/Tables('$MetricsX')", &[], "", (400, "InvalidResourceName")),
+        ("GET", "/Tables('$MetricsX')", &[], "", (404, "ResourceNotFound")),
+        ("GET", "/$MetricsX()", &[], "", (404, "TableNotFound")),
         ("POST", "/Tables", &[], "{}", (400, "PropertiesNeedValue")),
         ("GET", entity, &[], "", (404, "ResourceNotFound")),
         ("DELETE", entity, &[], "", (400, "MissingRequiredHeader")),
@@ -312,6 +318,38 @@ fn a_limit_of_comparisons_can_be_set() {
     };
     assert_eq!(query("A eq 1 and B eq 2"), 200);
     assert_eq!(query("A eq 1 and B eq 2 or not (C eq 3)"), 400);
+}
+
+/// Notes, each time it is asked, whether the store could be written meanwhile.
+#[derive(Debug, Default)]
+struct Watch {
+    service: OnceLock<Weak<Inner>>,
+    store_was_free: Mutex<Vec<bool>>,
+}
+
+impl Clock for Watch {
+    fn now(&self) -> SystemTime {
+        if let Some(inner) = self.service.get().and_then(Weak::upgrade) {
+            self.store_was_free.lock().unwrap().push(inner.store.try_write().is_ok());
+        }
+        SystemTime::now()
+    }
+}
+
+#[test]
+fn an_entity_is_stamped_while_nobody_else_can_write() {
+    let clock = Arc::new(Watch::default());
+    let service = MockTableService::builder().loose(true).clock(clock.clone()).build();
+    send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
+    clock.service.set(Arc::downgrade(&service.0)).unwrap();
+    for (method, path, body) in [
+        ("POST", "/Blogs", r#"{"PartitionKey":"p","RowKey":"r"}"#),
+        ("PUT", "/Blogs(PartitionKey='p',RowKey='r')", "{}"),
+    ] {
+        assert!(send(&service, method, path, &[], body).status.is_success());
+        let asked = std::mem::take(&mut *clock.store_was_free.lock().unwrap());
+        assert!(!asked.is_empty() && !asked.contains(&true), "{method}: {asked:?}");
+    }
 }
 
 proptest! {

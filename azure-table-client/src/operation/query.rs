@@ -3,7 +3,7 @@
 //! Sources: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
 //! [Query timeout and pagination](https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
 
-use http::{HeaderName, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use super::{Reply, Request};
 use crate::entity::TableEntity;
@@ -71,13 +71,21 @@ pub(crate) fn page<T: TableEntity>(reply: Reply, request: &Request) -> Result<Pa
     let (body, typed) = reply.json(request)?;
     let entities =
         json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
-    let token =
-        |name: &HeaderName| reply.header(name).filter(|token| !token.is_empty()).map(str::to_owned);
-    let continuation = token(&headers::NEXT_PARTITION_KEY).map(|next_partition_key| Continuation {
-        next_partition_key,
-        next_row_key: token(&headers::NEXT_ROW_KEY),
-    });
+    let continuation = continuation(&reply, request)?;
     Ok(Page { entities, continuation, request_id: reply.request_id().map(str::to_owned) })
+}
+
+fn continuation(reply: &Reply, request: &Request) -> Result<Option<Continuation>, Error> {
+    let partition_key = reply.token(&headers::NEXT_PARTITION_KEY, request)?;
+    let row_key = reply.token(&headers::NEXT_ROW_KEY, request)?.filter(|token| !token.is_empty());
+    match (partition_key, row_key) {
+        (None, None) => Ok(None),
+        (None | Some(""), _) => Err(reply.bad_token(&headers::NEXT_PARTITION_KEY, request)),
+        (Some(partition_key), row_key) => Ok(Some(Continuation {
+            next_partition_key: partition_key.to_owned(),
+            next_row_key: row_key.map(str::to_owned),
+        })),
+    }
 }
 
 #[cfg(test)]

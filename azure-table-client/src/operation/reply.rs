@@ -110,6 +110,24 @@ impl Reply {
         )
     }
 
+    /// A continuation token, possibly empty. One that cannot be read is an error: taken for none, it
+    /// would pass for the end.
+    pub(super) fn token(
+        &self,
+        name: &HeaderName,
+        request: &Request,
+    ) -> Result<Option<&str>, Error> {
+        let Some(value) = self.headers.get(name) else { return Ok(None) };
+        value.to_str().map(Some).map_err(|_| self.bad_token(name, request))
+    }
+
+    /// More follows, but the token in this header does not say where.
+    pub(super) fn bad_token(&self, name: &HeaderName, request: &Request) -> Error {
+        let error =
+            Error::unexpected_reply(format!("the continuation in {name} cannot be followed"));
+        self.unusable(error, request)
+    }
+
     /// The body of a 200 that must be JSON, and whether it annotates types.
     pub(super) fn json(&self, request: &Request) -> Result<(&[u8], bool), Error> {
         let typed = match self.header(&header::CONTENT_TYPE) {

@@ -66,6 +66,36 @@ pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
     }
 }
 
+/// A filter and a projection replace the earlier ones, bad ones too.
+pub async fn the_last_filter_and_projection_count(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    table.insert(DynamicEntity::new("p", "r").set("A", 1).set("B", 2)).await.unwrap();
+    let query = table.query().filter_text("A eq").filter_text("A eq 1");
+    let found = query.select(["a b"]).select(["B"]).await.unwrap();
+    let names: Vec<&str> = found[0].properties().map(|(name, _)| name).collect();
+    assert_eq!(names, ["B"]);
+    let error = table.query().filter_text("A eq 1").filter_text("A eq").await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    let service = target.service();
+    let filter = format!("TableName eq '{}'", table.name());
+    let listed = service.list_tables().filter_text("TableName").filter_text("x y");
+    assert_eq!(listed.await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    let listed = service.list_tables().filter_text("x y").filter_text(&filter).await.unwrap();
+    assert_eq!(listed, [table.name()]);
+    table.delete_table().await.unwrap();
+}
+
+/// A name that no property can have is found here.
+pub async fn bad_names_in_projections(target: &Target) {
+    let table = target.service().table_named::<DynamicEntity>(target.unique_name());
+    for bad in ["", "*", "a b", "A,B", "1a", "A&$top=1", &"x".repeat(256)] {
+        let error = table.query().select(["Good", bad]).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{bad}");
+    }
+    let names = ["PartitionKey", "RowKey", "Timestamp", "Größe"];
+    assert_eq!(table.query().select(names).await.unwrap_err().kind(), ErrorKind::Service);
+}
+
 /// 1 to 1,000.
 pub async fn bad_page_sizes(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
