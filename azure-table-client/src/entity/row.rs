@@ -133,8 +133,20 @@ impl<'de> Row<'de> {
     /// # Errors
     /// The property's type or its value is not what `T` reads.
     pub fn optional<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
-        let Some(slot) = self.slot_of(index) else { return Ok(None) };
-        self.value(slot, T::EDM_TYPE)
+        let own = SYSTEM_SLOTS + index;
+        let property = &mut self.slots[own];
+        let (slot, annotation, raw) = match std::mem::take(&mut property.value) {
+            absent @ (RawValue::Missing | RawValue::Null) => {
+                // Put back, so that an error can tell the one from the other.
+                property.value = absent;
+                let Some(slot) = self.alias_of(index) else { return Ok(None) };
+                let property = &mut self.slots[slot];
+                (slot, property.annotation, std::mem::take(&mut property.value))
+            }
+            raw => (own, property.annotation, raw),
+        };
+        annotation
+            .resolve(raw, self.typed, Some(T::EDM_TYPE))
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
             .map(Some)
             .map_err(|reason| self.error(slot, reason))
@@ -194,13 +206,18 @@ impl<'de> Row<'de> {
 
     /// The slot in which the value of a column is: that of its name, else that of an alias.
     fn slot_of(&self, index: usize) -> Option<usize> {
-        let has_value =
-            |slot: &usize| !matches!(self.slots[*slot].value, RawValue::Missing | RawValue::Null);
         let own = SYSTEM_SLOTS + index;
-        if has_value(&own) {
-            return Some(own);
-        }
-        self.columns.aliases_of(index).map(|at| SYSTEM_SLOTS + at).find(has_value)
+        if self.has_value(own) { Some(own) } else { self.alias_of(index) }
+    }
+
+    #[cold]
+    fn alias_of(&self, index: usize) -> Option<usize> {
+        let mut aliases = self.columns.aliases_of(index).map(|at| SYSTEM_SLOTS + at);
+        aliases.find(|slot| self.has_value(*slot))
+    }
+
+    fn has_value(&self, slot: usize) -> bool {
+        !matches!(self.slots[slot].value, RawValue::Missing | RawValue::Null)
     }
 
     fn value(&mut self, slot: usize, wanted: EdmType) -> Result<EdmCow<'de>, DecodeReason> {
