@@ -53,6 +53,11 @@ pub enum LimitError {
     },
     /// The table name `tables`, which is the list of tables itself.
     TableNameReserved,
+    /// A table of the service's own, which can neither be created nor deleted.
+    TableOfService {
+        /// The name.
+        name: String,
+    },
     /// A key with one of `/ \ # ?` or a control character.
     KeyCharacter {
         /// `PartitionKey` or `RowKey`.
@@ -141,6 +146,11 @@ impl fmt::Display for LimitError {
                  only ASCII letters and digits are allowed, a letter first"
             ),
             Self::TableNameReserved => f.write_str("the table name \"tables\" is reserved"),
+            Self::TableOfService { name } => write!(
+                f,
+                "the table {name:?} belongs to the service: it can be read, \
+                 but neither created nor deleted"
+            ),
             Self::KeyCharacter { property, character, position } => write!(
                 f,
                 "{property} has {character:?} at position {position}; \
@@ -192,13 +202,34 @@ impl fmt::Display for LimitError {
 
 impl std::error::Error for LimitError {}
 
-/// Checks the name of a table that is to be created or addressed.
+/// Checks the name of a table that is to be created or deleted.
+///
+/// The service creates its own tables itself ([About Storage Analytics metrics][metrics]); what it
+/// answers to a client that tries is not recorded, so none is let try.
+///
+/// # Errors
+/// As [`check_table_name`], and the name is that of a table of the service's own.
+///
+/// [metrics]: https://learn.microsoft.com/rest/api/storageservices/about-storage-analytics-metrics
+pub fn check_own_table_name(name: &str) -> Result<(), LimitError> {
+    check_table_name(name)?;
+    if is_of_service(name) {
+        return Err(LimitError::TableOfService { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn is_of_service(table: &str) -> bool {
+    table.starts_with("$Metrics")
+}
+
+/// Checks the name of a table that is to be addressed.
 ///
 /// # Errors
 /// The name breaks the rule `^[A-Za-z][A-Za-z0-9]{2,62}$` or is `tables`. Names that begin with
 /// `$Metrics` are let pass: the service keeps its own tables under them.
 pub fn check_table_name(name: &str) -> Result<(), LimitError> {
-    let plain = if name.starts_with("$Metrics") { &name[1..] } else { name };
+    let plain = if is_of_service(name) { &name[1..] } else { name };
     for (position, character) in plain.chars().enumerate() {
         let allowed = match character {
             '0'..='9' => position > 0,
@@ -355,6 +386,16 @@ mod tests {
         assert!(text("Blögs").contains("'ö' at position 2"));
         assert_eq!(check_table_name("Tables"), Err(LimitError::TableNameReserved));
         assert!(matches!(check_table_name(""), Err(LimitError::TableNameLength { .. })));
+    }
+
+    #[test]
+    fn tables_of_the_service_cannot_be_created_or_deleted() {
+        let metrics = "$MetricsCapacityBlob";
+        let error = check_own_table_name(metrics).unwrap_err();
+        assert_eq!(error, LimitError::TableOfService { name: metrics.into() });
+        assert!(error.to_string().contains("\"$MetricsCapacityBlob\" belongs to the service"));
+        assert_eq!(check_own_table_name("MetricsCapacityBlob"), Ok(()));
+        assert_eq!(check_own_table_name("Tables"), Err(LimitError::TableNameReserved));
     }
 
     #[test]

@@ -18,6 +18,7 @@ macro_rules! for_each_conformance_test {
             tables {
                 create_and_delete, create_twice, create_if_not_exists, delete_missing,
                 delete_if_exists, exists, names_ignore_case, list_by_filter, list_in_pages,
+                metrics_are_the_services,
             }
             entities {
                 insert_and_get, insert_twice, get_missing, get_if_exists, missing_table,

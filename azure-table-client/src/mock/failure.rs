@@ -88,9 +88,9 @@ impl From<LimitError> for Failure {
     fn from(error: LimitError) -> Self {
         match error {
             LimitError::TableNameLength { .. } => Self::name_length(),
-            LimitError::TableNameCharacter { .. } | LimitError::TableNameReserved => {
-                Self::invalid_name()
-            }
+            LimitError::TableNameCharacter { .. }
+            | LimitError::TableNameReserved
+            | LimitError::TableOfService { .. } => Self::invalid_name(),
             LimitError::KeyCharacter { .. } => Self::out_of_range(),
             LimitError::KeyTooLong { property, .. } => {
                 Self::key_too_large(property, KEY_UTF16_UNITS)

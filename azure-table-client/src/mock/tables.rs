@@ -10,7 +10,7 @@ use super::request::Preference;
 use super::respond::Asked;
 use crate::edm::EdmCow;
 use crate::entity::Row;
-use crate::limits::{PAGE_ENTITIES, check_table_name};
+use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
 use crate::wire::{Metadata, headers, json_read};
 
 impl MockTableService {
@@ -21,7 +21,7 @@ impl MockTableService {
             .and_then(|mut row| row.optional(0).ok())
             .ok_or_else(Failure::invalid_input)?;
         let name = name.ok_or_else(Failure::properties_need_value)?;
-        check_table_name(&name)?;
+        check_own_table_name(&name)?;
         self.store_mut().create(&name)?;
         let address = asked.addresses.table(&name);
         let mut reply = match asked.preference {
@@ -41,7 +41,7 @@ impl MockTableService {
     }
 
     pub(super) fn delete_table(&self, name: &str) -> Result<Reply, Failure> {
-        check_table_name(name)?;
+        check_own_table_name(name)?;
         self.store_mut().delete(name)?;
         Ok(Reply::no_content())
     }

@@ -11,20 +11,20 @@ use http::{Method, StatusCode};
 use super::{Reply, Request};
 use crate::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity};
 use crate::error::{Error, ErrorCode};
-use crate::limits::check_table_name;
+use crate::limits::{check_own_table_name, check_table_name};
 use crate::wire::{Operation, encoding, headers, json_read, json_write};
 
 const TABLES: &str = "/Tables";
 
 pub(crate) fn create(table: &str) -> Result<Request, Error> {
-    check_table_name(table)?;
+    check_own_table_name(table)?;
     Ok(Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
         .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
         .body(json_write::table_name(table)))
 }
 
 pub(crate) fn delete(table: &str) -> Result<Request, Error> {
-    check_table_name(table)?;
+    check_own_table_name(table)?;
     Ok(Request::new(Operation::DeleteTable, table, Method::DELETE, encoding::table_resource(table)))
 }
 

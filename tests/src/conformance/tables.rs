@@ -1,6 +1,6 @@
 //! Tables: create, delete, list.
 
-use azure_table_client::{ErrorCode, ErrorKind};
+use azure_table_client::{DynamicEntity, ErrorCode, ErrorKind};
 use futures_util::TryStreamExt as _;
 
 use crate::Target;
@@ -109,4 +109,23 @@ pub async fn list_in_pages(target: &Target) {
     for name in &names {
         service.delete_table(name).await.unwrap();
     }
+}
+
+/// The service's own tables are there to be read; to create or to delete one is refused here.
+pub async fn metrics_are_the_services(target: &Target) {
+    let (service, name) = (target.service(), "$MetricsHourPrimaryTransactionsTable");
+    let table = service.table_named::<DynamicEntity>(name);
+    for error in [
+        service.create_table(name).await.unwrap_err(),
+        service.create_table_if_not_exists(name).await.unwrap_err(),
+        service.delete_table(name).await.unwrap_err(),
+        service.delete_table_if_exists(name).await.unwrap_err(),
+        table.create().await.unwrap_err(),
+        table.delete_table().await.unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{error}");
+    }
+    let read = table.query().take(1).await;
+    assert!(read.is_ok() || read.is_err_and(|error| error.is_not_found()));
+    service.table_exists(name).await.unwrap();
 }
