@@ -23,7 +23,8 @@ pub use error::{FilterError, FilterErrorKind};
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///
 /// A filter is parsed, or made of comparisons with `&`, `|` and `!`; either way it has a text that
-/// the service understands.
+/// the service understands. Only where `&`, `|` and `!` take turns more than 100 levels deep is the
+/// text too deep to be parsed again.
 ///
 /// ```
 /// use azure_table_client::filter::{CompareOp, Filter};
@@ -140,9 +141,12 @@ impl BitOr for Filter {
 impl Not for Filter {
     type Output = Self;
 
-    /// It does not hold.
+    /// It does not hold. Of a negation it is what was negated, so that `!` makes no deep tree.
     fn not(self) -> Self {
-        Self::Not(Box::new(self))
+        match self {
+            Self::Not(inner) => *inner,
+            other => Self::Not(Box::new(other)),
+        }
     }
 }
 
@@ -213,6 +217,14 @@ mod tests {
         assert_eq!(Filter::parse(&any.to_string()), Ok(any));
         // Dropped, displayed and read back without recursion along the chain.
         let many = (0..100_000).map(|n| a(CompareOp::Eq, n)).reduce(|f, g| f | g).unwrap();
+        assert_eq!(Filter::parse(&many.to_string()), Ok(many));
+    }
+
+    #[test]
+    fn a_double_negation_is_none() {
+        let once = !a(CompareOp::Eq, 1);
+        assert_eq!(!!once.clone(), once);
+        let many = (0..100_001).fold(a(CompareOp::Eq, 1), |filter, _| !filter);
         assert_eq!(Filter::parse(&many.to_string()), Ok(many));
     }
 

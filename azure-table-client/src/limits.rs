@@ -204,8 +204,8 @@ impl std::error::Error for LimitError {}
 
 /// Checks the name of a table that is to be created or deleted.
 ///
-/// Source: [About Storage Analytics metrics][metrics]: the service creates its tables itself, and
-/// they cannot be deleted.
+/// The service creates its own tables itself ([About Storage Analytics metrics][metrics]); what it
+/// answers to a client that tries is not recorded, so none is let try.
 ///
 /// # Errors
 /// As [`check_table_name`], and the name is that of a table of the service's own.

@@ -7,6 +7,7 @@ use azure_table_client::auth::Credential;
 use azure_table_client::{
     DynamicEntity, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient, TableServiceClient,
 };
+use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -207,5 +208,44 @@ async fn a_continuation_that_cannot_be_followed_is_not_the_end() {
         let headers = format!("x-ms-continuation-NextPartitionKey: p\r\n{row_key}");
         let mut pages = serving(rows(headers.as_bytes())).await.query().pages();
         assert!(pages.next().await.unwrap().unwrap().continuation.is_some());
+    }
+}
+
+#[tokio::test]
+async fn take_holds_whatever_a_server_gives() {
+    let rows = r#"{"value":[{"PartitionKey":"p","RowKey":"1"},{"PartitionKey":"p","RowKey":"2"}]}"#;
+    let more = format!("{JSON}x-ms-continuation-NextPartitionKey: p\r\n");
+    let table = serving(reply("200 OK", &more, rows)).await;
+    for take in 0..=5 {
+        let found = table.query().page_size(1).take(take).await.unwrap();
+        assert_eq!(found.len() as u64, take);
+        let found: Vec<_> = table.query().take(take).stream().try_collect().await.unwrap();
+        assert_eq!(found.len() as u64, take);
+    }
+    // The page that is cut ends the query, although the server has more.
+    let mut pages = table.query().take(1).pages();
+    assert_eq!(pages.next().await.unwrap().unwrap().entities.len(), 1);
+    assert!(pages.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_empty_etag_is_none() {
+    for etag in ["ETag:\r\n", "ETag: \t \r\n"] {
+        let table = serving(reply("204 No Content", etag, "")).await;
+        let row = DynamicEntity::new("p", "r");
+        for error in [
+            table.insert(&row).await.unwrap_err(),
+            table.merge(&row, IfMatch::Any).await.unwrap_err(),
+            table.insert_or_replace(&row).await.unwrap_err(),
+        ] {
+            let found = (error.kind(), error.outcome());
+            assert_eq!(found, (ErrorKind::UnexpectedReply, Outcome::Applied));
+        }
+        let body = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+        let table = serving(reply("200 OK", etag, body)).await;
+        let error = table.get(("p", "r")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+        assert!(error.to_string().contains("ETag"), "{error}");
+        assert!(table.delete(("p", "r"), IfMatch::Any).await.is_err(), "a 200 is no answer to it");
     }
 }

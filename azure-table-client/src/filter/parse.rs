@@ -94,19 +94,28 @@ impl Parser<'_> {
         match self.token {
             Token::Word("not") => {
                 self.advance();
-                Ok(Filter::Not(Box::new(self.term(depth + 1)?)))
+                // `not (` is one level: so is every `not` displayed, and what was parsed must not
+                // be too deep to be parsed again.
+                let inner = match self.token {
+                    Token::Open => self.group(depth + 1)?,
+                    _ => self.term(depth + 1)?,
+                };
+                Ok(Filter::Not(Box::new(inner)))
             }
-            Token::Open => {
-                self.advance();
-                let filter = self.or(depth + 1)?;
-                if self.token != Token::Close {
-                    return Err(self.unexpected("and, or or )"));
-                }
-                self.advance();
-                Ok(filter)
-            }
+            Token::Open => self.group(depth + 1),
             _ => self.comparison(),
         }
+    }
+
+    /// What stands in parentheses.
+    fn group(&mut self, depth: usize) -> Result<Filter, FilterError> {
+        self.advance();
+        let filter = self.or(depth)?;
+        if self.token != Token::Close {
+            return Err(self.unexpected("and, or or )"));
+        }
+        self.advance();
+        Ok(filter)
     }
 
     fn comparison(&mut self) -> Result<Filter, FilterError> {
@@ -291,6 +300,27 @@ mod tests {
             let text = vec!["A eq 1"; 200_000].join(operator);
             let filter = Filter::parse(&text).unwrap();
             assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
+        }
+    }
+
+    #[test]
+    fn what_was_parsed_is_not_too_deep_to_be_parsed_again() {
+        let nested = |open: &str, close: &str| {
+            format!("{}A eq 1{}", open.repeat(MAX_DEPTH), close.repeat(MAX_DEPTH))
+        };
+        for (open, close) in [
+            ("not ", ""),
+            ("not (", ")"),
+            ("not (B or ", ")"),
+            ("(B and ", ")"),
+            ("B and (C or ", ")"),
+            ("B and not (C or ", ")"),
+        ] {
+            let text = nested(open, close);
+            let filter = Filter::parse(&text).unwrap();
+            assert_eq!(Filter::parse(&filter.to_string()), Ok(filter), "{open}");
+            let deeper = format!("not ({text})");
+            assert_eq!(Filter::parse(&deeper).unwrap_err().kind(), FilterErrorKind::TooDeep);
         }
     }
 
