@@ -10,6 +10,7 @@ mod key;
 mod raw;
 mod reading;
 mod row;
+pub mod serde;
 mod series;
 mod write;
 

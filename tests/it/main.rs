@@ -17,3 +17,4 @@ mod mock_server;
 mod real_replies;
 mod retry;
 mod security;
+mod serde_bridge;

@@ -129,7 +129,7 @@ where
 /// As text, by `Display` and `FromStr`: for `u64`, `u128`, decimals, addresses and the like.
 ///
 /// The service compares text by its characters, so numbers are not ordered as numbers;
-/// [`as_padded`](super::as_padded) is.
+/// [`as_padded`] is.
 pub mod as_string {
     use super::Textual;
     use crate::edm::ConvertError;
@@ -152,7 +152,7 @@ pub mod as_string {
     }
 }
 
-/// As text of fixed width that sorts as the values do; what [`KeyPart`](super::KeyPart) writes.
+/// As text of fixed width that sorts as the values do; what [`KeyPart`] writes.
 pub mod as_padded {
     use super::Padded;
     use crate::edm::ConvertError;

@@ -163,6 +163,8 @@ pub enum EncodeError {
     Limit(LimitError),
     /// A key field's value has no form as a key.
     Key(KeyError),
+    /// Whatever else a hand-written entity has to say.
+    Other(String),
 }
 
 impl fmt::Display for EncodeError {
@@ -171,6 +173,7 @@ impl fmt::Display for EncodeError {
             Self::Convert { property, reason } => write!(f, "property {property:?}: {reason}"),
             Self::Limit(error) => error.fmt(f),
             Self::Key(error) => error.fmt(f),
+            Self::Other(text) => f.write_str(text),
         }
     }
 }

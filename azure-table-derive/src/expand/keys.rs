@@ -58,13 +58,12 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
                 #(#partition_arguments,)*
                 #(#row_arguments,)*
             ) -> __table::Result<__table::EntityKey, __table::KeyError> {
-                let __row_key = __table::key(
-                    <Self as __table::TypedKeys>::ROW_KEY,
-                    &[#(__table::KeyArgument::key_text(&#row_names)?),*],
-                )?;
                 __table::Ok(__table::EntityKey {
                     partition_key: Self::partition(#(#partition_names),*)?,
-                    row_key: __row_key,
+                    row_key: __table::key(
+                        <Self as __table::TypedKeys>::ROW_KEY,
+                        &[#(__table::KeyArgument::key_text(&#row_names)?),*],
+                    )?,
                 })
             }
 

@@ -48,7 +48,13 @@ impl Property<'_> {
 }
 
 fn inner_of_option(ty: &Type) -> Option<&Type> {
-    let Type::Path(path) = ty else { return None };
+    let path = match ty {
+        Type::Path(path) => path,
+        // A type that a macro was given stands in a group of its own.
+        Type::Group(group) => return inner_of_option(&group.elem),
+        Type::Paren(paren) => return inner_of_option(&paren.elem),
+        _ => return None,
+    };
     let last = path.path.segments.last()?;
     match &last.arguments {
         PathArguments::AngleBracketed(arguments) if last.ident == "Option" => {
