@@ -4,7 +4,7 @@
 //! that does not fit is reported once, for writing and reading together, at the field's type.
 
 use std::borrow::Cow;
-pub use std::convert::Into;
+pub use std::convert::{From, Into};
 pub use std::default::Default;
 pub use std::option::Option::{self, None, Some};
 pub use std::primitive::{bool, i32, str, usize};
@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 
 pub use crate::client::{TableClient, TableServiceClient, TableSet};
 use crate::edm::EdmDateTime;
-pub use crate::edm::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
+pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 pub use crate::entity::{
     Accept, Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument,
     KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyParts, KeyPiece, KeyRange, NamedTable,

@@ -106,6 +106,7 @@ pub trait SerdeEntity: Serialize + DeserializeOwned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Serde<T>(pub T);
 
+#[diagnostic::do_not_recommend]
 impl<T: SerdeEntity> TableEntity for Serde<T> {
     const COLUMNS: &'static [&'static str] = &[];
     const KEEPS_OTHERS: bool = true;

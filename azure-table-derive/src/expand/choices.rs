@@ -28,6 +28,12 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
     let keys = choices.variants.iter().map(|choice| &choice.name);
     let keys_of = idents.iter();
     let other_text = choices.other.map(|other| quote!(Self::#other(__text) => __text,));
+    let names_again = choices.variants.iter().map(|choice| {
+        let name = &choice.name;
+        // Of one type with the text that the other variant holds.
+        if choices.other.is_some() { quote!(__table::String::from(#name)) } else { quote!(#name) }
+    });
+    let owned_text = choices.other.map(|other| quote!(#ident::#other(__text) => __text,));
     let known = known(choices);
     let no_variant = match choices.other {
         Some(other) => quote!(_ => __table::Ok(Self::#other(__text.into_owned())),),
@@ -65,6 +71,16 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
         }
 
         #[automatically_derived]
+        impl __table::From<#ident> for __table::EdmValue {
+            fn from(__value: #ident) -> Self {
+                __table::EdmValue::String(__table::Into::into(match __value {
+                    #(#ident::#idents => #names_again,)*
+                    #owned_text
+                }))
+            }
+        }
+
+        #[automatically_derived]
         impl __table::KeyPart for #ident {
             fn to_key(&self) -> __table::KeyText<'_> {
                 __table::text_key(self)
@@ -97,6 +113,7 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
         };
         quote!(const #number: __table::i32 = #value;)
     });
+    let owned_number = choices.other.map(|other| quote!(#ident::#other(__number) => __number,));
     let other_number = choices.other.map(|other| quote!(Self::#other(__number) => *__number,));
     let known = known(choices);
     let no_variant = match choices.other {
@@ -127,6 +144,16 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
                 let __number = <__table::i32 as __table::FromEdm>::from_edm(__value)?;
                 #(if __number == #numbers { return __table::Ok(Self::#idents); })*
                 #no_variant
+            }
+        }
+
+        #[automatically_derived]
+        impl __table::From<#ident> for __table::EdmValue {
+            fn from(__value: #ident) -> Self {
+                __table::EdmValue::Int32(match __value {
+                    #(#ident::#idents => #numbers,)*
+                    #owned_number
+                })
             }
         }
 

@@ -213,6 +213,13 @@ async fn enums_are_values_and_keys() {
     )
     .await;
     assert!(error.to_string().contains("7 is none of Low, Next, High"), "{error}");
+    for (value, expected) in [
+        (EdmValue::from(Status::Other("x".into())), EdmValue::String("x".into())),
+        (EdmValue::from(Status::InReview), EdmValue::String("live".into())),
+        (EdmValue::from(Level::Low), EdmValue::Int32(-1)),
+    ] {
+        assert_eq!(value, expected, "for filters and dynamic entities");
+    }
     // The text of an alias is the key of another row.
     let entity: Choices =
         read(r#""PartitionKey":"published","RowKey":"00000000005","was":"live""#).await.unwrap();
