@@ -21,6 +21,7 @@ pub use columns::Columns;
 pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
 pub use group::PropertyGroup;
+pub(crate) use key::ordinal;
 pub use key::{
     Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
 };

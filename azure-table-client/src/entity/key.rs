@@ -5,6 +5,7 @@ mod descending;
 mod escape;
 mod layout;
 mod number;
+mod order;
 mod range;
 mod time;
 
@@ -21,6 +22,7 @@ pub use descending::Descending;
 pub use escape::Escaped;
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
+pub(crate) use order::ordinal;
 pub use range::KeyRange;
 
 /// PartitionKey and RowKey: what identifies an entity within its table.

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::order::ordinal;
 use crate::edm::{EdmCow, EdmValue};
+use crate::entity::ordinal;
 use crate::filter::{CompareOp, Filter};
 
 /// Whether `filter` holds for a row whose properties `property` gives.

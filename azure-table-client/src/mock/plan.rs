@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::order::{StoredKey, ordinal};
+use super::order::StoredKey;
 use crate::edm::EdmValue;
+use crate::entity::ordinal;
 use crate::filter::{CompareOp, Filter};
 
 /// How much of a table a query looks at, from the least to the most.

@@ -4,10 +4,11 @@ use std::collections::btree_map::Entry;
 
 use super::check::check_entity;
 use super::failure::Failure;
-use super::order::{StoredKey, ordinal};
+use super::order::StoredKey;
 use super::store::{Properties, StoredEntity, Table};
 use super::version::Version;
 use crate::edm::EdmDateTime;
+use crate::entity::ordinal;
 
 /// What is to be done to the row of a key. Its names, keys and values have been checked.
 #[derive(Debug)]

@@ -1,5 +1,4 @@
-use std::cmp::Ordering;
-
+use super::order::ordinal;
 use crate::limits::is_forbidden_in_keys;
 
 /// The keys from a lower bound up to an upper one that is not included, in the service's order: by
@@ -47,14 +46,9 @@ impl KeyRange {
 
     /// Whether `key` is in the range.
     pub fn contains(&self, key: &str) -> bool {
-        compare(&self.lower, key).is_le()
-            && self.upper().is_none_or(|upper| compare(key, upper).is_lt())
+        ordinal(&self.lower, key).is_le()
+            && self.upper().is_none_or(|upper| ordinal(key, upper).is_lt())
     }
-}
-
-/// The order in which the service keeps keys.
-fn compare(a: &str, b: &str) -> Ordering {
-    a.encode_utf16().cmp(b.encode_utf16())
 }
 
 /// The smallest text that comes after every text with this prefix; `None` if there is none.

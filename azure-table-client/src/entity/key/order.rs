@@ -1,0 +1,58 @@
+//! The order of the service: by UTF-16 code units, as .NET compares ordinally.
+
+use std::cmp::Ordering;
+
+/// Compares as UTF-16 code units without encoding them.
+///
+/// UTF-8 bytes order as code points. UTF-16 differs in one thing: characters beyond U+FFFF begin
+/// with a surrogate (D800 to DFFF) and so come before U+E000 to U+FFFF.
+pub(crate) fn ordinal(a: &str, b: &str) -> Ordering {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    match a.iter().zip(b).position(|(x, y)| x != y) {
+        // Only lead bytes can meet here with 0xEE or more.
+        Some(at) => rank(a[at]).cmp(&rank(b[at])),
+        None => a.len().cmp(&b.len()),
+    }
+}
+
+const fn rank(byte: u8) -> u8 {
+    match byte {
+        // U+E000 to U+FFFF: behind everything.
+        0xEE | 0xEF => byte + 0x10,
+        // Beyond U+FFFF.
+        0xF0.. => byte - 2,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn by_units(a: &str, b: &str) -> Ordering {
+        a.encode_utf16().cmp(b.encode_utf16())
+    }
+
+    #[test]
+    fn surrogates_come_before_private_use() {
+        for (a, b) in [
+            ("\u{1f600}", "\u{ffff}"),
+            ("\u{10ffff}", "\u{e000}"),
+            ("\u{d7ff}", "\u{10000}"),
+            ("a", "ab"),
+        ] {
+            assert_eq!(ordinal(a, b), Ordering::Less);
+            assert_eq!(by_units(a, b), Ordering::Less);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_utf_16(a in "[a\u{ff}\u{d7ff}\u{e000}-\u{e010}\u{fffe}\u{10000}-\u{10ffff}]{0,4}",
+                              b in "[a\u{ff}\u{d7ff}\u{e000}-\u{e010}\u{fffe}\u{10000}-\u{10ffff}]{0,4}") {
+            prop_assert_eq!(ordinal(&a, &b), by_units(&a, &b));
+        }
+    }
+}
