@@ -17,6 +17,7 @@ pub use service::TableServiceClient;
 pub use set::TableSet;
 pub use table::TableClient;
 
+pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;
-pub use crate::operation::query::{Continuation, Page};
+pub use crate::operation::query::Page;
 pub use crate::operation::{Done, Written};

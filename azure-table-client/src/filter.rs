@@ -13,12 +13,15 @@ mod keys;
 mod lexer;
 mod literal;
 mod parse;
+mod plan;
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::edm::EdmValue;
 
 pub use error::{FilterError, FilterErrorKind};
+pub(crate) use plan::Plan;
+pub use plan::PlanKind;
 
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///

@@ -20,7 +20,6 @@ mod entities;
 mod evaluate;
 mod failure;
 mod order;
-mod plan;
 mod query;
 mod recorder;
 mod reply;
@@ -45,7 +44,6 @@ use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
 use crate::transport::{HttpRequest, HttpResponse, Transport};
 
-pub use plan::PlanKind;
 use recorder::Recorder;
 pub use recorder::{RecordedRequest, Requests};
 use request::Incoming;
@@ -60,7 +58,8 @@ const IN_PROCESS_ORIGIN: &str = "http://127.0.0.1:10002";
 /// The table service in memory. Clones share the tables.
 ///
 /// ```
-/// use azure_table_client::mock::{MockTableService, PlanKind};
+/// use azure_table_client::filter::PlanKind;
+/// use azure_table_client::mock::MockTableService;
 /// use azure_table_client::{DynamicEntity, Operation};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

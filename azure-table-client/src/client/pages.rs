@@ -9,7 +9,8 @@ use super::query::{ListTables, Query};
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::query::{self, Continuation, Page, QuerySpec};
+use crate::operation::continuation::Continuation;
+use crate::operation::query::{self, Page, QuerySpec};
 use crate::operation::{check_readable, table};
 use crate::pipeline::{CallOptions, Pipeline};
 
@@ -52,7 +53,11 @@ impl<T: TableEntity> Pages<T> {
         let checked = check_page_size(query.page_size)
             .and_then(|()| check_readable::<T>(query.pipeline.metadata))
             .and(query.filter)
-            .and_then(|filter| Ok(QuerySpec { filter, select: query.select? }));
+            .and_then(|filter| Ok(QuerySpec { filter, select: query.select? }))
+            .and_then(|spec| {
+                query.start.as_ref().map_or(Ok(()), |start| start.check(&query.table, &spec))?;
+                Ok(spec)
+            });
         let (spec, failure) = match checked {
             Ok(spec) => (spec, None),
             Err(error) => (QuerySpec::default(), Some(error)),
@@ -87,7 +92,7 @@ impl<T: TableEntity> Pages<T> {
     async fn fetch(&mut self, at: Option<&Continuation>) -> Result<Page<T>, Error> {
         let request = query::query(&self.table, &self.spec, self.top(), at)?;
         let reply = self.pipeline.send(&request, &self.options).await?;
-        let mut page: Page<T> = query::page(reply, &request)?;
+        let mut page: Page<T> = query::page(reply, &request, &self.spec)?;
         if let Some(left) = &mut self.left {
             // A server may give more than it was asked for.
             page.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));

@@ -12,7 +12,7 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
-use crate::operation::query::Continuation;
+use crate::operation::continuation::Continuation;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 
 /// A query over the entities of one table. `.await` collects all results over all pages;

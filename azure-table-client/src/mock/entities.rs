@@ -9,13 +9,13 @@ use super::body::Body;
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
 use super::order::StoredKey;
-use super::plan::PlanKind;
 use super::query::Scan;
 use super::reply::Reply;
 use super::request::{Preference, Target};
 use super::respond::{Asked, Note};
 use super::store::{StoredEntity, Table};
 use super::write::{Change, Condition, Update, Write};
+use crate::filter::PlanKind;
 use crate::limits::check_table_name;
 
 impl MockTableService {

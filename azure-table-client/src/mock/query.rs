@@ -9,12 +9,11 @@ use super::entities::Select;
 use super::evaluate;
 use super::failure::Failure;
 use super::order::{Keys, StoredKey};
-use super::plan::{Plan, PlanKind};
 use super::reply::Reply;
 use super::respond::{Asked, Note};
 use super::store::StoredEntity;
 use crate::edm::EdmCow;
-use crate::filter::{Filter, FilterErrorKind};
+use crate::filter::{Filter, FilterErrorKind, Plan, PlanKind};
 use crate::limits::{PAGE_ENTITIES, check_table_name};
 use crate::wire::headers;
 
@@ -67,7 +66,9 @@ impl MockTableService {
         asked.addresses.open(&mut body, asked.level, &what);
         body.extend_from_slice(b"\"value\":[");
         let (mut found, mut scanned, mut next) = (0, 0, None);
-        for (key, entity) in table.rows_from(start).take_while(|(key, _)| !plan.is_past(key)) {
+        for (key, entity) in
+            table.rows_from(start).take_while(|(key, _)| !plan.is_past(&key.partition, &key.row))
+        {
             if found == top {
                 next = Some(key);
                 break;
@@ -156,6 +157,8 @@ pub(super) fn read_token(token: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -166,6 +169,47 @@ mod tests {
         }
         for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
             assert_eq!(read_token(bad), None, "{bad}");
+        }
+    }
+
+    fn key_filter() -> impl Strategy<Value = Filter> {
+        let ops = ["eq", "ne", "gt", "ge", "lt", "le"];
+        let leaf = (
+            proptest::sample::select(vec!["PartitionKey", "RowKey", "Other"]),
+            proptest::sample::select(ops.to_vec()),
+            "[ab\u{e000}\u{1f600}]{0,2}",
+        )
+            .prop_map(|(name, op, key)| Filter::parse(&format!("{name} {op} '{key}'")).unwrap());
+        leaf.prop_recursive(4, 16, 2, |inner| {
+            let pair = (inner.clone(), inner.clone());
+            prop_oneof![
+                pair.clone().prop_map(|(a, b)| a & b),
+                pair.prop_map(|(a, b)| a | b),
+                inner.prop_map(|filter| !filter),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn no_row_that_matches_is_out_of_range(
+            filter in key_filter(),
+            partition in "[ab\u{e000}\u{1f600}]{0,2}",
+            row in "[ab\u{e000}\u{1f600}]{0,2}",
+        ) {
+            let plan = Plan::of(Some(&filter));
+            let key = StoredKey::new(partition, row);
+            let property = |name: &str| match name {
+                "PartitionKey" => Some(EdmCow::String((&*key.partition).into())),
+                "RowKey" => Some(EdmCow::String((&*key.row).into())),
+                _ => None,
+            };
+            if evaluate::holds(&filter, &property) {
+                let start: &dyn Keys = &plan.start();
+                prop_assert!(start <= &key as &dyn Keys && !plan.is_past(&key.partition, &key.row), "{filter}");
+            }
         }
     }
 }

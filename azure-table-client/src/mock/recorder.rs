@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::plan::PlanKind;
+use crate::filter::PlanKind;
 use crate::wire::Operation;
 
 /// Requests that are kept one by one; all are counted.

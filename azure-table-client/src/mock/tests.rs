@@ -6,6 +6,7 @@ use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
 use super::*;
+use crate::filter::PlanKind;
 
 fn send(
     service: &MockTableService,

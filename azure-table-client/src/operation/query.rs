@@ -5,18 +5,12 @@
 
 use http::{Method, StatusCode};
 
+use super::continuation::Continuation;
 use super::{Reply, Request};
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::check_table_name;
 use crate::wire::{Operation, encoding, headers, json_read};
-
-/// Where the next page begins. Opaque; the service may leave out the RowKey.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Continuation {
-    next_partition_key: String,
-    next_row_key: Option<String>,
-}
 
 /// One page of a query: possibly empty, also where more pages follow.
 #[derive(Debug, Clone)]
@@ -64,27 +58,37 @@ pub(crate) fn query(
     Ok(request)
 }
 
-pub(crate) fn page<T: TableEntity>(reply: Reply, request: &Request) -> Result<Page<T>, Error> {
+pub(crate) fn page<T: TableEntity>(
+    reply: Reply,
+    request: &Request,
+    spec: &QuerySpec,
+) -> Result<Page<T>, Error> {
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
     let (body, typed) = reply.json(request)?;
     let entities =
         json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
-    let continuation = continuation(&reply, request)?;
+    let continuation = continuation(&reply, request, spec)?;
     Ok(Page { entities, continuation, request_id: reply.request_id().map(str::to_owned) })
 }
 
-fn continuation(reply: &Reply, request: &Request) -> Result<Option<Continuation>, Error> {
+fn continuation(
+    reply: &Reply,
+    request: &Request,
+    spec: &QuerySpec,
+) -> Result<Option<Continuation>, Error> {
     let partition_key = reply.token(&headers::NEXT_PARTITION_KEY, request)?;
     let row_key = reply.token(&headers::NEXT_ROW_KEY, request)?.filter(|token| !token.is_empty());
     match (partition_key, row_key) {
         (None, None) => Ok(None),
         (None | Some(""), _) => Err(reply.bad_token(&headers::NEXT_PARTITION_KEY, request)),
-        (Some(partition_key), row_key) => Ok(Some(Continuation {
-            next_partition_key: partition_key.to_owned(),
-            next_row_key: row_key.map(str::to_owned),
-        })),
+        (Some(partition_key), row_key) => Ok(Some(Continuation::new(
+            &request.resource,
+            spec,
+            partition_key.to_owned(),
+            row_key.map(str::to_owned),
+        ))),
     }
 }
 
@@ -98,7 +102,7 @@ mod tests {
             filter: Some("A eq 'x&y'".into()),
             select: vec!["A".into(), "RowKey".into()],
         };
-        let next = Continuation { next_partition_key: "1!8!cGs-".into(), next_row_key: None };
+        let next = Continuation::new("Blogs", &spec, "1!8!cGs-".into(), None);
         let request = query("Blogs", &spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
         assert_eq!(
