@@ -59,6 +59,8 @@ pub enum ErrorKind {
     /// An entity of the answer does not fit the struct; the source is a
     /// [`DecodeError`](crate::entity::DecodeError).
     Decode,
+    /// A query that was to have one result has none, or several.
+    NotSingle,
 }
 
 /// What is known about the effect of a failed call.
@@ -96,6 +98,10 @@ impl Error {
 
     pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    pub(crate) fn not_single(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotSingle, message)
     }
 
     pub(crate) fn timeout(message: impl Into<Cow<'static, str>>) -> Self {

@@ -13,6 +13,7 @@ use tracing::{Instrument as _, debug, debug_span, field};
 use crate::auth::{Credential, canonicalized_resource, string_to_sign};
 use crate::clock::SharedClock;
 use crate::error::{Error, Outcome};
+use crate::operation::query::ScanPolicy;
 use crate::operation::{Reply, Request};
 use crate::transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportErrorKind};
 use crate::wire::{Metadata, headers};
@@ -34,6 +35,7 @@ pub(crate) struct Pipeline {
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
     pub(crate) metadata: Metadata,
+    pub(crate) scans: ScanPolicy,
 }
 
 /// What one call may set for itself.
@@ -76,6 +78,7 @@ impl Pipeline {
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
             metadata: Metadata::default(),
+            scans: ScanPolicy::default(),
         }
     }
 

@@ -14,6 +14,7 @@ mod endpoint;
 mod hostile_replies;
 mod mock;
 mod mock_server;
+mod plans;
 mod real_replies;
 mod retry;
 mod security;

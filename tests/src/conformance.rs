@@ -53,7 +53,7 @@ macro_rules! for_each_conformance_test {
             }
             paging {
                 pages_of_a_size, take_is_a_true_limit, stream_over_all_pages,
-                resume_from_a_continuation, a_dropped_next_loses_nothing, more_than_a_thousand, rows_added_between_pages,
+                resume_from_a_continuation, continuations_travel_as_text, other_than_all, a_dropped_next_loses_nothing, more_than_a_thousand, rows_added_between_pages,
             }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,

@@ -6,6 +6,7 @@ use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
+use crate::operation::query::ScanPolicy;
 use crate::pipeline::{Endpoint, Pipeline, RetryPolicy};
 use crate::transport::{HttpTransport, Transport};
 use crate::wire::Metadata;
@@ -26,6 +27,7 @@ pub struct TableServiceClientBuilder {
     try_timeout: Option<Duration>,
     deadline: Option<Duration>,
     metadata: Option<Metadata>,
+    scans: ScanPolicy,
     max_response_bytes: usize,
 }
 
@@ -42,6 +44,7 @@ impl TableServiceClientBuilder {
             try_timeout: None,
             deadline: None,
             metadata: None,
+            scans: ScanPolicy::default(),
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
         }
     }
@@ -81,6 +84,12 @@ impl TableServiceClientBuilder {
     /// How much the replies say beside the data; [`Metadata::Minimal`] by default.
     pub fn metadata(mut self, metadata: Metadata) -> Self {
         self.metadata = Some(metadata);
+        self
+    }
+
+    /// What to do about queries that look at a whole table. They are sent by default.
+    pub fn scans(mut self, policy: ScanPolicy) -> Self {
+        self.scans = policy;
         self
     }
 
@@ -142,6 +151,7 @@ impl TableServiceClientBuilder {
             try_timeout: self.try_timeout.unwrap_or(defaults.try_timeout),
             deadline: self.deadline.unwrap_or(defaults.deadline),
             metadata: self.metadata.unwrap_or(defaults.metadata),
+            scans: self.scans,
             ..defaults
         }))
     }

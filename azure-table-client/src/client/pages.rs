@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 use futures_util::stream::{self, StreamExt as _};
+use tracing::warn;
 
 use super::query::{ListTables, Query};
 use crate::entity::TableEntity;
 use crate::error::Error;
+use crate::filter::PlanKind;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Continuation;
-use crate::operation::query::{self, Page, QuerySpec};
+use crate::operation::query::{self, Page, QuerySpec, ScanPolicy};
 use crate::operation::{check_readable, table};
 use crate::pipeline::{CallOptions, Pipeline};
 
@@ -28,6 +30,27 @@ fn check_page_size(page_size: Option<u32>) -> Result<(), Error> {
         Some(size) if size == 0 || size > PAGE_ENTITIES => Err(Error::invalid_input(format!(
             "the page size is {size}; 1 to {PAGE_ENTITIES} are allowed"
         ))),
+        _ => Ok(()),
+    }
+}
+
+/// Warns of a query that looks at the whole table, or refuses it.
+fn check_scan<T: TableEntity>(query: &Query<T>) -> Result<(), Error> {
+    if query.scan_allowed || query.pipeline.scans == ScanPolicy::Allow {
+        return Ok(());
+    }
+    match query.plan() {
+        Ok(plan) if plan.kind == PlanKind::TableScan => {
+            if query.pipeline.scans == ScanPolicy::Refuse {
+                return Err(Error::invalid_input(format!(
+                    "the query looks at the whole table {}, since {}; `allow_scan` sends it",
+                    query.table, plan.reason
+                )));
+            }
+            warn!(table = &*query.table, reason = plan.reason, "a query looks at the whole table");
+            Ok(())
+        }
+        // A filter that is none is reported by itself.
         _ => Ok(()),
     }
 }
@@ -52,8 +75,12 @@ impl<T: TableEntity> Pages<T> {
     pub(super) fn new(query: Query<T>) -> Self {
         let checked = check_page_size(query.page_size)
             .and_then(|()| check_readable::<T>(query.pipeline.metadata))
+            .and_then(|()| check_scan(&query))
             .and(query.filter)
-            .and_then(|filter| Ok(QuerySpec { filter, select: query.select? }))
+            .and_then(|filter| {
+                let filter = filter.map(|(_, text)| text);
+                Ok(QuerySpec { filter, select: query.select? })
+            })
             .and_then(|spec| {
                 query.start.as_ref().map_or(Ok(()), |start| start.check(&query.table, &spec))?;
                 Ok(spec)

@@ -10,10 +10,26 @@ use futures_core::Stream;
 use super::pages::{Pages, TableNamePages};
 use crate::entity::TableEntity;
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::continuation::Continuation;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+
+/// How much of a table a query looks at, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryPlan {
+    /// How much.
+    pub kind: PlanKind,
+    /// What in the filter makes it so.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for QueryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, self.reason)
+    }
+}
 
 /// A query over the entities of one table. `.await` collects all results over all pages;
 /// [`stream`](Self::stream) and [`pages`](Self::pages) take them as they come.
@@ -39,8 +55,10 @@ use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 pub struct Query<T> {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) table: Arc<str>,
-    pub(super) filter: Result<Option<String>, Error>,
+    /// The filter, and its text as it is sent.
+    pub(super) filter: Result<Option<(Filter, String)>, Error>,
     pub(super) select: Result<Vec<String>, Error>,
+    pub(super) scan_allowed: bool,
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) start: Option<Continuation>,
@@ -55,6 +73,7 @@ impl<T: TableEntity> Query<T> {
             table,
             filter: Ok(None),
             select: Ok(Vec::new()),
+            scan_allowed: false,
             page_size: None,
             take: None,
             start: None,
@@ -105,6 +124,32 @@ impl<T: TableEntity> Query<T> {
         self
     }
 
+    /// How much of the table the service must look at for this query, and why.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, filter::PlanKind, mock::MockTableService};
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// let query = blogs.query().filter_text("RowKey eq '1'");
+    /// let plan = query.plan().unwrap();
+    /// assert_eq!(plan.kind, PlanKind::TableScan);
+    /// println!("{plan}"); // table scan: the filter bounds the RowKey and not the PartitionKey …
+    /// ```
+    ///
+    /// # Errors
+    /// The filter is none.
+    pub fn plan(&self) -> Result<QueryPlan, &Error> {
+        let filter = self.filter.as_ref()?.as_ref().map(|(filter, _)| filter);
+        let plan = Plan::of(filter);
+        Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter) })
+    }
+
+    /// Sends this query although it looks at the whole table and the client
+    /// [refuses](super::ScanPolicy::Refuse) or warns of such.
+    pub fn allow_scan(mut self) -> Self {
+        self.scan_allowed = true;
+        self
+    }
+
     /// Begins where an earlier page of the same query ended.
     pub fn start_at(mut self, continuation: Continuation) -> Self {
         self.start = Some(continuation);
@@ -133,8 +178,25 @@ impl<T: TableEntity> Query<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn matching(self, filter: &Filter) -> Self {
-        self.filter_text(&filter.to_string())
+    pub fn matching(mut self, filter: &Filter) -> Self {
+        self.filter = checked_filter(&filter.to_string());
+        self
+    }
+
+    /// The same query with entities of another type.
+    pub(super) fn with_entity<U>(self) -> Query<U> {
+        Query {
+            pipeline: self.pipeline,
+            table: self.table,
+            filter: self.filter,
+            select: self.select,
+            scan_allowed: self.scan_allowed,
+            page_size: self.page_size,
+            take: self.take,
+            start: self.start,
+            options: self.options,
+            entity: PhantomData,
+        }
     }
 
     /// The time for one page, all its attempts and waits included. There is no bound on the whole
@@ -193,9 +255,9 @@ impl<T> fmt::Debug for Query<T> {
     }
 }
 
-fn checked_filter(text: &str) -> Result<Option<String>, Error> {
+fn checked_filter(text: &str) -> Result<Option<(Filter, String)>, Error> {
     match Filter::parse(text) {
-        Ok(_) => Ok(Some(text.to_owned())),
+        Ok(filter) => Ok(Some((filter, text.to_owned()))),
         Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
     }
 }
@@ -218,7 +280,7 @@ impl ListTables {
     /// Only the tables for which this OData filter over `TableName` holds, for example
     /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. It replaces an earlier one.
     pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = checked_filter(text);
+        self.filter = checked_filter(text).map(|filter| filter.map(|(_, text)| text));
         self
     }
 

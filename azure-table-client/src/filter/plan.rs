@@ -110,13 +110,6 @@ impl<'f> Plan<'f> {
             || (self.partition.is_exact() && self.row.is_past(row_key))
     }
 
-    /// Both keys, if the filter leaves one row.
-    pub(crate) fn point(&self) -> Option<(&str, &str)> {
-        (self.kind() == PlanKind::Point)
-            .then(|| Some((self.partition.low.as_deref()?, self.row.low.as_deref()?)))
-            .flatten()
-    }
-
     /// What makes the plan be of its kind.
     pub(crate) fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {

@@ -24,6 +24,20 @@ pub struct Page<T> {
     pub request_id: Option<String>,
 }
 
+/// What to do about queries that look at a whole table, which cost the more the larger it grows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScanPolicy {
+    /// Send them.
+    #[default]
+    Allow,
+    /// Send them, with a `tracing` event of level WARN that names the table and says why.
+    Warn,
+    /// An error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), unless the query has
+    /// [`allow_scan`](crate::client::Query::allow_scan).
+    Refuse,
+}
+
 /// What is asked for, beside the page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QuerySpec {

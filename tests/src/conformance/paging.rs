@@ -1,6 +1,6 @@
 //! Pages and continuation.
 
-use azure_table_client::{DynamicEntity, TableClient};
+use azure_table_client::{DynamicEntity, ErrorKind, TableClient};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::Target;
@@ -75,6 +75,57 @@ pub async fn resume_from_a_continuation(target: &Target) {
     let mut all = page.entities;
     all.extend(rest);
     assert_eq!(keys(&all), keys(&table.query().await.unwrap()));
+    table.delete_table().await.unwrap();
+}
+
+/// A continuation is bound to its query, and travels as text to another process.
+pub async fn continuations_travel_as_text(target: &Target) {
+    let table = filled(target, 1, 5).await;
+    let page = table.query().page_size(2).pages().next().await.unwrap().unwrap();
+    let text = page.continuation.expect("more follows").to_string();
+    let at = || text.parse().expect("a continuation");
+    let rest = table.query().page_size(1).take(2).start_at(at()).await.unwrap();
+    assert_eq!(rest.len(), 2);
+    for other in [
+        table.query().filter_text("RowKey gt ''"),
+        table.query().select(["A"]),
+        target.service().table_named::<DynamicEntity>("Another").query(),
+    ] {
+        let error = other.start_at(at()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
+    table.delete_table().await.unwrap();
+}
+
+/// The first, the only one, whether there is one, and how many there are.
+pub async fn other_than_all(target: &Target) {
+    let table = filled(target, 2, 3).await;
+    let query = || table.query();
+    let none = || query().filter_text("PartitionKey eq 'none'");
+    let all = keys(&query().await.unwrap());
+
+    assert_eq!(keys(&[query().first().await.unwrap().unwrap()]), all[..1]);
+    assert!(none().first().await.unwrap().is_none());
+    assert!(query().take(0).first().await.unwrap().is_none());
+
+    let one = || query().filter_text("PartitionKey eq 'p1' and RowKey eq 'r00001'");
+    assert_eq!(keys(&[one().single().await.unwrap()]), all[4..5]);
+    assert_eq!(keys(&[one().one_or_none().await.unwrap().unwrap()]), all[4..5]);
+    assert!(none().one_or_none().await.unwrap().is_none());
+    for error in [
+        none().single().await.unwrap_err(),
+        query().single().await.unwrap_err(),
+        query().one_or_none().await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::NotSingle, "{error}");
+    }
+
+    assert!(query().any().await.unwrap());
+    assert!(!none().any().await.unwrap());
+    assert_eq!(query().count().await.unwrap(), 6);
+    assert_eq!(query().page_size(1).count().await.unwrap(), 6);
+    assert_eq!(query().take(4).count().await.unwrap(), 4);
+    assert_eq!(none().count().await.unwrap(), 0);
     table.delete_table().await.unwrap();
 }
 
