@@ -9,6 +9,7 @@
 
 mod convert;
 mod datetime;
+mod serde;
 mod value;
 
 pub use convert::{ConvertError, FromEdm, ToEdm};

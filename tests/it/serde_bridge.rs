@@ -4,350 +4,561 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use azure_table_client::edm::{EdmDateTime, EdmType, EdmValue};
+use azure_table_client::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
 use azure_table_client::entity::serde::{Serde, SerdeEntity};
-use azure_table_client::entity::{DecodeError, DecodeReason, KeyError};
+use azure_table_client::entity::{DecodeError, DecodeReason, EncodeError, KeyError};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, Error, ErrorKind, IfMatch, TableClient, TableEntity};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+/// The keys and properties of a type whose fields `partition` and `row` are its keys.
+macro_rules! entity {
+    ($type:ty { $($name:literal: $ty:ident),* }) => {
+        impl SerdeEntity for $type {
+            const PROPERTIES: &'static [(&'static str, EdmType)] =
+                &[$(($name, EdmType::$ty)),*];
+
+            fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+                Ok(Cow::Borrowed(&self.partition))
+            }
+
+            fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+                Ok(Cow::Borrowed(&self.row))
+            }
+        }
+    };
+}
+
+async fn table<T: TableEntity>() -> TableClient<T> {
+    let table = MockTableService::new().client().table_named("Bridge");
+    table.create().await.unwrap();
+    table
+}
+
+/// Inserts `entity`, and gives what is read back and what is stored.
+async fn round_trip<T>(entity: T) -> (T, DynamicEntity)
+where
+    T: SerdeEntity + Clone + Send + Sync + Debug + 'static,
+{
+    let table = table::<Serde<T>>().await;
+    let entity = Serde(entity);
+    table.insert(&entity).await.unwrap();
+    let key = entity.entity_key().unwrap();
+    let stored = table.with_entity::<DynamicEntity>().get(&key).await.unwrap();
+    (table.get(key).await.unwrap().entity.0, stored.entity)
+}
+
+/// Why an entity cannot be sent.
+fn unsent<T: SerdeEntity>(entity: T) -> EncodeError {
+    DynamicEntity::from_entity(&Serde(entity)).unwrap_err()
+}
+
+/// Inserts `stored` and reads it as `T`.
+async fn read<T>(stored: &DynamicEntity) -> Result<T, Error>
+where
+    T: SerdeEntity + Send + 'static,
+{
+    let table = table::<DynamicEntity>().await;
+    table.insert(stored).await.unwrap();
+    let read = table.with_entity::<Serde<T>>().get(stored.key()).await?;
+    Ok(read.entity.0)
+}
+
+/// Why `stored` cannot be read as `T`.
+async fn unread<T>(stored: &DynamicEntity) -> DecodeError
+where
+    T: SerdeEntity + Send + Debug + 'static,
+{
+    let error = read::<T>(stored).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Decode, "{error}");
+    let source = std::error::Error::source(&error).expect("a source");
+    source.downcast_ref::<DecodeError>().expect("a decode error").clone()
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Everything {
     #[serde(rename = "PartitionKey")]
-    p: String,
+    partition: String,
     #[serde(rename = "RowKey")]
-    r: String,
+    row: String,
     text: String,
-    letter: char,
-    yes: bool,
+    no: bool,
     small: i32,
-    tiny: u8,
     big: i64,
     unsigned: u64,
-    real: f64,
-    half: f32,
-    at: String,
-    id: String,
-    data: Vec<u8>,
-    color: Color,
-    wrapped: Wrapped,
+    whole: f64,
+    float: f64,
+    time: EdmDateTime,
+    #[serde(with = "as_text")]
+    guid: Uuid,
+    binary: Vec<u8>,
     nothing: Option<i64>,
-    something: Option<f64>,
-    #[serde(skip)]
-    skipped: i32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Color {
-    Red,
-    Green,
-}
+entity!(Everything {
+    "Text": String, "No": Boolean, "Small": Int32, "Big": Int64, "Unsigned": Int64,
+    "Whole": Double, "Float": Double, "Time": DateTime, "Guid": Guid, "Binary": Binary,
+    "Nothing": Int64
+});
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Wrapped(i64);
+/// A type as its text, for serde's `with`.
+mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
 
-impl SerdeEntity for Everything {
-    const PROPERTIES: &'static [(&'static str, EdmType)] = &[
-        ("Text", EdmType::String),
-        ("Letter", EdmType::String),
-        ("Yes", EdmType::Boolean),
-        ("Small", EdmType::Int32),
-        ("Tiny", EdmType::Int32),
-        ("Big", EdmType::Int64),
-        ("Unsigned", EdmType::Int64),
-        ("Real", EdmType::Double),
-        ("Half", EdmType::Double),
-        ("At", EdmType::DateTime),
-        ("Id", EdmType::Guid),
-        ("Data", EdmType::Binary),
-        ("Color", EdmType::String),
-        ("Wrapped", EdmType::Int64),
-        ("Nothing", EdmType::Int64),
-        ("Something", EdmType::Double),
-    ];
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
 
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(&self.p))
+    pub(super) fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
     }
 
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(&self.r))
+    pub(super) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
 fn everything() -> Everything {
     Everything {
-        p: "p".into(),
-        r: "it's".into(),
-        text: "\u{1f600} \"x\"".into(),
-        letter: 'é',
-        yes: true,
+        partition: "p".into(),
+        row: "r".into(),
+        text: "\u{1f600} \"quoted\"\r\n".into(),
+        no: false,
         small: i32::MIN,
-        tiny: u8::MAX,
         big: i64::MIN,
         unsigned: u64::try_from(i64::MAX).unwrap(),
-        real: 5.0,
-        half: f32::MIN_POSITIVE,
-        at: "9999-12-31T23:59:59.9999999Z".into(),
-        id: Uuid::max().to_string(),
-        data: vec![0, 255],
-        color: Color::Green,
-        wrapped: Wrapped(i64::MAX),
+        whole: 5.0,
+        float: f64::MAX,
+        time: "2009-04-14T01:02:03.4567891Z".parse().unwrap(),
+        guid: Uuid::max(),
+        binary: vec![0, 255],
         nothing: None,
-        something: Some(-0.0),
-        skipped: 0,
     }
 }
 
-async fn table<T: SerdeEntity>() -> TableClient<Serde<T>> {
-    let table = MockTableService::new().client().table_named("Things");
-    table.create().await.unwrap();
-    table
+fn stored() -> DynamicEntity {
+    let entity = everything();
+    let mut stored = DynamicEntity::new(entity.partition, entity.row);
+    stored
+        .set("Text", entity.text)
+        .set("No", entity.no)
+        .set("Small", entity.small)
+        .set("Big", entity.big)
+        .set("Unsigned", i64::MAX)
+        .set("Whole", entity.whole)
+        .set("Float", entity.float)
+        .set("Time", entity.time)
+        .set("Guid", entity.guid)
+        .set("Binary", entity.binary);
+    stored
+}
+
+fn properties(entity: &DynamicEntity) -> BTreeMap<&str, &EdmValue> {
+    entity.properties().collect()
 }
 
 #[tokio::test]
-async fn every_type_at_its_extremes() {
-    let table = table::<Everything>().await;
-    let entity = Serde(everything());
-    table.insert(&entity).await.unwrap();
-    assert_eq!(table.get(("p", "it's")).await.unwrap().entity, entity);
-
-    let stored = table.with_entity::<DynamicEntity>().get(("p", "it's")).await.unwrap();
-    for (name, ty) in Everything::PROPERTIES {
-        match stored.value(name) {
-            Some(value) => assert_eq!(value.edm_type(), *ty, "{name}"),
-            None => assert_eq!(*name, "Nothing"),
-        }
-    }
-    assert_eq!(stored.value("At"), Some(&EdmValue::DateTime(EdmDateTime::MAX)));
-    assert_eq!(stored.value("Tiny"), Some(&EdmValue::Int32(255)));
-    assert_eq!(stored.value("Real"), Some(&EdmValue::Double(5.0)));
-    assert_eq!(stored.value("Color"), Some(&EdmValue::String("green".into())));
-
-    for real in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324] {
-        let entity = Serde(Everything { real, ..everything() });
-        table.insert_or_replace(&entity).await.unwrap();
-        let stored = table.get(("p", "it's")).await.unwrap();
-        assert_eq!(EdmValue::Double(stored.entity.0.real), EdmValue::Double(real));
-    }
+async fn every_type_is_stored_as_declared_and_read_again() {
+    let (read_back, found) = round_trip(everything()).await;
+    assert_eq!(read_back, everything());
+    assert_eq!(properties(&found), properties(&stored()));
+    assert_eq!(read::<Everything>(&stored()).await.unwrap(), everything());
 }
 
-/// An entity of a map: whatever is declared, and nothing else.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Map(BTreeMap<String, Value>);
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Value {
-    Yes(bool),
-    Number(i128),
-    Real(f64),
-    Text(String),
-    List(Vec<Value>),
-    Object(BTreeMap<String, Value>),
-    Nothing,
-}
-
-impl SerdeEntity for Map {
-    const PROPERTIES: &'static [(&'static str, EdmType)] = &[
-        ("Yes", EdmType::Boolean),
-        ("Small", EdmType::Int32),
-        ("Big", EdmType::Int64),
-        ("Real", EdmType::Double),
-        ("Text", EdmType::String),
-        ("At", EdmType::DateTime),
-        ("Id", EdmType::Guid),
-        ("Data", EdmType::Binary),
-    ];
-    const KEYS_ARE_MEMBERS: bool = false;
-
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok("p".into())
+#[tokio::test]
+async fn extremes_survive() {
+    for float in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::MIN_POSITIVE, 5e-324] {
+        let entity = Everything { float, whole: float, ..everything() };
+        let (read, found) = round_trip(entity).await;
+        assert_eq!(EdmValue::Double(read.float), EdmValue::Double(float));
+        assert_eq!(found.value("Whole"), Some(&EdmValue::Double(float)));
     }
-
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok("r".into())
-    }
-}
-
-fn map(name: &str, value: Value) -> Serde<Map> {
-    Serde(Map([(name.to_owned(), value)].into()))
-}
-
-#[test]
-fn what_is_not_of_the_declared_type_is_an_error_that_names_it() {
-    let text = |text: &str| Value::Text(text.into());
-    for (name, value, reason) in [
-        ("Other", Value::Number(1), "no Edm type is declared for it"),
-        ("Small", Value::Number(1 << 31), "2147483648 does not fit Edm.Int32"),
-        ("Big", Value::Number(1 << 63), "does not fit Edm.Int64"),
-        ("Big", Value::Number(i128::MIN), "does not fit Edm.Int64"),
-        ("Big", Value::Real(1.0), "expected Edm.Int64, found Edm.Double"),
-        ("Real", Value::Number(1), "expected Edm.Double, found an integer"),
-        ("Yes", text("true"), "expected Edm.Boolean, found Edm.String"),
-        ("Text", Value::Yes(true), "expected Edm.String, found Edm.Boolean"),
-        ("At", text("yesterday"), "yesterday"),
-        ("At", text("1600-01-01T00:00:00Z"), "outside the service's range"),
-        ("Id", text("c9da"), "c9da"),
-        ("Text", Value::List(vec![]), "found a list or an object"),
-        ("Text", Value::Object(BTreeMap::new()), "a struct, a map or a variant"),
-        ("Data", Value::List(vec![Value::Number(256)]), "from 0 to 255"),
-        ("PartitionKey", text("other"), "and the key is \"p\""),
+    for entity in [
+        Everything { big: i64::MAX, small: i32::MAX, unsigned: 0, ..everything() },
+        Everything { time: EdmDateTime::MIN, guid: Uuid::nil(), ..everything() },
+        Everything { time: EdmDateTime::MAX, binary: Vec::new(), ..everything() },
+        Everything { text: String::new(), nothing: Some(i64::MIN), ..everything() },
+        Everything { binary: vec![7; 65_536], text: "é".repeat(32_768), ..everything() },
     ] {
-        let error = DynamicEntity::from_entity(&map(name, value)).unwrap_err().to_string();
-        assert!(error.contains(name) && error.contains(reason), "{name}: {error}");
+        assert_eq!(round_trip(entity.clone()).await.0, entity);
     }
-    for (name, value) in [("RowKey", text("r")), ("Timestamp", text("x")), ("Text", Value::Nothing)]
+}
+
+#[tokio::test]
+async fn updates_and_queries_take_the_same_types() {
+    let table = table::<Serde<Everything>>().await;
+    table.insert(&Serde(everything())).await.unwrap();
+    let changed = Serde(Everything { nothing: Some(1), ..everything() });
+    table.merge(&changed, IfMatch::Any).await.unwrap();
+    // A merge leaves what is not written.
+    table.merge(&Serde(everything()), IfMatch::Any).await.unwrap();
+    assert_eq!(table.query().await.unwrap(), [changed]);
+    table.replace(&Serde(everything()), IfMatch::Any).await.unwrap();
+    let stored = table.get(("p", "r")).await.unwrap();
+    assert_eq!((stored.nothing, &*stored.text), (None, &*everything().text));
+}
+
+#[tokio::test]
+async fn another_edm_type_than_declared_is_an_error_that_names_the_property() {
+    for (value, found) in
+        [(EdmValue::Int32(5), EdmType::Int32), (EdmValue::from("5"), EdmType::String)]
     {
-        let stored = DynamicEntity::from_entity(&map(name, value)).unwrap();
-        assert_eq!(stored.properties().len(), 0, "{name}");
+        let mut stored = stored();
+        stored.set("Big", value);
+        let error = unread::<Everything>(&stored).await;
+        let expected = EdmType::Int64;
+        let reason = DecodeReason::Convert(ConvertError::WrongType { expected, found });
+        assert_eq!((error.property(), error.reason()), ("Big", &reason));
+        assert_eq!(error.key(), Some(stored.key()));
     }
-    assert!(
-        DynamicEntity::from_entity(&map("Text", text(&"x".repeat(32_769))))
-            .unwrap_err()
-            .to_string()
-            .contains("32768")
-    );
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct NoStruct(Vec<i32>);
-
-impl SerdeEntity for NoStruct {
-    const PROPERTIES: &'static [(&'static str, EdmType)] = &[];
-
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Err(KeyError::new("no key today"))
-    }
-
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok("r".into())
-    }
-}
-
-#[test]
-fn keys_that_cannot_be_made_are_errors() {
-    let error = DynamicEntity::from_entity(&Serde(NoStruct(vec![]))).unwrap_err();
-    assert_eq!(error.to_string(), "no key today");
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Strict {
-    tenant: u32,
-    #[serde(rename = "Small")]
-    small: i32,
-}
-
-impl SerdeEntity for Strict {
-    const PROPERTIES: &'static [(&'static str, EdmType)] =
-        &[("tenant", EdmType::Int64), ("Small", EdmType::Int32)];
-    const KEYS_ARE_MEMBERS: bool = false;
-
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(self.tenant.to_string().into())
-    }
-
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok("r".into())
-    }
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Outer {
-    #[serde(flatten)]
-    inner: Strict2,
-    #[serde(flatten)]
-    others: BTreeMap<String, String>,
-}
-
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Strict2 {
-    #[serde(rename = "PartitionKey")]
-    p: String,
-    #[serde(rename = "RowKey")]
-    r: String,
-    number: i64,
-}
-
-impl SerdeEntity for Outer {
-    const PROPERTIES: &'static [(&'static str, EdmType)] =
-        &[("number", EdmType::Int64), ("a", EdmType::String), ("b", EdmType::String)];
-
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(&self.inner.p))
-    }
-
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(&self.inner.r))
-    }
-}
-
-async fn round_trip<T: SerdeEntity + Debug + PartialEq + Send + Sync + 'static>(entity: T) {
-    let table = table::<T>().await;
-    let entity = Serde(entity);
-    let key = entity.entity_key().unwrap();
-    table.insert(&entity).await.unwrap();
-    assert_eq!(table.get(&key).await.unwrap().entity, entity);
-    assert_eq!(table.query().await.unwrap(), [entity]);
 }
 
 #[tokio::test]
-async fn serdes_own_attributes_work() {
-    round_trip(Strict { tenant: 7, small: -1 }).await;
-    let inner = Strict2 { p: "p".into(), r: "r".into(), number: 1 << 40 };
-    round_trip(Outer { inner, others: [("a".into(), "x".into())].into() }).await;
-    round_trip(Map(
-        [("Yes".into(), Value::Yes(true)), ("Text".into(), Value::Text("x".into()))].into()
-    ))
-    .await;
-}
-
-async fn refusal<T: SerdeEntity + Debug + Send + 'static>(stored: &DynamicEntity) -> DecodeError {
-    let table = table::<T>().await;
-    table.with_entity().insert(stored).await.unwrap();
-    let error = table.get(stored.key()).await.unwrap_err();
-    let source = std::error::Error::source(&error).expect("a source");
-    source.downcast_ref::<DecodeError>().expect("a decode error").clone()
-}
-
-#[tokio::test]
-async fn a_row_that_does_not_fit_is_an_error_that_names_entity_and_property() {
-    let mut fine = DynamicEntity::new("p", "r");
-    fine.set("tenant", 1_i64).set("Small", 1).set("Unknown", true);
-
-    let mut wrong = fine.clone();
-    wrong.set("Small", 1_i64);
-    let error = refusal::<Strict>(&wrong).await;
+async fn what_serde_does_not_take_is_an_error_that_names_the_property() {
+    let mut stored = stored();
+    stored.set("Unsigned", -1_i64);
+    let error = unread::<Everything>(&stored).await;
     assert_eq!(
         error.to_string(),
-        r#"property "Small" of entity ("p", "r"): expected Edm.Int32, found Edm.Int64"#
+        "property \"Unsigned\" of entity (\"p\", \"r\"): invalid value: integer `-1`, expected u64"
     );
+    stored.remove("Unsigned");
+    let error = unread::<Everything>(&stored).await;
+    assert_eq!((error.property(), error.reason()), ("Unsigned", &DecodeReason::Missing));
+}
 
-    let mut missing = fine.clone();
-    missing.remove("Small");
-    let error = refusal::<Strict>(&missing).await;
-    assert_eq!((error.property(), error.reason()), ("Small", &DecodeReason::Missing));
+#[test]
+fn a_value_beyond_the_declared_type_is_not_sent() {
+    let error = unsent(Everything { unsigned: u64::MAX, ..everything() });
+    assert_eq!(
+        error.to_string(),
+        "property \"Unsigned\": 18446744073709551615 does not fit Edm.Int64 without loss"
+    );
+    let error = unsent(Everything { binary: vec![0; 65_537], ..everything() });
+    assert!(matches!(error, EncodeError::Limit(_)), "{error}");
+}
 
-    let mut negative = fine.clone();
-    negative.set("tenant", -1_i64);
-    let error = refusal::<Strict>(&negative).await;
-    assert_eq!(error.property(), "tenant");
-    assert!(error.to_string().contains("-1"), "{error}");
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Holder<T> {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    known: i32,
+    held: T,
+}
 
-    let table = table::<Strict>().await;
-    table.with_entity().insert(&fine).await.unwrap();
-    assert_eq!(table.get(("p", "r")).await.unwrap().entity.0, Strict { tenant: 1, small: 1 });
+impl<T: Serialize + DeserializeOwned> SerdeEntity for Holder<T> {
+    const PROPERTIES: &'static [(&'static str, EdmType)] = &[("known", EdmType::Int32)];
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(self.partition.to_uppercase().into())
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        if self.row.is_empty() { Err(KeyError::new("no key")) } else { Ok((&*self.row).into()) }
+    }
+}
+
+fn holder<T>(partition: &str, row: &str, held: T) -> Holder<T> {
+    Holder { partition: partition.into(), row: row.into(), known: 1, held }
+}
+
+#[test]
+fn what_is_not_declared_is_not_sent() {
+    let error = unsent(holder("P", "r", Some(5))).to_string();
+    assert!(error.starts_with("property \"held\": PROPERTIES does not list it"), "{error}");
+    let error = unsent(holder("P", "r", None::<i32>));
+    assert!(matches!(error, EncodeError::Convert { property, .. } if property == "held"));
 }
 
 #[tokio::test]
-async fn a_double_is_not_cut() {
-    let mut half = DynamicEntity::from_entity(&Serde(everything())).unwrap();
-    half.set("Half", 0.1);
-    let error = refusal::<Everything>(&half).await;
-    assert_eq!(error.property(), "Half");
-    assert!(error.to_string().contains("does not fit f32"), "{error}");
+async fn keys_that_differ_from_their_members_are_refused() {
+    let error = unsent(holder("p", "r", 5));
+    assert!(matches!(error, EncodeError::Key(_)), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "the member PartitionKey is \"p\", but the entity's key is \"P\""
+    );
+    assert_eq!(unsent(holder("P", "", 5)).to_string(), "no key");
+
+    // Written again, such an entity would be another row.
+    let mut stored = DynamicEntity::new("p", "r");
+    stored.set("known", 1);
+    let error = unread::<Holder<Option<i32>>>(&stored).await;
+    assert_eq!(error.property(), "PartitionKey");
+    assert!(matches!(error.reason(), DecodeReason::Key(_)), "{error}");
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Post {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    author: Author,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Author {
+    name: String,
+    born: i32,
+}
+
+entity!(Post { "author": String });
+
+#[test]
+fn a_nested_struct_is_refused_by_its_name() {
+    let author = Author { name: "Joe".into(), born: 1970 };
+    let error = unsent(Post { partition: "p".into(), row: "r".into(), author }).to_string();
+    assert!(error.starts_with("property \"author\": declared as Edm.String"), "{error}");
+    assert!(error.contains("#[serde(flatten)]"), "{error}");
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct FlatPost {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    #[serde(flatten)]
+    author: Author,
+    picture: Vec<u8>,
+    #[serde(flatten)]
+    counts: BTreeMap<String, i64>,
+}
+
+entity!(FlatPost {
+    "name": String, "born": Int32, "picture": Binary, "views": Int64, "likes": Int64
+});
+
+#[tokio::test]
+async fn flattened_structs_and_maps_are_properties_of_their_own() {
+    let post = FlatPost {
+        partition: "p".into(),
+        row: "r".into(),
+        author: Author { name: "Joe".into(), born: 1970 },
+        picture: vec![1, 2],
+        counts: [("views".to_owned(), i64::MAX), ("likes".to_owned(), 0)].into(),
+    };
+    let (read, stored) = round_trip(post.clone()).await;
+    assert_eq!(read, post);
+    assert_eq!(stored.value("born"), Some(&EdmValue::Int32(1970)));
+    assert_eq!(stored.value("likes"), Some(&EdmValue::Int64(0)));
+
+    let mut undeclared = post;
+    undeclared.counts.insert("shares".into(), 1);
+    let error = unsent(undeclared);
+    assert!(matches!(error, EncodeError::Convert { property, .. } if property == "shares"));
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    partition: String,
+    row: String,
+    rating: Option<i32>,
+}
+
+entity!(Strict { "partition": String, "row": String, "rating": Int32 });
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct Stamped {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    #[serde(default)]
+    timestamp: Option<EdmDateTime>,
+}
+
+entity!(Stamped { "Surplus": Int32 });
+
+#[tokio::test]
+async fn a_struct_that_denies_unknown_fields_is_given_only_its_own() {
+    let strict = Strict { partition: "p".into(), row: "r".into(), rating: Some(1) };
+    assert_eq!(round_trip(strict.clone()).await.0, strict);
+
+    let stamped = Stamped { partition: "p".into(), row: "r".into(), timestamp: None };
+    let (read, mut stored) = round_trip(stamped.clone()).await;
+    assert!(read.timestamp.is_some());
+    assert_eq!(read.timestamp, stored.timestamp());
+    // It is not written, so that what was read can be.
+    assert_eq!(round_trip(read).await.1.properties().len(), 0);
+
+    stored.set("Undeclared", 1);
+    assert!(self::read::<Stamped>(&stored).await.is_ok());
+    stored.set("Surplus", 1);
+    assert_eq!(unread::<Stamped>(&stored).await.property(), "Surplus");
+}
+
+/// All members are properties of one type, so that the keys must not be among them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Counts(BTreeMap<String, i64>);
+
+impl SerdeEntity for Counts {
+    const PROPERTIES: &'static [(&'static str, EdmType)] =
+        &[("year", EdmType::Int64), ("views", EdmType::Int64)];
+    const KEYS_ARE_MEMBERS: bool = false;
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok("counts".into())
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        self.0.get("year").map(|year| year.to_string().into()).ok_or(KeyError::new("no year"))
+    }
+}
+
+#[tokio::test]
+async fn a_map_of_numbers_can_do_without_the_keys() {
+    let mut counts = Counts([("year".to_owned(), 2009), ("views".to_owned(), i64::MIN)].into());
+    assert_eq!(round_trip(counts.clone()).await.0, counts);
+    counts.0.remove("year");
+    assert_eq!(unsent(counts).to_string(), "no year");
+}
+
+/// Rows of two kinds in one table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "Kind")]
+enum Item {
+    Text { text: String },
+    Picture { bytes: Vec<u8> },
+}
+
+impl SerdeEntity for Item {
+    const PROPERTIES: &'static [(&'static str, EdmType)] =
+        &[("Kind", EdmType::String), ("text", EdmType::String), ("bytes", EdmType::Binary)];
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok("items".into())
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(match self {
+            Self::Text { text } => Cow::Borrowed(text),
+            Self::Picture { bytes } => bytes.len().to_string().into(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn enums_with_a_tag_are_entities() {
+    for (item, kind) in [
+        (Item::Text { text: "Hello".into() }, "Text"),
+        (Item::Picture { bytes: vec![0, 1] }, "Picture"),
+    ] {
+        let (read, stored) = round_trip(item.clone()).await;
+        assert_eq!(read, item);
+        assert_eq!(stored.value("Kind"), Some(&kind.into()));
+    }
+    let mut stored = DynamicEntity::new("items", "r");
+    stored.set("Kind", "Sound");
+    let error = unread::<Item>(&stored).await;
+    assert!(error.to_string().contains("unknown variant `Sound`"), "{error}");
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum External {
+    One { a: i32 },
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct List(Vec<i32>);
+
+macro_rules! no_entity {
+    ($type:ty) => {
+        impl SerdeEntity for $type {
+            const PROPERTIES: &'static [(&'static str, EdmType)] = &[("a", EdmType::Int32)];
+
+            fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+                Ok("p".into())
+            }
+
+            fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+                Ok("r".into())
+            }
+        }
+    };
+}
+
+no_entity!(External);
+no_entity!(List);
+
+#[tokio::test]
+async fn what_is_neither_struct_nor_map_is_no_entity() {
+    let error = unsent(List(vec![1]));
+    assert_eq!(error.to_string(), "an entity must be a struct or a map, not a list");
+    let error = unsent(External::One { a: 1 });
+    assert!(error.to_string().ends_with("(use #[serde(tag = \"…\")])"), "{error}");
+
+    let error = unread::<List>(&DynamicEntity::new("p", "r")).await;
+    assert_eq!(error.property(), "");
+    assert!(error.to_string().starts_with("entity (\"p\", \"r\"): invalid type: map"), "{error}");
+}
+
+/// As many properties as there are names in `counts`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Wide {
+    #[serde(rename = "PartitionKey")]
+    partition: String,
+    #[serde(rename = "RowKey")]
+    row: String,
+    #[serde(flatten)]
+    counts: BTreeMap<String, i32>,
+}
+
+/// `P000` to `P251`.
+const NAMES: [[u8; 4]; 252] = {
+    let mut names = [*b"P000"; 252];
+    let mut at = 0_u8;
+    while at < 252 {
+        names[at as usize] = [b'P', b'0' + at / 100, b'0' + at / 10 % 10, b'0' + at % 10];
+        at += 1;
+    }
+    names
+};
+
+impl SerdeEntity for Wide {
+    const PROPERTIES: &'static [(&'static str, EdmType)] = &{
+        let mut properties = [("", EdmType::Int32); 252];
+        let mut at = 0;
+        while at < 252 {
+            if let Ok(name) = std::str::from_utf8(&NAMES[at]) {
+                properties[at].0 = name;
+            }
+            at += 1;
+        }
+        properties
+    };
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Borrowed(&self.partition))
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Borrowed(&self.row))
+    }
+}
+
+#[tokio::test]
+async fn there_is_room_for_252_properties() {
+    let mut wide = Wide { partition: "p".into(), row: "r".into(), counts: BTreeMap::new() };
+    wide.counts.extend((0..252).map(|at| (format!("P{at:03}"), at)));
+    let (read, stored) = round_trip(wide.clone()).await;
+    assert_eq!(read, wide);
+    assert_eq!(stored.properties().len(), 252);
+
+    wide.counts.insert("P252".into(), 252);
+    let error = unsent(wide).to_string();
+    assert!(error.starts_with("property \"P252\": PROPERTIES does not list it"), "{error}");
 }

@@ -26,7 +26,7 @@ impl DecodeError {
         self.0.key.as_ref()
     }
 
-    /// The property.
+    /// The property; empty where the error is of the entity as a whole.
     pub fn property(&self) -> &str {
         &self.0.property
     }
@@ -49,9 +49,11 @@ impl fmt::Debug for DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "property {:?}", self.0.property)?;
-        if let Some(key) = &self.0.key {
-            write!(f, " of entity {key}")?;
+        match (&*self.0.property, &self.0.key) {
+            ("", None) => f.write_str("entity")?,
+            ("", Some(key)) => write!(f, "entity {key}")?,
+            (property, None) => write!(f, "property {property:?}")?,
+            (property, Some(key)) => write!(f, "property {property:?} of entity {key}")?,
         }
         write!(f, ": {}", self.0.reason)
     }

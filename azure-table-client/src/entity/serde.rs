@@ -1,115 +1,193 @@
-//! Types that serde knows, as entities without the derive.
+//! Entities of types that serde knows, without the derive of this crate.
+//!
+//! [`SerdeEntity`] adds to such a type what serde does not say: its keys, and the Edm type of each
+//! property. [`Serde`] makes a [`TableEntity`] of it.
+//!
+//! ```
+//! use std::borrow::Cow;
+//!
+//! use azure_table_client::edm::{EdmDateTime, EdmType};
+//! use azure_table_client::entity::KeyError;
+//! use azure_table_client::entity::serde::{Serde, SerdeEntity};
+//! use azure_table_client::mock::MockTableService;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! #[serde(rename_all = "PascalCase")]
+//! struct Blog {
+//!     #[serde(rename = "PartitionKey")]
+//!     channel: String,
+//!     #[serde(rename = "RowKey")]
+//!     id: String,
+//!     text: String,
+//!     posted: EdmDateTime,
+//!     views: u64,
+//!     rating: Option<i32>,
+//! }
+//!
+//! impl SerdeEntity for Blog {
+//!     const PROPERTIES: &'static [(&'static str, EdmType)] = &[
+//!         ("Text", EdmType::String),
+//!         ("Posted", EdmType::DateTime),
+//!         ("Views", EdmType::Int64),
+//!         ("Rating", EdmType::Int32),
+//!     ];
+//!
+//!     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+//!         Ok(Cow::Borrowed(&self.channel))
+//!     }
+//!
+//!     fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+//!         Ok(Cow::Borrowed(&self.id))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), azure_table_client::Error> {
+//! let service = MockTableService::new().client();
+//! let blogs = service.table_named::<Serde<Blog>>("Blogs");
+//! blogs.create().await?;
+//! let blog = Blog {
+//!     channel: "Channel9".into(),
+//!     id: "1".into(),
+//!     text: "Hello".into(),
+//!     posted: EdmDateTime::now(),
+//!     views: 7,
+//!     rating: None,
+//! };
+//! blogs.insert(&Serde(blog)).await?;
+//! let stored = blogs.get(("Channel9", "1")).await?;
+//! assert_eq!((&*stored.text, stored.views, stored.rating), ("Hello", 7, None));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Properties
+//!
+//! Each member is written as the Edm type that is declared for it, and has to have that type when
+//! it is read. A value that does not fit without loss is an error, and so is a member that is not
+//! declared. Properties of a row that are not declared are ignored.
+//!
+//! | Edm | what the member is to serde |
+//! |---|---|
+//! | String | text, a character, the name of an enum's variant without data |
+//! | Boolean | a boolean |
+//! | Int32, Int64 | an integer of any width that fits |
+//! | Double | a float; NaN and the infinities too |
+//! | DateTime | text as in RFC 3339: [`EdmDateTime`], or `chrono::DateTime<Utc>` with chrono's feature `serde`; a part below 100 ns is dropped |
+//! | Guid | text: `uuid::Uuid` with its feature `serde` |
+//! | Binary | bytes or a list of `u8`: `Vec<u8>`, `[u8; 16]`, what the crate `serde_bytes` makes |
+//!
+//! `None` is not stored. What is not stored, or null, is missing to serde: an `Option` is `None`,
+//! `#[serde(default)]` holds, and all else is an error. Nested structs, lists, maps and variants
+//! with data are no properties; `#[serde(flatten)]` spreads a struct or a map over properties of
+//! its own (where serde itself rounds a Double to an `f32`), `#[serde(with = "…")]` turns it into
+//! text or bytes.
+//!
+//! # Keys and Timestamp
+//!
+//! Members named `PartitionKey` and `RowKey` receive the keys as text. They are no properties and
+//! are not declared; when written, they must be what [`SerdeEntity::partition_key`] and
+//! [`SerdeEntity::row_key`] give. A type may also do without them and compute its keys from other
+//! members. An entity that gives other keys than it was read with is an error: it would be written
+//! to another row. A member named `Timestamp` receives the Timestamp as text and is not written.
+//!
+//! A struct is given those of the three that it has, so that `#[serde(deny_unknown_fields)]` does no
+//! harm. A type whose members serde does not tell beforehand (by `#[serde(flatten)]`, a tagged or
+//! untagged enum, a map) is given both keys and no Timestamp; with
+//! [`KEYS_ARE_MEMBERS`](SerdeEntity::KEYS_ARE_MEMBERS) set to `false`, none of the three.
+//!
+//! Source: [Understanding the Table service data model][model].
+//!
+//! [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
+//! [`EdmDateTime`]: crate::edm::EdmDateTime
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
-use ::serde::Serialize;
-use ::serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use super::{DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity};
+use super::{
+    DecodeError, DecodeReason, EncodeError, EntityKey, KeyError, PropertyWriter, Row, TableEntity,
+};
 use crate::edm::EdmType;
+use crate::limits;
 
-/// A type with serde's `Serialize` and `Deserialize` that can be an entity, as a [`Serde`].
+/// What serde does not say of an entity: its keys and the Edm types of its properties.
 ///
-/// It states the Edm type of each property, since serde does not: nothing is guessed from a value.
-/// A struct whose members are all scalar is fine, and so are `#[serde(flatten)]` and maps; a member
-/// that is a list or an object is an error, except for bytes.
-///
-/// | Edm | what serde writes and reads |
-/// |---|---|
-/// | String | text, a character, the name of a variant without data |
-/// | Boolean | a boolean |
-/// | Int32, Int64 | any integer within the range |
-/// | Double | a floating point number; NaN and the infinities too |
-/// | DateTime | RFC 3339 text, as with chrono's feature `serde`; what is below 100 ns is cut |
-/// | Guid | hyphenated text, as with uuid's feature `serde` |
-/// | Binary | bytes, or a list of numbers up to 255, as serde has it for `Vec<u8>` |
-///
-/// ```
-/// use std::borrow::Cow;
-///
-/// use azure_table_client::edm::EdmType;
-/// use azure_table_client::entity::KeyError;
-/// use azure_table_client::entity::serde::{Serde, SerdeEntity};
-/// use azure_table_client::mock::MockTableService;
-/// use serde::{Deserialize, Serialize};
-///
-/// #[derive(Debug, PartialEq, Serialize, Deserialize)]
-/// #[serde(rename_all = "PascalCase")]
-/// struct Blog {
-///     #[serde(rename = "PartitionKey")]
-///     channel: String,
-///     #[serde(rename = "RowKey")]
-///     id: String,
-///     text: String,
-///     views: u64,
-/// }
-///
-/// impl SerdeEntity for Blog {
-///     const PROPERTIES: &'static [(&'static str, EdmType)] =
-///         &[("Text", EdmType::String), ("Views", EdmType::Int64)];
-///
-///     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-///         Ok(Cow::Borrowed(&self.channel))
-///     }
-///
-///     fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-///         Ok(Cow::Borrowed(&self.id))
-///     }
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), azure_table_client::Error> {
-/// let blogs = MockTableService::new().client().table_named::<Serde<Blog>>("Blogs");
-/// blogs.create().await?;
-/// let blog =
-///     Blog { channel: "Channel9".into(), id: "1".into(), text: "Hello".into(), views: 1 << 40 };
-/// blogs.insert(&Serde(blog)).await?;
-/// let stored = blogs.get(("Channel9", "1")).await?.into_entity().0;
-/// assert_eq!(stored.views, 1 << 40);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// Source: [Understanding the Table service data model][model].
-///
-/// [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
+/// See the [module](self) for how members become properties.
+#[diagnostic::on_unimplemented(
+    message = "serde does not say how `{Self}` maps to a row",
+    label = "neither keys nor Edm types are known",
+    note = "implement `SerdeEntity`: both keys, and the Edm type of each property"
+)]
 pub trait SerdeEntity: Serialize + DeserializeOwned {
-    /// Every property that is written and read, by the name that serde gives it. To write another
-    /// one is an error; in a row, others are ignored.
+    /// The Edm type of each property, by the name that serde gives it.
+    ///
+    /// At most 252, as an entity has no more. PartitionKey, RowKey and Timestamp are not among
+    /// them. A program that reads entities with either mistake does not build.
     const PROPERTIES: &'static [(&'static str, EdmType)];
 
-    /// Whether the keys are handed to serde as the members `PartitionKey` and `RowKey` when an
-    /// entity is read. A type that makes its keys of other members, and denies unknown fields, says
-    /// `false`.
+    /// Whether serde is given the keys as members when an entity is read.
     ///
-    /// When it is written, members of these names must be equal to the keys, and are not stored
-    /// beside them; nor is a member `Timestamp`.
+    /// `false` is for a map that would take them for properties, and computes its keys from others.
     const KEYS_ARE_MEMBERS: bool = true;
 
     /// The PartitionKey.
     ///
     /// # Errors
-    /// There is none.
+    /// The value has no form as a key.
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError>;
 
     /// The RowKey.
     ///
     /// # Errors
-    /// There is none.
+    /// The value has no form as a key.
     fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
 }
 
-/// A [`SerdeEntity`] as a [`TableEntity`]: `service.table_named::<Serde<Blog>>("Blogs")`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A [`SerdeEntity`] as a [`TableEntity`]. Derefs to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Serde<T>(pub T);
+
+impl<T> Deref for Serde<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: SerdeEntity> Serde<T> {
+    const NAMES: &'static [&'static str; limits::PROPERTIES] = &names(T::PROPERTIES);
+}
+
+/// The declared names, followed by empty ones: the compiler makes no array of just their number.
+///
+/// Called by the compiler only, for which a panic is an error of the build.
+const fn names(declared: &[(&'static str, EdmType)]) -> [&'static str; limits::PROPERTIES] {
+    assert!(declared.len() <= limits::PROPERTIES, "PROPERTIES lists more than 252");
+    let mut names = [""; limits::PROPERTIES];
+    let mut at = 0;
+    while at < declared.len() {
+        names[at] = declared[at].0;
+        assert!(
+            !matches!(names[at].as_bytes(), b"PartitionKey" | b"RowKey" | b"Timestamp"),
+            "PROPERTIES must not list PartitionKey, RowKey or Timestamp"
+        );
+        at += 1;
+    }
+    names
+}
 
 #[diagnostic::do_not_recommend]
 impl<T: SerdeEntity> TableEntity for Serde<T> {
-    const COLUMNS: &'static [&'static str] = &[];
-    const KEEPS_OTHERS: bool = true;
+    const COLUMNS: &'static [&'static str] = Self::NAMES.split_at(T::PROPERTIES.len()).0;
 
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
         self.0.partition_key()
@@ -120,15 +198,31 @@ impl<T: SerdeEntity> TableEntity for Serde<T> {
     }
 
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
-        write::entity(&self.0, writer)
+        let (partition_key, row_key) = (self.0.partition_key()?, self.0.row_key()?);
+        let members = write::Members::new(T::PROPERTIES, &partition_key, &row_key, writer);
+        Ok(self.0.serialize(members)?)
     }
 
     fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError> {
-        read::entity(row).map(Self)
+        let properties = read::properties(row, T::PROPERTIES)?;
+        let timestamp = row.timestamp()?;
+        let key = EntityKey { partition_key: row.partition_key()?, row_key: row.row_key()? };
+        let keys = T::KEYS_ARE_MEMBERS.then_some(&key);
+        let entity = match T::deserialize(read::Members::new(keys, timestamp, properties)) {
+            Ok(entity) => entity,
+            Err(error) => return Err(error.of_entity(key)),
+        };
+        for (name, given, stored) in [
+            ("PartitionKey", entity.partition_key(), &key.partition_key),
+            ("RowKey", entity.row_key(), &key.row_key),
+        ] {
+            let reason = match given {
+                Ok(given) if given == *stored => continue,
+                Ok(given) => format!("the entity gives {given:?} as this key"),
+                Err(error) => error.0,
+            };
+            return Err(DecodeError::new(Some(key.clone()), name, DecodeReason::Key(reason)));
+        }
+        Ok(Self(entity))
     }
-}
-
-/// The declared type of a property.
-fn declared<T: SerdeEntity>(name: &str) -> Option<(&'static str, EdmType)> {
-    T::PROPERTIES.iter().find(|(known, _)| *known == name).copied()
 }

@@ -1,154 +1,191 @@
-//! Properties of declared types, as what serde deserializes.
+//! From properties into what serde deserializes.
 
-use std::cell::Cell;
 use std::fmt;
 
-use serde::de::value::SeqDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use bytes::Bytes;
+use serde::de::value::{BorrowedStrDeserializer, SeqDeserializer};
+use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use uuid::Uuid;
 
-use super::{SerdeEntity, declared};
-use crate::edm::{ConvertError, EdmValue};
+use crate::edm::{EdmDateTime, EdmType, EdmValue, FromEdm};
 use crate::entity::{DecodeError, DecodeReason, EntityKey, Row};
 
-pub(super) fn entity<T: SerdeEntity>(row: &mut Row<'_>) -> Result<T, DecodeError> {
-    let properties = row.take_others()?;
-    let key = EntityKey::new(row.partition_key::<String>()?, row.row_key::<String>()?);
-    let fail = |name: &str, reason| DecodeError::new(Some(key.clone()), name, reason);
-
-    let mut members = Vec::with_capacity(properties.len() + 2);
-    for (name, value) in properties {
-        let Some((name, expected)) = declared::<T>(&name) else { continue };
-        let found = value.edm_type();
-        if found != expected {
-            let reason = DecodeReason::Convert(ConvertError::WrongType { expected, found });
-            return Err(fail(name, reason));
+/// The declared properties that the row has.
+pub(super) fn properties(
+    row: &mut Row<'_>,
+    declared: &[(&'static str, EdmType)],
+) -> Result<Vec<(&'static str, EdmValue)>, DecodeError> {
+    let mut properties = Vec::with_capacity(declared.len());
+    for (index, &(name, ty)) in declared.iter().enumerate() {
+        if let Some(value) = property(row, index, ty)? {
+            properties.push((name, value));
         }
-        members.push((name, value));
     }
-    if T::KEYS_ARE_MEMBERS {
-        members.push(("PartitionKey", EdmValue::String(key.partition_key.clone())));
-        members.push(("RowKey", EdmValue::String(key.row_key.clone())));
-    }
+    Ok(properties)
+}
 
-    let at = Cell::new("");
-    let members = Members { rest: members.into_iter(), value: None, at: &at };
-    T::deserialize(members).map_err(|failure| match failure {
-        Failure::Missing(name) => fail(name, DecodeReason::Missing),
-        Failure::Other(text) => fail(at.get(), DecodeReason::Other(text)),
+fn property(row: &mut Row<'_>, index: usize, ty: EdmType) -> Result<Option<EdmValue>, DecodeError> {
+    Ok(match ty {
+        EdmType::String => row.optional::<String>(index)?.map(EdmValue::from),
+        EdmType::Boolean => row.optional::<bool>(index)?.map(EdmValue::from),
+        EdmType::Int32 => row.optional::<i32>(index)?.map(EdmValue::from),
+        EdmType::Int64 => row.optional::<i64>(index)?.map(EdmValue::from),
+        EdmType::Double => row.optional::<f64>(index)?.map(EdmValue::from),
+        EdmType::DateTime => row.optional::<EdmDateTime>(index)?.map(EdmValue::from),
+        EdmType::Guid => row.optional::<Uuid>(index)?.map(EdmValue::from),
+        EdmType::Binary => row.optional::<Bytes>(index)?.map(EdmValue::from),
     })
 }
 
-#[derive(Debug)]
-enum Failure {
-    Missing(&'static str),
-    Other(String),
+/// Hands out the members of an entity.
+pub(super) struct Members<'a> {
+    keys: Option<&'a EntityKey>,
+    timestamp: Option<EdmDateTime>,
+    properties: Vec<(&'static str, EdmValue)>,
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(name) => write!(f, "{name} is missing"),
-            Self::Other(text) => f.write_str(text),
+impl<'a> Members<'a> {
+    pub(super) const fn new(
+        keys: Option<&'a EntityKey>,
+        timestamp: Option<EdmDateTime>,
+        properties: Vec<(&'static str, EdmValue)>,
+    ) -> Self {
+        Self { keys, timestamp, properties }
+    }
+
+    /// The properties and those of the service's own values that are wanted.
+    fn with(self, wanted: impl Fn(&str) -> bool) -> Entries {
+        let mut members = self.properties;
+        let system = [
+            ("PartitionKey", self.keys.map(|keys| EdmValue::from(&*keys.partition_key))),
+            ("RowKey", self.keys.map(|keys| EdmValue::from(&*keys.row_key))),
+            ("Timestamp", self.timestamp.map(EdmValue::DateTime)),
+        ];
+        for (name, value) in system {
+            members.extend(value.filter(|_| wanted(name)).map(|value| (name, value)));
         }
+        Entries { members: members.into_iter(), next: None }
     }
-}
-
-impl std::error::Error for Failure {}
-
-impl serde::de::Error for Failure {
-    fn custom<D: fmt::Display>(message: D) -> Self {
-        Self::Other(message.to_string())
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::Missing(field)
-    }
-}
-
-/// The members of an entity. It notes at which one it is, for errors.
-struct Members<'a> {
-    rest: std::vec::IntoIter<(&'static str, EdmValue)>,
-    value: Option<EdmValue>,
-    at: &'a Cell<&'static str>,
 }
 
 impl<'de> Deserializer<'de> for Members<'_> {
-    type Error = Failure;
+    type Error = Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        visitor.visit_map(self)
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_map(self.with(|name| fields.contains(&name)))
+    }
+
+    /// Which members there are is not told here. A Timestamp that nobody asks for would end up in
+    /// the maps that collect all further members.
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_map(self.with(|name| name != "Timestamp"))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, Error> {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        unit unit_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 
-impl<'de> MapAccess<'de> for Members<'_> {
-    type Error = Failure;
+struct Entries {
+    members: std::vec::IntoIter<(&'static str, EdmValue)>,
+    /// The member whose value comes next.
+    next: Option<(&'static str, EdmValue)>,
+}
+
+impl<'de> MapAccess<'de> for Entries {
+    type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Failure> {
-        let Some((name, value)) = self.rest.next() else {
-            self.at.set("");
-            return Ok(None);
-        };
-        self.at.set(name);
-        self.value = Some(value);
-        seed.deserialize(name.into_deserializer()).map(Some)
+    ) -> Result<Option<K::Value>, Error> {
+        self.next = self.members.next();
+        match &self.next {
+            Some((name, _)) => seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some),
+            None => Ok(None),
+        }
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Failure> {
-        match self.value.take() {
-            Some(value) => seed.deserialize(Value(value)),
-            None => Err(Failure::Other("a value was asked for before its name".to_owned())),
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        match self.next.take() {
+            Some((name, value)) => seed.deserialize(Value(value)).map_err(|error| error.of(name)),
+            None => Err(de::Error::custom("a value was asked for before its name")),
         }
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.rest.len())
+        Some(self.members.len())
     }
 }
 
+/// Hands out one value.
 struct Value(EdmValue);
 
+impl Value {
+    fn get<T: FromEdm>(&self) -> Result<T, Error> {
+        self.0.get().map_err(|error| Error { member: None, reason: DecodeReason::Convert(error) })
+    }
+}
+
 impl<'de> Deserializer<'de> for Value {
-    type Error = Failure;
+    type Error = Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
-            EdmValue::String(v) => visitor.visit_string(v),
-            EdmValue::Boolean(v) => visitor.visit_bool(v),
-            EdmValue::Int32(v) => visitor.visit_i32(v),
-            EdmValue::Int64(v) => visitor.visit_i64(v),
-            EdmValue::Double(v) => visitor.visit_f64(v),
-            EdmValue::DateTime(v) => visitor.visit_string(v.to_string()),
-            EdmValue::Guid(v) => visitor.visit_string(v.to_string()),
-            EdmValue::Binary(v) => visitor.visit_byte_buf(v.into()),
+            EdmValue::String(text) => visitor.visit_string(text),
+            EdmValue::Boolean(value) => visitor.visit_bool(value),
+            EdmValue::Int32(value) => visitor.visit_i32(value),
+            EdmValue::Int64(value) => visitor.visit_i64(value),
+            EdmValue::Double(value) => visitor.visit_f64(value),
+            EdmValue::DateTime(time) => visitor.visit_string(time.to_string()),
+            EdmValue::Guid(id) => visitor.visit_string(id.to_string()),
+            // Types that want bytes take a list as well; Vec<u8> takes nothing else.
+            EdmValue::Binary(bytes) => {
+                SeqDeserializer::new(bytes.into_iter()).deserialize_any(visitor)
+            }
         }
     }
 
-    /// serde itself would cut a Double to an `f32`.
-    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.0.get::<f32>() {
-            Ok(value) => visitor.visit_f32(value),
-            Err(reason) => Err(Failure::Other(reason.to_string())),
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_byte_buf(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            EdmValue::Binary(bytes) => visitor.visit_byte_buf(bytes.into()),
+            _ => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    // serde would round an integer to a float, and a float to a shorter one.
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_f32(self.get()?)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_f64(self.get()?)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_some(self)
     }
 
@@ -156,42 +193,69 @@ impl<'de> Deserializer<'de> for Value {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, Error> {
         visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match self.0 {
-            EdmValue::Binary(bytes) => {
-                let mut bytes = SeqDeserializer::new(bytes.into_iter());
-                let value = visitor.visit_seq(&mut bytes)?;
-                bytes.end()?;
-                Ok(value)
-            }
-            _ => self.deserialize_any(visitor),
-        }
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Failure> {
-        self.deserialize_seq(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        name: &'static str,
-        variants: &'static [&'static str],
+        _: &'static str,
+        _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, Error> {
         match self.0 {
-            EdmValue::String(variant) => {
-                variant.into_deserializer().deserialize_enum(name, variants, visitor)
-            }
+            EdmValue::String(name) => visitor.visit_enum(name.into_deserializer()),
             _ => self.deserialize_any(visitor),
         }
     }
 
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f64 char str string bytes byte_buf unit
-        unit_struct tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 char str string
+        unit unit_struct seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// Why an entity could not be read.
+#[derive(Debug)]
+pub(super) struct Error {
+    /// `None` where serde does not say.
+    member: Option<String>,
+    reason: DecodeReason,
+}
+
+impl Error {
+    /// The same error, of the member of this name.
+    fn of(self, name: &str) -> Self {
+        Self { member: Some(name.to_owned()), ..self }
+    }
+
+    pub(super) fn of_entity(self, key: EntityKey) -> DecodeError {
+        DecodeError::new(Some(key), &self.member.unwrap_or_default(), self.reason)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { member: None, reason: DecodeReason::Other(message.to_string()) }
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self { member: None, reason: DecodeReason::Missing }.of(name)
+    }
+
+    fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
+        Self::custom("PROPERTIES lists it, but the type has no such member").of(name)
     }
 }

@@ -1,443 +1,300 @@
-//! What serde serializes, as properties of declared types.
+//! From what serde serializes into properties.
 
-use std::borrow::Cow;
+mod value;
+
 use std::fmt;
-use std::marker::PhantomData;
 
-use chrono::{DateTime, Utc};
-use serde::Serialize;
-use serde::ser::{
-    Error as _, Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
-};
+use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use super::{SerdeEntity, declared};
-use crate::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
-use crate::entity::{EncodeError, PropertyWriter};
+use self::value::Value;
+use crate::edm::{ConvertError, EdmCow, EdmType};
+use crate::entity::{EncodeError, KeyError, PropertyWriter};
 
-pub(super) fn entity<T: SerdeEntity>(
-    entity: &T,
-    writer: &mut PropertyWriter<'_>,
-) -> Result<(), EncodeError> {
-    let keys = [entity.partition_key()?, entity.row_key()?];
-    let members = Members::<T> { writer, keys, name: None, of: PhantomData };
-    entity.serialize(EntitySerializer(members)).map_err(|Failure(error)| error)
-}
-
-/// Whatever went wrong, in the form in which it is reported.
-#[derive(Debug)]
-struct Failure(EncodeError);
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl serde::ser::Error for Failure {
-    fn custom<D: fmt::Display>(message: D) -> Self {
-        Self(EncodeError::Other(message.to_string()))
-    }
-}
-
-/// The members of an entity on their way to the writer.
-struct Members<'a, 'w, T> {
+/// Receives the members of a struct or a map.
+pub(super) struct Members<'a, 'w> {
+    declared: &'static [(&'static str, EdmType)],
+    partition_key: &'a str,
+    row_key: &'a str,
     writer: &'a mut PropertyWriter<'w>,
-    keys: [Cow<'a, str>; 2],
-    /// The name of the map's next value.
-    name: Option<String>,
-    of: PhantomData<T>,
+    /// The member of a map whose value comes next.
+    next: Option<Member<'a>>,
 }
 
-impl<T: SerdeEntity> Members<'_, '_, T> {
-    fn member<V: Serialize + ?Sized>(&mut self, name: &str, value: &V) -> Result<(), Failure> {
-        let refuse = |reason: ConvertError| {
-            Failure(EncodeError::Convert { property: name.to_owned(), reason })
-        };
-        let key = match name {
-            "PartitionKey" => Some(&self.keys[0]),
-            "RowKey" => Some(&self.keys[1]),
-            "Timestamp" => return Ok(()),
-            _ => None,
-        };
-        if let Some(key) = key {
-            return match value.serialize(ValueSerializer(EdmType::String)) {
-                Ok(Some(EdmValue::String(text))) if text == **key => Ok(()),
-                Ok(value) => Err(refuse(ConvertError::Other(format!(
-                    "the member is {value:?}, and the key is {key:?}"
-                )))),
-                Err(Reason(reason)) => Err(refuse(reason)),
-            };
+#[derive(Clone, Copy)]
+enum Member<'a> {
+    Property(&'static str, EdmType),
+    /// A key, and what it must be.
+    Key(&'static str, &'a str),
+    Timestamp,
+}
+
+impl<'a, 'w> Members<'a, 'w> {
+    pub(super) fn new(
+        declared: &'static [(&'static str, EdmType)],
+        partition_key: &'a str,
+        row_key: &'a str,
+        writer: &'a mut PropertyWriter<'w>,
+    ) -> Self {
+        Self { declared, partition_key, row_key, writer, next: None }
+    }
+
+    fn member(&self, name: &str) -> Result<Member<'a>, Error> {
+        match name {
+            "PartitionKey" => return Ok(Member::Key("PartitionKey", self.partition_key)),
+            "RowKey" => return Ok(Member::Key("RowKey", self.row_key)),
+            "Timestamp" => return Ok(Member::Timestamp),
+            _ => {}
         }
-        let Some((_, ty)) = declared::<T>(name) else {
-            return Err(refuse(ConvertError::Other(
-                "no Edm type is declared for it; add it to PROPERTIES, or have serde skip it"
-                    .into(),
-            )));
-        };
-        match value.serialize(ValueSerializer(ty)) {
-            Ok(Some(value)) => self.writer.value(name, value.as_cow()).map_err(Failure),
-            Ok(None) => Ok(()),
-            Err(Reason(reason)) => Err(refuse(reason)),
+        match self.declared.iter().find(|(declared, _)| *declared == name) {
+            Some(&(declared, ty)) => Ok(Member::Property(declared, ty)),
+            None => {
+                let reason = "PROPERTIES does not list it: add it there, or have serde skip it";
+                Err(Error::Value(ConvertError::Other(reason.to_owned())).of(name))
+            }
+        }
+    }
+
+    fn write<T: Serialize + ?Sized>(&mut self, member: Member<'_>, value: &T) -> Result<(), Error> {
+        match member {
+            Member::Timestamp => Ok(()),
+            Member::Property(name, ty) => {
+                let writer = &mut *self.writer;
+                let mut put = |value: EdmCow<'_>| Ok(writer.value(name, value)?);
+                value.serialize(Value::new(ty, &mut put)).map_err(|error| error.of(name))
+            }
+            Member::Key(name, key) => {
+                let mut found = None;
+                let mut put = |value: EdmCow<'_>| {
+                    found = as_text(&value).map(str::to_owned);
+                    Ok(())
+                };
+                value
+                    .serialize(Value::new(EdmType::String, &mut put))
+                    .map_err(|error| error.of(name))?;
+                if found.as_deref() == Some(key) {
+                    return Ok(());
+                }
+                let found = found.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
+                let reason =
+                    format!("the member {name} is {found}, but the entity's key is {key:?}");
+                Err(EncodeError::Key(KeyError(reason)).into())
+            }
         }
     }
 }
 
-impl<T: SerdeEntity> SerializeStruct for Members<'_, '_, T> {
-    type Ok = ();
-    type Error = Failure;
+fn as_text<'v>(value: &'v EdmCow<'_>) -> Option<&'v str> {
+    match value {
+        EdmCow::String(text) => Some(text),
+        _ => None,
+    }
+}
 
-    fn serialize_field<V: Serialize + ?Sized>(
+impl SerializeStruct for Members<'_, '_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
-        value: &V,
-    ) -> Result<(), Failure> {
-        self.member(name, value)
+        value: &T,
+    ) -> Result<(), Error> {
+        self.write(self.member(name)?, value)
     }
 
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-impl<T: SerdeEntity> SerializeMap for Members<'_, '_, T> {
+impl SerializeMap for Members<'_, '_> {
     type Ok = ();
-    type Error = Failure;
+    type Error = Error;
 
-    fn serialize_key<K: Serialize + ?Sized>(&mut self, key: &K) -> Result<(), Failure> {
-        match key.serialize(ValueSerializer(EdmType::String)) {
-            Ok(Some(EdmValue::String(name))) => {
-                self.name = Some(name);
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<(), Error> {
+        let mut next = None;
+        let mut put = |name: EdmCow<'_>| {
+            next = as_text(&name).map(|name| self.member(name)).transpose()?;
+            Ok(())
+        };
+        match (name.serialize(Value::new(EdmType::String, &mut put)), next) {
+            (Ok(()), Some(member)) => {
+                self.next = Some(member);
                 Ok(())
             }
-            _ => Err(Failure::custom("the name of a property must be text")),
+            (Err(error @ Error::Entity(_)), _) => Err(error),
+            _ => Err(ser::Error::custom("the name of a member must be text")),
         }
     }
 
-    fn serialize_value<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Failure> {
-        match self.name.take() {
-            Some(name) => self.member(&name, value),
-            None => Err(Failure::custom("a value without a name")),
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        match self.next.take() {
+            Some(member) => self.write(member, value),
+            None => Err(ser::Error::custom("a value came before its name")),
         }
     }
 
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// The methods of `Serializer` for what a serializer does not take.
-macro_rules! refuse {
-    ($error:expr; $($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
-        fn $method(self, $(_: $argument),*) -> Result<$ok, Self::Error> {
-            Err($error)
+fn no_entity<T>(what: &str) -> Result<T, Error> {
+    Err(ser::Error::custom(format_args!("an entity must be a struct or a map, not {what}")))
+}
+
+macro_rules! no_entity {
+    ($what:literal: $($method:ident($($argument:ty),*)),*) => {$(
+        fn $method(self $(, _: $argument)*) -> Result<(), Error> {
+            no_entity($what)
         }
     )*};
 }
 
-/// Takes a struct or a map.
-struct EntitySerializer<'a, 'w, T>(Members<'a, 'w, T>);
-
-fn no_entity() -> Failure {
-    Failure::custom("only a struct or a map can be an entity")
-}
-
-impl<'a, 'w, T: SerdeEntity> Serializer for EntitySerializer<'a, 'w, T> {
+impl Serializer for Members<'_, '_> {
     type Ok = ();
-    type Error = Failure;
-    type SerializeSeq = Impossible<(), Failure>;
-    type SerializeTuple = Impossible<(), Failure>;
-    type SerializeTupleStruct = Impossible<(), Failure>;
-    type SerializeTupleVariant = Impossible<(), Failure>;
-    type SerializeMap = Members<'a, 'w, T>;
-    type SerializeStruct = Members<'a, 'w, T>;
-    type SerializeStructVariant = Impossible<(), Failure>;
+    type Error = Error;
+    type SerializeSeq = Impossible<(), Error>;
+    type SerializeTuple = Impossible<(), Error>;
+    type SerializeTupleStruct = Impossible<(), Error>;
+    type SerializeTupleVariant = Impossible<(), Error>;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Impossible<(), Error>;
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Failure> {
-        Ok(self.0)
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Error> {
+        Ok(self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Failure> {
-        Ok(self.0)
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, Error> {
+        Ok(self)
     }
 
-    fn serialize_some<V: Serialize + ?Sized>(self, value: &V) -> Result<(), Failure> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_struct<V: Serialize + ?Sized>(
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         _: &'static str,
-        value: &V,
-    ) -> Result<(), Failure> {
+        value: &T,
+    ) -> Result<(), Error> {
         value.serialize(self)
     }
 
-    fn serialize_newtype_variant<V: Serialize + ?Sized>(
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
+        value.serialize(self)
+    }
+
+    no_entity!("a single value":
+        serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32),
+        serialize_i64(i64), serialize_i128(i128), serialize_u8(u8), serialize_u16(u16),
+        serialize_u32(u32), serialize_u64(u64), serialize_u128(u128), serialize_f32(f32),
+        serialize_f64(f64), serialize_char(char), serialize_str(&str), serialize_bytes(&[u8]),
+        serialize_unit_variant(&'static str, u32, &'static str));
+
+    no_entity!("nothing":
+        serialize_none(), serialize_unit(), serialize_unit_struct(&'static str));
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Error> {
+        no_entity("a list")
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Error> {
+        no_entity("a tuple")
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
+        no_entity("a tuple struct")
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
         _: &'static str,
         _: u32,
         _: &'static str,
-        _: &V,
-    ) -> Result<(), Failure> {
-        Err(no_entity())
+        _: &T,
+    ) -> Result<(), Error> {
+        no_entity(VARIANT)
     }
 
-    refuse! {
-        no_entity();
-        serialize_bool(bool) -> ();
-        serialize_i8(i8) -> ();
-        serialize_i16(i16) -> ();
-        serialize_i32(i32) -> ();
-        serialize_i64(i64) -> ();
-        serialize_i128(i128) -> ();
-        serialize_u8(u8) -> ();
-        serialize_u16(u16) -> ();
-        serialize_u32(u32) -> ();
-        serialize_u64(u64) -> ();
-        serialize_u128(u128) -> ();
-        serialize_f32(f32) -> ();
-        serialize_f64(f64) -> ();
-        serialize_char(char) -> ();
-        serialize_str(&str) -> ();
-        serialize_bytes(&[u8]) -> ();
-        serialize_none() -> ();
-        serialize_unit() -> ();
-        serialize_unit_struct(&'static str) -> ();
-        serialize_unit_variant(&'static str, u32, &'static str) -> ();
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Error> {
+        no_entity(VARIANT)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Error> {
+        no_entity(VARIANT)
     }
 }
 
-/// Why a value is not of the declared type.
+const VARIANT: &str = "a variant within a map (use #[serde(tag = \"…\")])";
+
+/// Why an entity could not be written.
 #[derive(Debug)]
-struct Reason(ConvertError);
+pub(super) enum Error {
+    /// A value is wrong; the member that it belongs to is not known here.
+    Value(ConvertError),
+    Entity(EncodeError),
+}
 
-impl fmt::Display for Reason {
+impl Error {
+    /// The same error, of the member of this name.
+    fn of(self, name: &str) -> Self {
+        match self {
+            Self::Value(reason) => {
+                Self::Entity(EncodeError::Convert { property: name.to_owned(), reason })
+            }
+            entity @ Self::Entity(_) => entity,
+        }
+    }
+}
+
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Reason {}
-
-impl serde::ser::Error for Reason {
-    fn custom<D: fmt::Display>(message: D) -> Self {
-        Self(ConvertError::Other(message.to_string()))
-    }
-}
-
-/// A value of the declared type; `None` is not stored.
-#[derive(Clone, Copy)]
-struct ValueSerializer(EdmType);
-
-impl ValueSerializer {
-    fn wrong(self, found: EdmType) -> Reason {
-        Reason(ConvertError::WrongType { expected: self.0, found })
-    }
-
-    fn no_scalar(self) -> Reason {
-        Reason::custom(format_args!(
-            "expected {}, found a list or an object; use #[serde(flatten)] or #[serde(with)]",
-            self.0
-        ))
-    }
-
-    fn integer(
-        self,
-        value: impl TryInto<i64> + fmt::Display + Copy,
-    ) -> Result<Option<EdmValue>, Reason> {
-        let out_of_range =
-            |target| Reason(ConvertError::OutOfRange { value: value.to_string(), target });
-        match self.0 {
-            EdmType::Int32 => value
-                .try_into()
-                .ok()
-                .and_then(|value| i32::try_from(value).ok())
-                .map(|value| Some(EdmValue::Int32(value)))
-                .ok_or_else(|| out_of_range("Edm.Int32")),
-            EdmType::Int64 => value
-                .try_into()
-                .map(|value| Some(EdmValue::Int64(value)))
-                .map_err(|_| out_of_range("Edm.Int64")),
-            _ => Err(Reason::custom(format_args!("expected {}, found an integer", self.0))),
+        match self {
+            Self::Value(reason) => reason.fmt(f),
+            Self::Entity(error) => error.fmt(f),
         }
     }
 }
 
-macro_rules! integers {
-    ($($method:ident: $type:ty),*) => {$(
-        fn $method(self, value: $type) -> Result<Option<EdmValue>, Reason> {
-            self.integer(value)
-        }
-    )*};
-}
+impl std::error::Error for Error {}
 
-impl Serializer for ValueSerializer {
-    type Ok = Option<EdmValue>;
-    type Error = Reason;
-    type SerializeSeq = Bytes;
-    type SerializeTuple = Bytes;
-    type SerializeTupleStruct = Impossible<Self::Ok, Reason>;
-    type SerializeTupleVariant = Impossible<Self::Ok, Reason>;
-    type SerializeMap = Impossible<Self::Ok, Reason>;
-    type SerializeStruct = Impossible<Self::Ok, Reason>;
-    type SerializeStructVariant = Impossible<Self::Ok, Reason>;
-
-    integers! {
-        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
-        serialize_i128: i128, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
-        serialize_u64: u64, serialize_u128: u128
-    }
-
-    fn serialize_bool(self, value: bool) -> Result<Self::Ok, Reason> {
-        match self.0 {
-            EdmType::Boolean => Ok(Some(EdmValue::Boolean(value))),
-            _ => Err(self.wrong(EdmType::Boolean)),
-        }
-    }
-
-    fn serialize_f32(self, value: f32) -> Result<Self::Ok, Reason> {
-        self.serialize_f64(f64::from(value))
-    }
-
-    fn serialize_f64(self, value: f64) -> Result<Self::Ok, Reason> {
-        match self.0 {
-            EdmType::Double => Ok(Some(EdmValue::Double(value))),
-            _ => Err(self.wrong(EdmType::Double)),
-        }
-    }
-
-    fn serialize_char(self, value: char) -> Result<Self::Ok, Reason> {
-        self.serialize_str(value.encode_utf8(&mut [0; 4]))
-    }
-
-    fn serialize_str(self, text: &str) -> Result<Self::Ok, Reason> {
-        Ok(Some(match self.0 {
-            EdmType::String => EdmValue::String(text.to_owned()),
-            EdmType::Guid => EdmValue::Guid(
-                text.parse().map_err(|error| Reason::custom(format_args!("{text:?}: {error}")))?,
-            ),
-            EdmType::DateTime => {
-                let time = DateTime::parse_from_rfc3339(text)
-                    .map_err(|error| Reason::custom(format_args!("{text:?}: {error}")))?;
-                let time = EdmDateTime::from_chrono(time.with_timezone(&Utc));
-                EdmValue::DateTime(time.map_err(|error| Reason(error.into()))?)
-            }
-            _ => return Err(self.wrong(EdmType::String)),
-        }))
-    }
-
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<Self::Ok, Reason> {
-        match self.0 {
-            EdmType::Binary => Ok(Some(EdmValue::Binary(bytes.to_vec().into()))),
-            _ => Err(self.wrong(EdmType::Binary)),
-        }
-    }
-
-    fn serialize_none(self) -> Result<Self::Ok, Reason> {
-        Ok(None)
-    }
-
-    fn serialize_unit(self) -> Result<Self::Ok, Reason> {
-        Ok(None)
-    }
-
-    fn serialize_some<V: Serialize + ?Sized>(self, value: &V) -> Result<Self::Ok, Reason> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_struct<V: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        value: &V,
-    ) -> Result<Self::Ok, Reason> {
-        value.serialize(self)
-    }
-
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<Self::Ok, Reason> {
-        self.serialize_str(variant)
-    }
-
-    fn serialize_newtype_variant<V: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &V,
-    ) -> Result<Self::Ok, Reason> {
-        Err(self.no_scalar())
-    }
-
-    fn serialize_seq(self, length: Option<usize>) -> Result<Bytes, Reason> {
-        match self.0 {
-            EdmType::Binary => Ok(Bytes(Vec::with_capacity(length.unwrap_or(0).min(65_536)))),
-            _ => Err(self.no_scalar()),
-        }
-    }
-
-    fn serialize_tuple(self, length: usize) -> Result<Bytes, Reason> {
-        self.serialize_seq(Some(length))
-    }
-
-    refuse! {
-        Reason::custom("a struct, a map or a variant with data cannot be a property");
-        serialize_unit_struct(&'static str) -> Self::Ok;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
-        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
+impl ser::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::Value(ConvertError::Other(message.to_string()))
     }
 }
 
-/// Bytes that serde has as a list of numbers.
-struct Bytes(Vec<u8>);
+impl From<ConvertError> for Error {
+    fn from(reason: ConvertError) -> Self {
+        Self::Value(reason)
+    }
+}
 
-impl Bytes {
-    fn push<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Reason> {
-        match value.serialize(ValueSerializer(EdmType::Int32))? {
-            Some(EdmValue::Int32(byte)) if u8::try_from(byte).is_ok() => {
-                self.0.extend(u8::try_from(byte));
-                Ok(())
-            }
-            _ => Err(Reason::custom("a Binary is a list of numbers from 0 to 255")),
+impl From<EncodeError> for Error {
+    fn from(error: EncodeError) -> Self {
+        Self::Entity(error)
+    }
+}
+
+impl From<Error> for EncodeError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Value(reason) => Self::Other(reason.to_string()),
+            Error::Entity(error) => error,
         }
-    }
-}
-
-impl SerializeSeq for Bytes {
-    type Ok = Option<EdmValue>;
-    type Error = Reason;
-
-    fn serialize_element<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Reason> {
-        self.push(value)
-    }
-
-    fn end(self) -> Result<Self::Ok, Reason> {
-        Ok(Some(EdmValue::Binary(self.0.into())))
-    }
-}
-
-impl SerializeTuple for Bytes {
-    type Ok = Option<EdmValue>;
-    type Error = Reason;
-
-    fn serialize_element<V: Serialize + ?Sized>(&mut self, value: &V) -> Result<(), Reason> {
-        self.push(value)
-    }
-
-    fn end(self) -> Result<Self::Ok, Reason> {
-        Ok(Some(EdmValue::Binary(self.0.into())))
     }
 }
