@@ -30,6 +30,8 @@ pub use row::Row;
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
 
+use crate::limits::LimitError;
+
 // What generated code names beside the above.
 #[doc(hidden)]
 pub use extra::ExtraField;
@@ -55,6 +57,17 @@ pub trait TableEntity: Sized {
     /// Whether properties without a column are kept for [`Row::take_others`] instead of being
     /// ignored.
     const KEEPS_OTHERS: bool = false;
+
+    /// A property that is read whatever a query selects: it tells what else is to be read.
+    const DISCRIMINATOR: Option<&'static str> = None;
+
+    /// Finds two of the struct's properties that have one name, where only the whole shows that.
+    ///
+    /// # Errors
+    /// There are such; every call about the entity then ends with this error.
+    fn check_columns() -> Result<(), LimitError> {
+        Columns::of::<Self>().check()
+    }
 
     /// Adds the columns whose names are not known to the compiler, and the other names of columns.
     fn columns(columns: &mut Columns) {
@@ -105,15 +118,15 @@ pub trait TableEntity: Sized {
     note = "write #[derive(TableEntity)] on the struct"
 )]
 pub trait TypedKeys: TableEntity {
-    /// The types of the parts of the PartitionKey, as a tuple.
-    type PartitionParts;
-    /// The types of the parts of the RowKey, as a tuple.
-    type RowParts;
-
     #[doc(hidden)]
     const PARTITION_KEY: KeyLayout;
     #[doc(hidden)]
     const ROW_KEY: KeyLayout;
+
+    /// Whether an entity of this type can have these keys.
+    ///
+    /// It tells the kinds of entities in one table apart whose row keys have different forms.
+    fn recognizes(partition_key: &str, row_key: &str) -> bool;
 }
 
 /// A [`TableEntity`] that says which table it lives in.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub use std::convert::{From, Into};
 pub use std::default::Default;
 pub use std::option::Option::{self, None, Some};
-pub use std::primitive::{bool, i32, str, usize};
+pub use std::primitive::{bool, i32, i64, i128, str, usize};
 pub use std::result::Result::{self, Err, Ok};
 pub use std::string::String;
 pub use std::vec::Vec;
@@ -24,6 +24,7 @@ pub use crate::entity::{
     TableEntity, TypedKeys, codec,
 };
 use crate::etag::ETag;
+pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.
 pub type Text<'a> = Cow<'a, str>;
@@ -90,20 +91,31 @@ impl<T: ToEdm + FromEdm> PropertyField for T {
     }
 }
 
+/// What a module of the user's stores in place of a field's value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a property can hold",
+    label = "`encode` returns it, or `decode` takes it",
+    note = "`encode` of the module in `with` returns, and `decode` takes, an owned type such as String, bool, i32, i64, f64, DateTime<Utc>, Uuid or Vec<u8>"
+)]
+pub trait StoredValue: ToEdm + FromEdm {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToEdm + FromEdm> StoredValue for T {}
+
 /// Writes a property that was encoded by a module of the user's.
-pub fn write_encoded<R: ToEdm>(
+pub fn write_encoded<R: StoredValue>(
     writer: &mut PropertyWriter<'_>,
     name: &str,
     encoded: Result<R, ConvertError>,
 ) -> Result<(), EncodeError> {
     match encoded {
         Ok(stored) => writer.column(name, &stored),
-        Err(reason) => Err(EncodeError::Convert { property: name.to_owned(), reason }),
+        Err(reason) => Err(writer.refusal(name, reason)),
     }
 }
 
 /// Reads a property that is decoded by a module of the user's.
-pub fn read_decoded<R: FromEdm, T>(
+pub fn read_decoded<R: StoredValue, T>(
     row: &mut Row<'_>,
     index: usize,
     reading: Reading,
@@ -113,14 +125,25 @@ pub fn read_decoded<R: FromEdm, T>(
     row.read(index, reading, decode, default)
 }
 
+/// Reads a field that is several properties, or takes the default where the row has none of them.
+pub fn read_block_or<T>(
+    row: &mut Row<'_>,
+    columns: std::ops::Range<usize>,
+    read: impl FnOnce(&mut Row<'_>, usize) -> Result<T, DecodeError>,
+    default: impl FnOnce() -> T,
+) -> Result<T, DecodeError> {
+    let first = columns.start;
+    if columns.into_iter().any(|column| row.has(column)) { read(row, first) } else { Ok(default()) }
+}
+
 /// An entity that refuses properties which it does not know.
 pub fn refuse_others(row: &Row<'_>) -> Result<(), DecodeError> {
     row.refuse_others()
 }
 
 /// Keeps the names of an entity's columns from being used by its other fields.
-pub fn reserve(writer: &mut PropertyWriter<'_>, columns: &[&str]) {
-    writer.reserve(columns);
+pub fn reserve<T: TableEntity>(writer: &mut PropertyWriter<'_>) {
+    writer.reserve(Columns::of::<T>());
 }
 
 /// A field that receives what could not be read.
@@ -209,6 +232,9 @@ pub trait KindField: Sized {
     /// The RowKey.
     fn row_key(&self) -> KeyText<'_>;
 
+    /// Finds two properties of one name, that which tells the kinds apart among them.
+    fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError>;
+
     /// Writes the properties.
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
 
@@ -219,6 +245,16 @@ pub trait KindField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: TableEntity> KindField for T {
     const COLUMNS: &'static [&'static str] = T::COLUMNS;
+
+    fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError> {
+        T::check_columns()?;
+        match discriminator {
+            Some(property) if Columns::of::<T>().has(property) => {
+                Err(LimitError::DuplicateProperty { property: property.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
 
     fn partition_key(&self) -> KeyText<'_> {
         TableEntity::partition_key(self)
@@ -244,17 +280,47 @@ impl<T: TableEntity> KindField for T {
     note = "write #[derive(TableEntity)] on the struct; rows of other forms go to a variant with #[table(other)]"
 )]
 pub trait KeyedKindField {
-    /// Whether the keys of a row are of this form.
-    fn has_keys_of(row: &Row<'_>) -> bool;
+    /// Whether these are keys of this kind.
+    fn recognizes(keys: Option<(&str, &str)>) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: TypedKeys> KeyedKindField for T {
-    fn has_keys_of(row: &Row<'_>) -> bool {
-        row.key_texts().is_some_and(|(partition_key, row_key)| {
-            T::PARTITION_KEY.matches(partition_key) && T::ROW_KEY.matches(row_key)
+    fn recognizes(keys: Option<(&str, &str)>) -> bool {
+        keys.is_some_and(|(partition_key, row_key)| {
+            <T as TypedKeys>::recognizes(partition_key, row_key)
         })
     }
+}
+
+/// Both keys of a row, where they are text.
+pub fn keys<'r>(row: &'r Row<'_>) -> Option<(&'r str, &'r str)> {
+    row.key_texts()
+}
+
+/// Refuses an entity whose keys are those of another kind, as which it would be read.
+pub fn check_kind(
+    written: usize,
+    read: usize,
+    kinds: &[&str],
+    keys: (&str, &str),
+) -> Result<(), EncodeError> {
+    if written == read {
+        return Ok(());
+    }
+    let kind = |at: usize| kinds.get(at).copied().unwrap_or("another kind");
+    Err(EncodeError::Key(KeyError::new(format!(
+        "the keys {:?} and {:?} of {} would be read as those of {}",
+        keys.0,
+        keys.1,
+        kind(written),
+        kind(read)
+    ))))
+}
+
+/// Whether a key is of a layout, and each of its parts of the part's type.
+pub fn is_key<const N: usize>(layout: KeyLayout, key: &str, parts: [fn(&str) -> bool; N]) -> bool {
+    layout.read::<N>(key).is_ok_and(|texts| parts.iter().zip(&texts).all(|(is, text)| is(text)))
 }
 
 /// The error of an entity of no kind.
@@ -282,6 +348,49 @@ const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     at == a.len() && at == b.len()
 }
 
+/// What the variant for all other values of an enum holds.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the other values of an enum that is stored as `{V}`",
+    label = "not `{V}`",
+    note = "write `{V}`, as the enum is stored; #[table(as_i32)] on the enum stores it as i32"
+)]
+pub trait OtherValue<V> {
+    /// The value.
+    fn into_value(self) -> V;
+
+    /// The value.
+    fn as_value(&self) -> &V;
+
+    /// The variant's content.
+    fn from_value(value: V) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<V> OtherValue<V> for V {
+    fn into_value(self) -> V {
+        self
+    }
+
+    fn as_value(&self) -> &V {
+        self
+    }
+
+    fn from_value(value: V) -> Self {
+        value
+    }
+}
+
+/// The number of a variant, for the compiler.
+pub const fn variant_number(number: i128) -> i32 {
+    assert!(
+        number >= i32::MIN as i128 && number <= i32::MAX as i128,
+        "the number of a variant does not fit i32"
+    );
+    #[expect(clippy::cast_possible_truncation, reason = "checked")]
+    let number = number as i32;
+    number
+}
+
 /// An error about a variant's value, for the conversions of enums.
 pub fn no_variant(found: impl std::fmt::Debug, known: &str) -> ConvertError {
     ConvertError::Other(format!("{found:?} is none of {known}"))
@@ -300,6 +409,9 @@ pub trait KeyField: Sized {
     /// The key's text.
     fn text(&self) -> KeyText<'_>;
 
+    /// Whether this is the text of a part.
+    fn is_part(text: &str) -> bool;
+
     /// Reads a part of the PartitionKey.
     fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError>;
 
@@ -316,6 +428,10 @@ pub trait KeyField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: KeyPart> KeyField for T {
     const WIDTH: Option<usize> = T::WIDTH;
+
+    fn is_part(text: &str) -> bool {
+        T::from_key(Cow::Borrowed(text)).is_ok()
+    }
 
     fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError> {
         row.partition_key_part(text)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::Ident;
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
-use syn::{Data, DeriveInput, Expr, Fields};
+use syn::{Data, DeriveInput, Expr, Fields, Type};
 
 use crate::attr::{ContainerAttrs, Place, VariantAttrs};
 use crate::errors::Errors;
@@ -15,7 +15,16 @@ pub(crate) struct Choices<'a> {
     pub(crate) as_i32: bool,
     pub(crate) variants: Vec<Choice<'a>>,
     /// The variant that holds what is none of the others.
-    pub(crate) other: Option<&'a Ident>,
+    pub(crate) other: Option<Other<'a>>,
+}
+
+pub(crate) struct Other<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) ty: &'a Type,
+    /// How many of the others come before it, and the number that is written behind it: those that
+    /// follow without a number are counted from it.
+    pub(crate) at: usize,
+    pub(crate) number: Option<&'a Expr>,
 }
 
 pub(crate) struct Choice<'a> {
@@ -46,14 +55,20 @@ impl<'a> Choices<'a> {
             let ident = &variant.ident;
             if let Some(item) = &attrs_of.other {
                 let held = if attrs.as_i32 { "i32" } else { "String" };
-                if !matches!(&variant.fields, Fields::Unnamed(fields) if fields.unnamed.len() == 1)
-                {
+                let Fields::Unnamed(fields) = &variant.fields else {
                     errors.report(ident, format!("`{ident}` is to hold what is none of the others: write `{ident}({held})`"));
-                }
+                    continue;
+                };
+                let [ty] = fields.unnamed.iter().map(|field| &field.ty).collect::<Vec<_>>()[..]
+                else {
+                    errors.report(ident, format!("`{ident}` is to hold what is none of the others: write `{ident}({held})`"));
+                    continue;
+                };
                 if other.is_some() {
                     errors.report(item, "`other` is on a variant already: remove one");
                 }
-                other = Some(ident);
+                let number = variant.discriminant.as_ref().map(|(_, number)| number);
+                other = Some(Other { ident, ty, at: variants.len(), number });
                 continue;
             }
             if !matches!(variant.fields, Fields::Unit) {
@@ -86,7 +101,7 @@ impl<'a> Choices<'a> {
             let number = variant.discriminant.as_ref().map(|(_, number)| number);
             variants.push(Choice { ident, name, aliases, number });
         }
-        if variants.is_empty() {
+        if variants.is_empty() && other.is_none() {
             errors.report(&input.ident, "an enum that is a value needs at least one variant");
         }
         errors.check()?;

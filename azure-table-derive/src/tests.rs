@@ -10,8 +10,11 @@ use syn::parse_quote;
 use crate::expand;
 
 fn expanded(input: &syn::DeriveInput) -> String {
-    let file = syn::parse2(expand::table_entity(input)).expect("the output is a list of items");
-    prettyplease::unparse(&file)
+    pretty(expand::table_entity(input))
+}
+
+fn pretty(output: proc_macro2::TokenStream) -> String {
+    prettyplease::unparse(&syn::parse2(output).expect("the output is a list of items"))
 }
 
 /// The names of the properties: what `COLUMNS` lists.
@@ -141,6 +144,127 @@ fn raw_identifiers_and_names_of_locals() {
             size: i64,
         }
     }));
+}
+
+#[test]
+fn keys_of_several_parts() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(no_constructors, partition_key = "{channel}_{year:inv4}", row_key(rating, row))]
+        struct Blog {
+            channel: String,
+            year: i32,
+            rating: Descending<u8>,
+            row: String,
+            text: String,
+        }
+    }));
+}
+
+#[test]
+fn every_sort_of_field() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(no_constructors, deny_unknown, on_mistyped = "collect", accept = "widened")]
+        struct Everything {
+            #[table(partition_key)]
+            p: String,
+            #[table(row_key)]
+            r: String,
+            #[table(alias = "old")]
+            new: i64,
+            #[table(as_string, skip_if = "is_zero", default)]
+            total: u128,
+            #[table(with = "codec")]
+            coded: Option<Code>,
+            #[table(read_only)]
+            score: f64,
+            #[table(flatten = "Home_")]
+            home: Address,
+            #[table(series, default)]
+            cpu: [f64; 24],
+            #[table(split)]
+            text: String,
+            #[table(computed = "Self::stars")]
+            stars: String,
+            #[table(errors)]
+            errors: Vec<DecodeError>,
+        }
+    }));
+}
+
+#[test]
+fn a_group() {
+    assert_snapshot!(pretty(expand::property_group(&parse_quote! {
+        #[table(rename_all = "PascalCase")]
+        struct Address {
+            street: String,
+            #[table(alias = "Town")]
+            city: Option<String>,
+            #[table(flatten = "Geo_")]
+            position: Option<Position>,
+        }
+    })));
+}
+
+#[test]
+fn kinds_by_a_property() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(name = "Timeline", discriminator = "EntityType")]
+        enum Item {
+            Post(Post),
+            #[table(rename = "picture")]
+            Photo(Photo),
+            #[table(other)]
+            Other(DynamicEntity),
+        }
+    }));
+}
+
+#[test]
+fn kinds_by_the_row_key() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(discriminator_in_row_key)]
+        enum Item {
+            Post(Post),
+            Photo(Photo),
+        }
+    }));
+}
+
+#[test]
+fn an_enum_as_text() {
+    assert_snapshot!(pretty(expand::table_enum(&parse_quote! {
+        #[table(rename_all = "lowercase")]
+        enum Status {
+            Draft,
+            #[table(rename = "live", alias = "published")]
+            Live,
+            #[table(other)]
+            Other(String),
+        }
+    })));
+}
+
+#[test]
+fn an_enum_as_number() {
+    assert_snapshot!(pretty(expand::table_enum(&parse_quote! {
+        #[table(as_i32)]
+        enum Level {
+            Low = 1,
+            Next,
+            High = 5,
+        }
+    })));
+}
+
+#[test]
+fn a_set_of_tables() {
+    assert_snapshot!(pretty(expand::table_set(&parse_quote! {
+        struct Database {
+            blogs: TableClient<Blog>,
+            #[table(name = "Audit")]
+            audit: TableClient<DynamicEntity>,
+        }
+    })));
 }
 
 #[test]

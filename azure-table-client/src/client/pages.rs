@@ -72,8 +72,12 @@ pub struct Pages<T> {
 }
 
 impl<T: TableEntity> Pages<T> {
-    pub(super) fn new(query: Query<T>) -> Self {
-        let checked = check_page_size(query.page_size)
+    pub(super) fn new(mut query: Query<T>) -> Self {
+        let checked = query
+            .fault
+            .take()
+            .map_or(Ok(()), Err)
+            .and_then(|()| check_page_size(query.page_size))
             .and_then(|()| check_readable::<T>(query.pipeline.metadata))
             .and_then(|()| check_scan(&query))
             .and(query.filter)

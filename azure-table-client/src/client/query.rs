@@ -59,6 +59,8 @@ pub struct Query<T> {
     pub(super) filter: Result<Option<(Filter, String)>, Error>,
     pub(super) select: Result<Vec<String>, Error>,
     pub(super) scan_allowed: bool,
+    /// What is wrong with the columns of `T`.
+    pub(super) fault: Option<Error>,
     pub(super) page_size: Option<u32>,
     pub(super) take: Option<u64>,
     pub(super) start: Option<Continuation>,
@@ -67,13 +69,14 @@ pub struct Query<T> {
 }
 
 impl<T: TableEntity> Query<T> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, table: Arc<str>) -> Self {
+    pub(super) fn new(pipeline: Arc<Pipeline>, table: Arc<str>, fault: Option<Error>) -> Self {
         Self {
             pipeline,
             table,
             filter: Ok(None),
             select: Ok(Vec::new()),
             scan_allowed: false,
+            fault,
             page_size: None,
             take: None,
             start: None,
@@ -100,10 +103,13 @@ impl<T: TableEntity> Query<T> {
     /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     ///
     /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
-    /// left out.
+    /// left out. A property is selected by the name that the row has it under: an alias is one more
+    /// name to select. Of an enum of entities, the property that tells the kinds apart travels too.
     pub fn select<S: Into<String>>(mut self, properties: impl IntoIterator<Item = S>) -> Self {
         let system = SYSTEM_PROPERTIES.map(str::to_owned);
         let own = properties.into_iter().map(Into::into);
+        let own = own.filter(|name: &String| Some(name.as_str()) != T::DISCRIMINATOR);
+        let own = own.chain(T::DISCRIMINATOR.map(str::to_owned));
         let own = own.filter(|name| !system.contains(name)).map(|name| {
             check_property_name(&name)?;
             Ok(name)
@@ -191,6 +197,7 @@ impl<T: TableEntity> Query<T> {
             filter: self.filter,
             select: self.select,
             scan_allowed: self.scan_allowed,
+            fault: self.fault,
             page_size: self.page_size,
             take: self.take,
             start: self.start,

@@ -6,6 +6,7 @@ use super::{Call, Query};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
+use crate::limits::LimitError;
 use crate::operation::entity::{self, Fetched, Update};
 use crate::operation::{Done, Reply, Request, Written, check_readable, table};
 use crate::pipeline::Pipeline;
@@ -49,6 +50,8 @@ use crate::pipeline::Pipeline;
 pub struct TableClient<T> {
     pipeline: Arc<Pipeline>,
     name: Arc<str>,
+    /// What is wrong with the columns of `T`; every call about an entity ends with it.
+    fault: Option<LimitError>,
     entity: PhantomData<fn() -> T>,
 }
 
@@ -57,6 +60,7 @@ impl<T> Clone for TableClient<T> {
         Self {
             pipeline: Arc::clone(&self.pipeline),
             name: Arc::clone(&self.name),
+            fault: self.fault.clone(),
             entity: PhantomData,
         }
     }
@@ -70,7 +74,7 @@ impl<T> fmt::Debug for TableClient<T> {
 
 impl<T: TableEntity> TableClient<T> {
     pub(super) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
-        Self { pipeline, name: name.into(), entity: PhantomData }
+        Self { pipeline, name: name.into(), fault: T::check_columns().err(), entity: PhantomData }
     }
 
     /// The table's name.
@@ -83,7 +87,16 @@ impl<T: TableEntity> TableClient<T> {
         TableClient {
             pipeline: Arc::clone(&self.pipeline),
             name: Arc::clone(&self.name),
+            fault: U::check_columns().err(),
             entity: PhantomData,
+        }
+    }
+
+    /// The request, unless the columns of `T` are at fault.
+    fn checked(&self, request: impl FnOnce() -> Result<Request, Error>) -> Result<Request, Error> {
+        match &self.fault {
+            Some(fault) => Err(fault.clone().into()),
+            None => request(),
         }
     }
 
@@ -120,7 +133,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity)
     pub fn insert(&self, entity: &T) -> Call<Written> {
-        Call::new(&self.pipeline, entity::insert(&self.name, entity), Reply::written)
+        let request = self.checked(|| entity::insert(&self.name, entity));
+        Call::new(&self.pipeline, request, Reply::written)
     }
 
     /// Reads the entity with these keys.
@@ -144,7 +158,7 @@ impl<T: TableEntity> TableClient<T> {
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         check_readable::<T>(self.pipeline.metadata)?;
-        entity::get(&self.name, key)
+        self.checked(|| entity::get(&self.name, key))
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
@@ -170,7 +184,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn update(&self, entity: &T, update: Update, condition: &IfMatch) -> Call<Written> {
-        let request = entity::update(&self.name, entity, update, condition);
+        let request = self.checked(|| entity::update(&self.name, entity, update, condition));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -178,7 +192,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity)
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
-        let request = entity::upsert(&self.name, entity, Update::Merge);
+        let request = self.checked(|| entity::upsert(&self.name, entity, Update::Merge));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -186,7 +200,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity)
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
-        let request = entity::upsert(&self.name, entity, Update::Replace);
+        let request = self.checked(|| entity::upsert(&self.name, entity, Update::Replace));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -219,6 +233,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities)
     pub fn query(&self) -> Query<T> {
-        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.name))
+        let fault = self.fault.clone().map(Error::from);
+        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.name), fault)
     }
 }

@@ -66,18 +66,26 @@ impl EdmDateTime {
     /// # Errors
     /// Outside [`EdmDateTime::MIN`] to [`EdmDateTime::MAX`].
     pub fn from_chrono(time: DateTime<Utc>) -> Result<Self, DateTimeError> {
+        Self::ticks_of(time).ok_or(DateTimeError::OutOfRange).and_then(Self::from_ticks)
+    }
+
+    /// The ticks of any instant of chrono's.
+    pub(crate) fn ticks_of(time: DateTime<Utc>) -> Option<i64> {
         // A leap second is 1,000,000,000 ns or more of its second: it lands in the next one.
         time.timestamp()
-            .checked_mul(TICKS_PER_SECOND)
-            .and_then(|t| t.checked_add(UNIX_EPOCH_TICKS))
-            .and_then(|t| t.checked_add(i64::from(time.timestamp_subsec_nanos() / 100)))
-            .ok_or(DateTimeError::OutOfRange)
-            .and_then(Self::from_ticks)
+            .checked_mul(TICKS_PER_SECOND)?
+            .checked_add(UNIX_EPOCH_TICKS)?
+            .checked_add(i64::from(time.timestamp_subsec_nanos() / 100))
     }
 
     /// The same instant for chrono.
     pub fn to_chrono(self) -> DateTime<Utc> {
-        let since_epoch = self.0 - UNIX_EPOCH_TICKS;
+        Self::chrono_of(self.0)
+    }
+
+    /// The instant of so many ticks from 0001-01-01, up to [`EdmDateTime::MAX`].
+    pub(crate) fn chrono_of(ticks: i64) -> DateTime<Utc> {
+        let since_epoch = ticks - UNIX_EPOCH_TICKS;
         // Within the range of both types, so neither step can saturate.
         DateTime::UNIX_EPOCH
             + TimeDelta::seconds(since_epoch.div_euclid(TICKS_PER_SECOND))

@@ -1,3 +1,8 @@
+use std::collections::HashSet;
+
+use super::TableEntity;
+use crate::limits::{self, LimitError};
+
 /// The names under which the properties of an entity are found in a row.
 ///
 /// Those of [`COLUMNS`](super::TableEntity::COLUMNS) come first; an entity adds the others in
@@ -16,6 +21,13 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// The columns of an entity.
+    pub(crate) fn of<T: TableEntity>() -> Self {
+        let mut columns = Self::new(T::COLUMNS);
+        T::columns(&mut columns);
+        columns
+    }
+
     pub(super) const fn new(fixed: &'static [&'static str]) -> Self {
         Self { fixed, further: Vec::new(), aliases: Vec::new(), prefix: String::new(), start: 0 }
     }
@@ -69,6 +81,28 @@ impl Columns {
         let further = self.further.iter().map(String::as_str);
         let aliases = self.aliases.iter().map(|(alias, _)| alias.as_str());
         further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
+    }
+
+    /// Whether a column or an alias has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Finds a name that is there twice, or is the service's own. The derive has checked the fixed
+    /// ones by themselves.
+    pub(super) fn check(&self) -> Result<(), LimitError> {
+        if self.further.is_empty() && self.aliases.is_empty() {
+            return Ok(());
+        }
+        let mut known: HashSet<&str> = self.fixed.iter().copied().collect();
+        let further = self.further.iter();
+        for name in further.chain(self.aliases.iter().map(|(alias, _)| alias)) {
+            limits::check_property_name(name)?;
+            if !known.insert(name) {
+                return Err(LimitError::DuplicateProperty { property: name.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Where the aliases of a column stand, in the order in which they were added.

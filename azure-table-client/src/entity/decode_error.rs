@@ -14,11 +14,24 @@ struct DecodeErrorInner {
     key: Option<EntityKey>,
     property: String,
     reason: DecodeReason,
+    expected: Option<EdmType>,
 }
 
 impl DecodeError {
     pub(super) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
-        Self(Box::new(DecodeErrorInner { key, property: property.to_owned(), reason }))
+        let property = property.to_owned();
+        Self(Box::new(DecodeErrorInner { key, property, reason, expected: None }))
+    }
+
+    /// The same error about a property that was to be of this type.
+    pub(super) fn expecting(mut self, expected: EdmType) -> Self {
+        self.0.expected = Some(expected);
+        self
+    }
+
+    /// The type that the property should have, where it is one property.
+    pub fn expected(&self) -> Option<EdmType> {
+        self.0.expected
     }
 
     /// The entity, where its keys could be read.
@@ -55,7 +68,17 @@ impl fmt::Display for DecodeError {
             (property, None) => write!(f, "property {property:?}")?,
             (property, Some(key)) => write!(f, "property {property:?} of entity {key}")?,
         }
-        write!(f, ": {}", self.0.reason)
+        write!(f, ": {}", self.0.reason)?;
+        match (&self.0.reason, self.0.expected) {
+            // These say it themselves.
+            (
+                DecodeReason::Malformed { .. }
+                | DecodeReason::Convert(ConvertError::WrongType { .. }),
+                _,
+            )
+            | (_, None) => Ok(()),
+            (_, Some(expected)) => write!(f, "; expected {expected}"),
+        }
     }
 }
 

@@ -39,6 +39,7 @@ impl DynamicEntity {
     /// # Errors
     /// A key or a value of `entity` is outside what the service holds.
     pub fn from_entity<T: TableEntity>(entity: &T) -> Result<Self, EncodeError> {
+        T::check_columns()?;
         let mut dynamic = Self {
             key: entity.entity_key()?,
             etag: None,

@@ -22,7 +22,7 @@ fn write<'a>(
     properties: impl IntoIterator<Item = (&'a String, &'a EdmValue)>,
     writer: &mut PropertyWriter<'_>,
 ) -> Result<(), EncodeError> {
-    properties.into_iter().try_for_each(|(name, value)| writer.value(name, value.as_cow()))
+    properties.into_iter().try_for_each(|(name, value)| writer.other(name, value.as_cow()))
 }
 
 #[diagnostic::do_not_recommend]

@@ -49,11 +49,12 @@ pub enum Accept {
     Lenient,
 }
 
-/// 2^53: up to there every whole number is a Double.
+/// 2^53: below it every whole number is a Double of its own.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Accept {
-    /// `value` as a value of type `wanted`, where that is accepted and loses nothing.
+    /// `value` as a value of type `wanted`, where that is accepted. Of a date-time in text, what is
+    /// below 100 ns is dropped, as elsewhere; nothing else is lost.
     pub(super) fn convert(self, value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
         let found = value.edm_type();
         if self == Self::Exact || found == wanted {
@@ -71,7 +72,7 @@ impl Accept {
 fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
     let converted = match (&value, wanted) {
         #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        (EdmCow::Double(v), EdmType::Int64) if v.fract() == 0.0 && v.abs() <= EXACT => {
+        (EdmCow::Double(v), EdmType::Int64) if v.fract() == 0.0 && v.abs() < EXACT => {
             Some(EdmCow::Int64(*v as i64))
         }
         (EdmCow::String(text), EdmType::DateTime) => date_time(text).map(EdmCow::DateTime),
@@ -84,9 +85,12 @@ fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
     converted.unwrap_or(value)
 }
 
-/// RFC 3339, as serde writes the date-times of `chrono` and `time`: with up to nine digits, of
-/// which the service holds seven.
+/// RFC 3339, as serde writes the date-times of `chrono`, and of `time` where it is told to; or what
+/// `time` writes by itself, `2024-05-01 12:00:00.0 +00:00:00`.
 fn date_time(text: &str) -> Option<EdmDateTime> {
-    let time = DateTime::parse_from_rfc3339(text).ok()?;
+    let time = DateTime::parse_from_rfc3339(text).ok().or_else(|| {
+        let text = text.strip_suffix(":00")?;
+        DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f %:z").ok()
+    })?;
     EdmDateTime::from_chrono(time.with_timezone(&Utc)).ok()
 }

@@ -39,9 +39,7 @@ pub struct Row<'de> {
 impl<'de> Row<'de> {
     /// A row from which entities of type `T` are built.
     pub(crate) fn of<T: TableEntity>(typed: bool) -> Self {
-        let mut columns = Columns::new(T::COLUMNS);
-        T::columns(&mut columns);
-        Self::with(columns, T::KEEPS_OTHERS, typed)
+        Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, typed)
     }
 
     /// A row with these columns and nothing else.
@@ -124,7 +122,9 @@ impl<'de> Row<'de> {
     pub fn property<T: FromEdm>(&mut self, index: usize) -> Result<T, DecodeError> {
         match self.optional(index)? {
             Some(value) => Ok(value),
-            None => T::from_missing().ok_or_else(|| self.column_error(index, self.absence(index))),
+            None => T::from_missing().ok_or_else(|| {
+                self.column_error(index, self.absence(index)).expecting(T::EDM_TYPE)
+            }),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'de> Row<'de> {
             .resolve(raw, self.typed, Some(T::EDM_TYPE))
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
             .map(Some)
-            .map_err(|reason| self.error(slot, reason))
+            .map_err(|reason| self.error(slot, reason).expecting(T::EDM_TYPE))
     }
 
     /// The value of the column at `index`, read as a stored `R` and decoded, by the policies of
@@ -174,7 +174,7 @@ impl<'de> Row<'de> {
                 {
                     return Ok(value);
                 }
-                (policy, self.column_error(index, reason))
+                (policy, self.column_error(index, reason).expecting(R::EDM_TYPE))
             }
             Some(slot) => {
                 let read = self.value(slot, R::EDM_TYPE).and_then(|value| {
@@ -184,7 +184,9 @@ impl<'de> Row<'de> {
                 });
                 match read {
                     Ok(value) => return Ok(value),
-                    Err(reason) => (reading.mistyped, self.error(slot, reason)),
+                    Err(reason) => {
+                        (reading.mistyped, self.error(slot, reason).expecting(R::EDM_TYPE))
+                    }
                 }
             }
         };
@@ -380,19 +382,22 @@ impl<'de> Row<'de> {
         let Some((_, property)) = self.others.iter().find(|(known, _)| known == name) else {
             return Ok(None);
         };
-        let found = match &property.value {
-            RawValue::Missing | RawValue::Null => return Ok(None),
-            RawValue::Text(text)
-                if matches!(
-                    property.annotation,
-                    Annotation::None | Annotation::Edm(EdmType::String)
-                ) =>
-            {
+        let found = match (&property.value, property.annotation) {
+            (RawValue::Missing | RawValue::Null, _) => return Ok(None),
+            (RawValue::Text(text), Annotation::None | Annotation::Edm(EdmType::String)) => {
                 return Ok(Some(text));
             }
-            _ => "the kind of an entity must be a String".to_owned(),
+            (RawValue::NoUnicode { offset }, _) => {
+                return Err(self.error_about(name, DecodeReason::NoUnicode { offset: *offset }));
+            }
+            (_, Annotation::Edm(found)) => found,
+            (RawValue::Boolean(_), _) => EdmType::Boolean,
+            (RawValue::Integer(_), _) => EdmType::Int32,
+            (RawValue::Float(_), _) => EdmType::Double,
+            _ => return Err(self.error_about(name, DecodeReason::NoScalar)),
         };
-        Err(self.error_about(name, DecodeReason::Other(found)))
+        let reason = ConvertError::WrongType { expected: EdmType::String, found };
+        Err(self.error_about(name, DecodeReason::Convert(reason)))
     }
 
     /// The error of an entity of no known kind; `property` is what tells them apart.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use super::reading::{Accept, Reading};
 use super::{Columns, DecodeError, DecodeReason, EncodeError, PropertyWriter, Row};
 use crate::edm::{EdmCow, FromEdm, ToEdm};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
@@ -38,7 +39,7 @@ pub trait SeriesField: Sized {
     fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError>;
 
     /// Reads the elements, whose first column is `first`.
-    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
+    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError>;
 
     /// Adds the columns of the elements.
     fn columns(columns: &mut Columns, name: SeriesName) {
@@ -67,13 +68,13 @@ impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
         write_each(self, writer, name)
     }
 
-    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError> {
         let mut failure = None;
         let elements = array::from_fn(|index| {
             if failure.is_some() {
                 return None;
             }
-            row.property(first + index).map_err(|error| failure = Some(error)).ok()
+            read_one(row, first + index, accept).map_err(|error| failure = Some(error)).ok()
         });
         match (failure, all(elements)) {
             (Some(error), _) => Err(error),
@@ -81,6 +82,14 @@ impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
             (None, None) => Err(row.column_error(first, DecodeReason::Missing)),
         }
     }
+}
+
+fn read_one<T: FromEdm>(
+    row: &mut Row<'_>,
+    column: usize,
+    accept: Accept,
+) -> Result<T, DecodeError> {
+    row.read(column, Reading { accept, ..Reading::default() }, Ok, || None)
 }
 
 fn all<T, const N: usize>(elements: [Option<T>; N]) -> Option<[T; N]> {
@@ -96,10 +105,10 @@ impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
         write_each(self, writer, name)
     }
 
-    fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
+    fn read(row: &mut Row<'_>, first: usize, accept: Accept) -> Result<Self, DecodeError> {
         let count =
             (0..Self::SIZE).rev().find(|index| row.has(first + index)).map_or(0, |at| at + 1);
-        (first..first + count).map(|column| row.property(column)).collect()
+        (first..first + count).map(|column| read_one(row, column, accept)).collect()
     }
 }
 
@@ -154,24 +163,30 @@ fn write_parts<'v>(
     writer.value(&format!("{name}_Parts"), EdmCow::Int32(count))
 }
 
-/// Reads the parts in order and hands each to `add`.
+/// Reads the parts in order and hands each to `add`. All but the last must be `full`: else another
+/// program, which does not know the parts, has written the first one.
 fn read_parts<T: FromEdm>(
     row: &mut Row<'_>,
     first: usize,
+    full: impl Fn(&T) -> bool,
     mut add: impl FnMut(T),
 ) -> Result<(), DecodeError> {
     let at = first + PARTS;
     let count = row.optional::<i32>(at)?.unwrap_or(1);
-    match usize::try_from(count) {
-        Ok(count @ 1..=PARTS) => {
-            (first..first + count).try_for_each(|part| row.property(part).map(&mut add))
+    let Some(count @ 1..=PARTS) = usize::try_from(count).ok() else {
+        let text = format!("{count} is not a number of parts from 1 to {PARTS}");
+        return Err(row.column_error(at, DecodeReason::Other(text)));
+    };
+    for part in 0..count {
+        let value = row.property(first + part)?;
+        if part + 1 < count && !full(&value) {
+            let text =
+                format!("part {part} of {count} is not full: another program has written it");
+            return Err(row.column_error(first + part, DecodeReason::Other(text)));
         }
-        _ => {
-            let reason =
-                DecodeReason::Other(format!("{count} is not a number of parts from 1 to {PARTS}"));
-            Err(row.column_error(at, reason))
-        }
+        add(value);
     }
+    Ok(())
 }
 
 #[diagnostic::do_not_recommend]
@@ -183,13 +198,15 @@ impl SplitField for String {
 
     fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
         let mut text = Self::new();
-        read_parts(
-            row,
-            first,
-            |part: Self| {
-                if text.is_empty() { text = part } else { text.push_str(&part) }
-            },
-        )?;
+        // A character of two units may not have fitted any more.
+        let full = |part: &Self| part.encode_utf16().count() + 1 >= STRING_UTF16_UNITS;
+        read_parts(row, first, full, |part: Self| {
+            if text.is_empty() {
+                text = part;
+            } else {
+                text.push_str(&part);
+            }
+        })?;
         Ok(text)
     }
 }
@@ -208,7 +225,8 @@ macro_rules! split_bytes {
 
             fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
                 let mut bytes = Vec::new();
-                read_parts(row, first, |part: Vec<u8>| {
+                let full = |part: &Vec<u8>| part.len() == BINARY_BYTES;
+                read_parts(row, first, full, |part: Vec<u8>| {
                     if bytes.is_empty() { bytes = part } else { bytes.extend_from_slice(&part) }
                 })?;
                 Ok(bytes.into())

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::KeyError;
+use super::{Columns, KeyError};
 use crate::edm::{ConvertError, EdmCow, ToEdm};
 use crate::limits::{self, EntitySize, LimitError};
 
@@ -16,6 +16,8 @@ pub struct PropertyWriter<'a> {
     depth: usize,
     /// The names that were checked: nobody may come with one of them again.
     names: HashSet<String>,
+    /// The entity's columns, whose names its bag of other properties must not use.
+    columns: Option<Columns>,
 }
 
 /// Where the properties go: a JSON body, or a dynamic entity.
@@ -38,6 +40,7 @@ impl<'a> PropertyWriter<'a> {
             prefix: String::new(),
             depth: 0,
             names: HashSet::new(),
+            columns: None,
         }
     }
 
@@ -89,10 +92,23 @@ impl<'a> PropertyWriter<'a> {
         written
     }
 
-    /// Keeps the names of the entity's own columns from being used for anything else, whether
-    /// they are written or not.
-    pub(crate) fn reserve(&mut self, columns: &[&str]) {
-        self.names.extend(columns.iter().map(|name| (*name).to_owned()));
+    /// Keeps the names of the entity's own columns from being used by
+    /// [`other`](Self::other) properties, whether they are written or not.
+    pub(crate) fn reserve(&mut self, columns: Columns) {
+        self.columns = Some(columns);
+    }
+
+    /// Writes a property that no column has.
+    pub(super) fn other(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        if self.columns.as_ref().is_some_and(|columns| columns.has(name)) {
+            return Err(LimitError::DuplicateProperty { property: name.to_owned() }.into());
+        }
+        self.value(name, value)
+    }
+
+    /// The error of a property that has no Edm form.
+    pub(crate) fn refusal(&self, name: &str, reason: ConvertError) -> EncodeError {
+        EncodeError::Convert { property: format!("{}{name}", self.prefix), reason }
     }
 
     /// Writes a property whose name the derive has checked.
@@ -115,10 +131,7 @@ impl<'a> PropertyWriter<'a> {
         name: &str,
         value: &'v T,
     ) -> Result<Option<EdmCow<'v>>, EncodeError> {
-        value.to_edm().map_err(|reason| EncodeError::Convert {
-            property: format!("{}{name}", self.prefix),
-            reason,
-        })
+        value.to_edm().map_err(|reason| self.refusal(name, reason))
     }
 
     /// Writes a property whose name cannot be there already.

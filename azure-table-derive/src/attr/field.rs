@@ -166,6 +166,9 @@ impl Role {
             }
             (Self::Extra, _) => Some("the other properties are kept as they are"),
             (Self::Errors, _) => Some("the errors are not stored"),
+            (Self::Flatten | Self::Series | Self::Split, "default") | (Self::Series, "accept") => {
+                None
+            }
             (Self::Flatten, "rename") => {
                 Some("write `flatten = \"…\"` to put a prefix before the names of its properties")
             }

@@ -16,18 +16,19 @@ impl Body<'_> {
 
     /// Adds what is not in `names`: the properties of the blocks, and the aliases.
     pub(super) fn further_columns(&self) -> Vec<TokenStream> {
-        let blocks = self.blocks.iter().map(|Block { field: Field { ty, .. }, kind }| match kind {
-            BlockKind::Flatten { prefix } => quote! {
-                __columns.group(#prefix, <#ty as __table::PropertyGroup>::columns);
-            },
-            BlockKind::Series { .. } => {
-                let name = kind.series_name();
-                quote!(<#ty as __table::SeriesField>::columns(__columns, #name);)
-            }
-            BlockKind::Split { name } => {
-                quote!(<#ty as __table::SplitField>::columns(__columns, #name);)
-            }
-        });
+        let blocks =
+            self.blocks.iter().map(|Block { field: Field { ty, .. }, kind, .. }| match kind {
+                BlockKind::Flatten { prefix } => quote! {
+                    __columns.group(#prefix, <#ty as __table::PropertyGroup>::columns);
+                },
+                BlockKind::Series { .. } => {
+                    let name = kind.series_name();
+                    quote!(<#ty as __table::SeriesField>::columns(__columns, #name);)
+                }
+                BlockKind::Split { name } => {
+                    quote!(<#ty as __table::SplitField>::columns(__columns, #name);)
+                }
+            });
         let aliases = self.properties.iter().enumerate().flat_map(|(index, property)| {
             let index = Literal::usize_unsuffixed(index);
             property.aliases.iter().map(move |alias| quote!(__columns.alias(#alias, #index);))
@@ -50,7 +51,7 @@ impl Body<'_> {
             }
         });
         let blocks =
-            self.blocks.iter().map(|Block { field: Field { ident, ty }, kind }| match kind {
+            self.blocks.iter().map(|Block { field: Field { ident, ty }, kind, .. }| match kind {
                 BlockKind::Flatten { prefix } => quote! {
                     __writer.group(#prefix, |__writer| {
                         <#ty as __table::PropertyGroup>::write_properties(&self.#ident, __writer)
@@ -86,23 +87,43 @@ impl Body<'_> {
             reads.push(quote!(#ident: #value));
         }
         let mut at = column(self.properties.len());
-        for Block { field: Field { ident, ty }, kind } in &self.blocks {
-            let (read, size) = match kind {
-                BlockKind::Flatten { .. } => (
-                    quote!(<#ty as __table::PropertyGroup>::read_properties),
-                    quote!(<#ty as __table::PropertyGroup>),
-                ),
-                BlockKind::Series { .. } => (
-                    quote!(<#ty as __table::SeriesField>::read),
-                    quote!(<#ty as __table::SeriesField>),
-                ),
-                BlockKind::Split { .. } => (
-                    quote!(<#ty as __table::SplitField>::read),
-                    quote!(<#ty as __table::SplitField>),
-                ),
+        for block in &self.blocks {
+            let Field { ident, ty } = block.field;
+            let group = match block.kind {
+                BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>),
+                BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>),
+                BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>),
             };
-            reads.push(quote!(#ident: #read(__row, #at)?));
-            at = quote!(#at + #size::SIZE);
+            let read = |row: TokenStream, first: &TokenStream| match block.kind {
+                BlockKind::Flatten { .. } => quote!(#group::read_properties(#row, #first)),
+                BlockKind::Series { .. } => {
+                    let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
+                    let accept = accept.tokens();
+                    quote!(#group::read(#row, #first, #accept))
+                }
+                BlockKind::Split { .. } => quote!(#group::read(#row, #first)),
+            };
+            let takes_default =
+                self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
+            let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
+                .then_some(&DefaultValue::Trait);
+            let value = match block.default.as_ref().or(shared) {
+                None => read(quote!(__row), &at),
+                Some(default) => {
+                    let default = default.value(ty);
+                    let read = read(quote!(__row), &quote!(__first));
+                    quote! {
+                        __table::read_block_or(
+                            __row,
+                            #at..#at + #group::SIZE,
+                            |__row, __first| #read,
+                            || #default,
+                        )
+                    }
+                }
+            };
+            reads.push(quote!(#ident: #value?));
+            at = quote!(#at + #group::SIZE);
         }
         for (Field { ident, ty }, default) in &self.skipped {
             let default = default.value(ty);
@@ -164,7 +185,8 @@ impl Property<'_> {
             let encoded = quote_spanned! {module.span()=>
                 let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(#value);
             };
-            quote!({ #encoded __table::write_encoded(__writer, #name, __encoded)?; })
+            let write = quote_spanned!(module.span()=> __table::write_encoded(__writer, #name, __encoded)?;);
+            quote!({ #encoded #write })
         };
         if self.inner_of_option().is_none() {
             return encode(quote_spanned!(codec.module().span()=> &self.#ident));
@@ -237,9 +259,17 @@ impl Property<'_> {
             };
         };
         let module = codec.module();
-        let decoded = quote_spanned!(module.span()=> #module::decode(__stored));
-        let decoded = if is_option { quote!(#decoded.map(__table::Some)) } else { decoded };
-        quote!(__table::read_decoded(__row, #column, #reading, |__stored| #decoded, || #default)?)
+        let value_ty = self.inner_of_option().unwrap_or(ty);
+        // With its type stated, a function of another one is refused where it is named.
+        let decoded = quote_spanned! {module.span()=>
+            let __decoded: __table::Result<#value_ty, __table::ConvertError> = #module::decode(__stored);
+        };
+        let value =
+            if is_option { quote!(__decoded.map(__table::Some)) } else { quote!(__decoded) };
+        let read = quote_spanned!(module.span()=> __table::read_decoded);
+        quote! {
+            #read(__row, #column, #reading, |__stored| { #decoded #value }, || #default)?
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Generics, Type, WhereClause, parse_quote};
 
-use crate::attr::DefaultValue;
+use crate::attr::{Codec, DefaultValue};
 use crate::model::{BlockKind, Body, Entity};
 
 /// The struct's own conditions, and for each field whose type has a type parameter in it that the
@@ -46,12 +46,25 @@ impl<'a> Bounds<'a> {
 
     fn add_body(&mut self, body: &Body<'_>) {
         for property in &body.properties {
-            // What a module of the user's makes of the field is its own affair.
-            if property.codec.is_none() {
-                self.require(property.field.ty, &quote!(__table::ToEdm + __table::FromEdm));
+            let ty = property.field.ty;
+            match &property.codec {
+                None => self.require(ty, &quote!(__table::ToEdm + __table::FromEdm)),
+                Some(Codec::BuiltIn(item)) => {
+                    let ty = property.inner_of_option().unwrap_or(ty);
+                    match item.name() {
+                        "as_string" => self.require(ty, &quote!(__table::codec::Textual)),
+                        "as_padded" => self.require(ty, &quote!(__table::codec::Padded)),
+                        "as_i32" => {
+                            self.require(ty, &quote!(__table::codec::Integral<__table::i32>));
+                        }
+                        _ => self.require(ty, &quote!(__table::codec::Integral<__table::i64>)),
+                    }
+                }
+                // What a module of the user's makes of the field is its own affair.
+                Some(Codec::Module(_)) => {}
             }
-            if let Some(DefaultValue::Trait) = property.default {
-                self.require(property.field.ty, &quote!(__table::Default));
+            if property.uses_default_of_type(body.reading) {
+                self.require(ty, &quote!(__table::Default));
             }
         }
         for block in &body.blocks {

@@ -1,5 +1,6 @@
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::Expr;
 use syn::spanned::Spanned as _;
 
 use crate::choices::Choices;
@@ -27,20 +28,31 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
     // A key is read only as it is written: an alias would be another key.
     let keys = choices.variants.iter().map(|choice| &choice.name);
     let keys_of = idents.iter();
-    let other_text = choices.other.map(|other| quote!(Self::#other(__text) => __text,));
+    let other = choices.other.as_ref().map(|other| {
+        let (ident, ty) = (other.ident, other.ty);
+        (ident, quote!(<#ty as __table::OtherValue<__table::String>>))
+    });
+    let other_text = other
+        .as_ref()
+        .map(|(other, value)| quote!(Self::#other(__text) => #value::as_value(__text),));
     let names_again = choices.variants.iter().map(|choice| {
         let name = &choice.name;
         // Of one type with the text that the other variant holds.
         if choices.other.is_some() { quote!(__table::String::from(#name)) } else { quote!(#name) }
     });
-    let owned_text = choices.other.map(|other| quote!(#ident::#other(__text) => __text,));
+    let owned_text = other
+        .as_ref()
+        .map(|(other, value)| quote!(#ident::#other(__text) => #value::into_value(__text),));
     let known = known(choices);
-    let no_variant = match choices.other {
-        Some(other) => quote!(_ => __table::Ok(Self::#other(__text.into_owned())),),
+    let of_other = other
+        .as_ref()
+        .map(|(other, value)| quote!(_ => __table::Ok(Self::#other(#value::from_value(__text.into_owned()))),));
+    let no_variant = match &of_other {
+        Some(of_other) => quote!(#of_other),
         None => quote!(_ => __table::Err(__table::no_variant(__text, #known)),),
     };
-    let no_key = match choices.other {
-        Some(other) => quote!(_ => __table::Ok(Self::#other(__text.into_owned())),),
+    let no_key = match &of_other {
+        Some(of_other) => quote!(#of_other),
         None => quote!(_ => __table::Err(__table::no_key(&__text, #known)),),
     };
     quote! {
@@ -100,28 +112,45 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
     let ident = choices.ident;
     let idents: Vec<_> = choices.variants.iter().map(|choice| choice.ident).collect();
     let numbers: Vec<_> = (0..idents.len()).map(|at| format_ident!("__{at}")).collect();
-    // As Rust counts them: from 0, and each one more than the one before.
-    let values = choices.variants.iter().enumerate().map(|(at, choice)| {
-        let number = &numbers[at];
-        let value = match (choice.number, at) {
-            (Some(value), _) => quote_spanned!(value.span()=> #value),
-            (None, 0) => quote!(0),
-            (None, _) => {
-                let before = &numbers[at - 1];
-                quote!(#before + 1)
-            }
+    // As Rust counts them: from 0, and each one more than the one before, whichever that is.
+    let constant = |name: &Ident, number: Option<&Expr>, before: Option<&Ident>| {
+        let value = match (number, before) {
+            (Some(number), _) => quote_spanned!(number.span()=> (#number) as __table::i128),
+            (None, None) => quote!(0),
+            (None, Some(before)) => quote!(#before as __table::i128 + 1),
         };
-        quote!(const #number: __table::i32 = #value;)
+        quote!(const #name: __table::i32 = __table::variant_number(#value);)
+    };
+    let mut values = Vec::new();
+    let mut before: Option<Ident> = None;
+    for at in 0..=choices.variants.len() {
+        if let Some(other) = choices.other.as_ref().filter(|other| other.at == at) {
+            let name = format_ident!("__other");
+            values.push(constant(&name, other.number, before.as_ref()));
+            before = Some(name);
+        }
+        if let (Some(choice), Some(name)) = (choices.variants.get(at), numbers.get(at)) {
+            values.push(constant(name, choice.number, before.as_ref()));
+            before = Some(name.clone());
+        }
+    }
+    let other = choices.other.as_ref().map(|other| {
+        let (ident, ty) = (other.ident, other.ty);
+        (ident, quote!(<#ty as __table::OtherValue<__table::i32>>))
     });
-    let owned_number = choices.other.map(|other| quote!(#ident::#other(__number) => __number,));
-    let other_number = choices.other.map(|other| quote!(Self::#other(__number) => *__number,));
+    let owned_number = other
+        .as_ref()
+        .map(|(other, value)| quote!(#ident::#other(__number) => #value::into_value(__number),));
+    let other_number = other
+        .as_ref()
+        .map(|(other, value)| quote!(Self::#other(__number) => *#value::as_value(__number),));
     let known = known(choices);
-    let no_variant = match choices.other {
-        Some(other) => quote!(__table::Ok(Self::#other(__number))),
+    let no_variant = match &other {
+        Some((other, value)) => quote!(__table::Ok(Self::#other(#value::from_value(__number)))),
         None => quote!(__table::Err(__table::no_variant(__number, #known))),
     };
     quote! {
-        #(#[allow(non_upper_case_globals)] #values)*
+        #(#[allow(dead_code, non_upper_case_globals, clippy::unnecessary_cast, clippy::pedantic)] #values)*
 
         #[automatically_derived]
         impl __table::ToEdm for #ident {

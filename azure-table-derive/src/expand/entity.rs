@@ -29,9 +29,8 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             }
         }
     });
-    // The other fields must not use the names of the columns.
-    let reserve = (!body.blocks.is_empty() || body.extra.is_some())
-        .then(|| quote!(__table::reserve(__writer, <Self as __table::TableEntity>::COLUMNS);));
+    // The bag of others must not use the names of the columns.
+    let reserve = body.extra.is_some().then(|| quote!(__table::reserve::<Self>(__writer);));
     let writes = body.writes();
     let refuse_others = entity.deny_unknown.then(|| quote!(__table::refuse_others(__row)?;));
     let mut reads = body.reads(None);
@@ -122,7 +121,8 @@ impl Key<'_> {
         }
         let texts: Vec<_> = self
             .parts()
-            .map(|field| quote::format_ident!("__{}", syn::ext::IdentExt::unraw(field.ident)))
+            .enumerate()
+            .map(|(at, _)| quote::format_ident!("__{}_{at}", part.to_string()))
             .collect();
         for (Field { ident, ty }, text) in self.parts().zip(&texts) {
             reads.push(quote!(#ident: <#ty as __table::KeyField>::#part(__row, &#text)?));

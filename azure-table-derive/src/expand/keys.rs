@@ -19,10 +19,20 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TypedKeys for #ident #ty_generics #where_clause {
-            type PartitionParts = (#(#partition_parts,)*);
-            type RowParts = (#(#row_parts,)*);
             const PARTITION_KEY: __table::KeyLayout = #partition_key;
             const ROW_KEY: __table::KeyLayout = #row_key;
+
+            fn recognizes(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
+                __table::is_key(
+                    <Self as __table::TypedKeys>::PARTITION_KEY,
+                    __partition_key,
+                    [#(<#partition_parts as __table::KeyField>::is_part),*],
+                ) && __table::is_key(
+                    <Self as __table::TypedKeys>::ROW_KEY,
+                    __row_key,
+                    [#(<#row_parts as __table::KeyField>::is_part),*],
+                )
+            }
         }
         #constructors
     }
@@ -40,18 +50,22 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
         "partition_prefix",
         " The PartitionKeys that begin with a text, or with these leading parts.",
         &quote!(PARTITION_KEY),
-        &quote!(PartitionParts),
     );
     let row_prefix = entity.row_key.prefix(
         vis,
         "row_prefix",
         " The RowKeys that begin with a text, or with these leading parts.",
         &quote!(ROW_KEY),
-        &quote!(RowParts),
     );
     quote! {
         #[automatically_derived]
-        #[allow(dead_code, private_bounds, private_interfaces, clippy::pedantic)]
+        #[allow(
+            dead_code,
+            private_bounds,
+            private_interfaces,
+            clippy::impl_trait_in_params,
+            clippy::pedantic
+        )]
         impl #impl_generics #ident #ty_generics #where_clause {
             /// The key of the entity with these parts.
             #vis fn key(
@@ -128,14 +142,14 @@ impl Key<'_> {
         name: &str,
         doc: &str,
         layout: &TokenStream,
-        parts: &TokenStream,
     ) -> Option<TokenStream> {
         self.parts().next()?;
+        let parts = self.parts().map(|field| field.ty);
         let name = quote::format_ident!("{name}");
         Some(quote! {
             #[doc = #doc]
             #vis fn #name(
-                prefix: impl __table::KeyParts<<Self as __table::TypedKeys>::#parts>,
+                prefix: impl __table::KeyParts<(#(#parts,)*)>,
             ) -> __table::Result<__table::KeyRange, __table::KeyError> {
                 __table::KeyParts::range(&prefix, <Self as __table::TypedKeys>::#layout)
             }

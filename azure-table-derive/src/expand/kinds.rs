@@ -16,28 +16,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     };
     let partition_key = each(quote!(partition_key));
     let row_key = each(quote!(row_key));
-    let writes = kinds.variants.iter().map(|Kind { ident, ty, name }| {
-        let kind = kinds.property.as_ref().map(|property| {
-            let message = format!(
-                "`{ident}` holds an entity with a property `{property}`, which is the one that tells the kinds apart"
-            );
-            let check = quote_spanned! {ident.span()=>
-                const {
-                    ::std::assert!(
-                        !__table::has_column(<#ty as __table::KindField>::COLUMNS, #property),
-                        #message
-                    );
-                }
-            };
-            quote!(#check __writer.property(#property, &#name)?;)
-        });
-        quote! {
-            Self::#ident(__entity) => {
-                #kind
-                <#ty as __table::KindField>::write(__entity, __writer)
-            }
-        }
-    });
+    let writes = kinds.variants.iter().map(|kind| write(kind, kinds.property.as_deref()));
     let other_write = kinds.other.map(|(ident, ty)| {
         quote! {
             Self::#ident(__entity) => <#ty as __table::KindField>::write(__entity, __writer),
@@ -51,19 +30,33 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
         None => quote!(__table::None),
     };
     let kind = if let Some(property) = &kinds.property {
+        // Where there is a variant for the others, a kind that is no text is one of them.
+        let found = if kinds.other.is_some() {
+            quote!(__table::kind(__row, #property).unwrap_or(__table::None))
+        } else {
+            quote!(__table::kind(__row, #property)?)
+        };
         quote! {
-            match __table::kind(__row, #property)? {
+            match #found {
                 #(__table::Some(#known) => #numbers,)*
                 _ => __table::usize::MAX,
             }
         }
     } else {
-        let forms = kinds.variants.iter().zip(&numbers).map(|(kind, number)| {
-            let ty = kind.ty;
-            quote!(if <#ty as __table::KeyedKindField>::has_keys_of(__row) { #number } else)
-        });
-        quote!(#(#forms)* { __table::usize::MAX })
+        let first = first_by_keys(kinds, &numbers);
+        quote!({ let __keys = __table::keys(__row); #first })
     };
+    let check_kind = kinds.property.is_none().then(|| check_kind(kinds, &numbers, &known));
+    let discriminator = kinds.property.as_ref().map(|property| {
+        quote! {
+            const DISCRIMINATOR: __table::Option<&'static __table::str> = __table::Some(#property);
+        }
+    });
+    let checks = all.clone().map(|(ident, ty)| {
+        let is_other = kinds.other.is_some_and(|(other, _)| other == ident);
+        let property = if is_other { quote!(__table::None) } else { property.clone() };
+        quote!(<#ty as __table::KindField>::check_columns(#property)?;)
+    });
     let reads = kinds.variants.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
         quote!(#number => <#ty as __table::KindField>::read(__row, #property).map(Self::#ident),)
     });
@@ -78,6 +71,12 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
             const COLUMNS: &'static [&'static __table::str] = &[];
             const KEEPS_OTHERS: __table::bool = true;
+            #discriminator
+
+            fn check_columns() -> __table::Result<(), __table::LimitError> {
+                #(#checks)*
+                __table::Ok(())
+            }
 
             fn partition_key(&self) -> __table::KeyText<'_> {
                 #partition_key
@@ -91,6 +90,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
                 &self,
                 __writer: &mut __table::PropertyWriter<'_>,
             ) -> __table::Result<(), __table::EncodeError> {
+                #check_kind
                 match self {
                     #(#writes)*
                     #other_write
@@ -106,6 +106,58 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
                     _ => #other_read,
                 }
             }
+        }
+    }
+}
+
+/// The number of the first kind that has keys of this form.
+fn first_by_keys(kinds: &Kinds<'_>, numbers: &[Literal]) -> TokenStream {
+    let forms = kinds.variants.iter().zip(numbers).map(|(kind, number)| {
+        let ty = kind.ty;
+        quote!(if <#ty as __table::KeyedKindField>::recognizes(__keys) { #number } else)
+    });
+    quote!(#(#forms)* { __table::usize::MAX })
+}
+
+/// Refuses an entity whose keys are those of another kind: it would come back as that.
+fn check_kind(kinds: &Kinds<'_>, numbers: &[Literal], known: &[&str]) -> TokenStream {
+    let first = first_by_keys(kinds, numbers);
+    let idents = kinds.variants.iter().map(|kind| kind.ident);
+    let other = kinds.other.map(|(ident, _)| quote!(Self::#ident(_) => __table::usize::MAX,));
+    // As the reader asks: an entity whose keys are those of another kind would come back as it.
+    quote! {
+        let __partition_key = __table::TableEntity::partition_key(self)?;
+        let __row_key = __table::TableEntity::row_key(self)?;
+        let __keys = __table::Some((&*__partition_key, &*__row_key));
+        let __written: __table::usize = match self {
+            #(Self::#idents(_) => #numbers,)*
+            #other
+        };
+        let __read: __table::usize = #first;
+        __table::check_kind(__written, __read, &[#(#known),*], (&*__partition_key, &*__row_key))?;
+    }
+}
+
+/// Writes the entity of one kind, with the property that tells which one.
+fn write(Kind { ident, ty, name }: &Kind<'_>, property: Option<&str>) -> TokenStream {
+    let kind = property.map(|property| {
+            let message = format!(
+                "`{ident}` holds an entity with a property `{property}`, which is the one that tells the kinds apart"
+            );
+            let check = quote_spanned! {ident.span()=>
+                const {
+                    ::std::assert!(
+                        !__table::has_column(<#ty as __table::KindField>::COLUMNS, #property),
+                        #message
+                    );
+                }
+            };
+            quote!(#check __writer.property(#property, &#name)?;)
+        });
+    quote! {
+        Self::#ident(__entity) => {
+            #kind
+            <#ty as __table::KindField>::write(__entity, __writer)
         }
     }
 }

@@ -8,7 +8,7 @@ use syn::ext::IdentExt as _;
 use syn::{ExprPath, GenericArgument, LitStr, PathArguments, Type};
 
 use super::Field;
-use crate::attr::{Codec, DefaultValue, FieldAttrs, Item, Policy, Reading, Role};
+use crate::attr::{Accept, Codec, DefaultValue, FieldAttrs, Item, Policy, Reading, Role};
 use crate::errors::Errors;
 use crate::name;
 use crate::rename::RenameRule;
@@ -32,6 +32,9 @@ pub(crate) struct Property<'a> {
 pub(crate) struct Block<'a> {
     pub(crate) field: Field<'a>,
     pub(crate) kind: BlockKind,
+    /// What it is read as where the row has none of its properties.
+    pub(crate) default: Option<DefaultValue>,
+    pub(crate) accept: Option<Accept>,
 }
 
 pub(crate) enum BlockKind {
@@ -41,6 +44,19 @@ pub(crate) enum BlockKind {
 }
 
 impl Property<'_> {
+    /// Whether `Default::default()` of its type is what some policy takes.
+    pub(crate) fn uses_default_of_type(&self, shared: &Reading) -> bool {
+        let takes_default = |policy: &(Policy, LitStr)| policy.0 != Policy::Error;
+        let own = self.reading.policies().any(takes_default);
+        match self.default {
+            Some(DefaultValue::Trait) => true,
+            Some(DefaultValue::Function(_)) => false,
+            None => {
+                self.inner_of_option().is_none() && (own || shared.policies().any(takes_default))
+            }
+        }
+    }
+
     /// The type within an `Option`, if it is written as one.
     pub(crate) fn inner_of_option(&self) -> Option<&Type> {
         inner_of_option(self.field.ty)
@@ -159,6 +175,7 @@ impl<'a> Properties<'a> {
         item: &Item,
         errors: &mut Errors,
     ) {
+        let (default, accept) = (attrs.default, attrs.reading.accept);
         let kind = match role {
             Role::Flatten => {
                 let prefix = item.text().map(LitStr::value).unwrap_or_default();
@@ -198,7 +215,7 @@ impl<'a> Properties<'a> {
                 BlockKind::Split { name }
             }
         };
-        self.blocks.push(Block { field, kind });
+        self.blocks.push(Block { field, kind, default, accept });
     }
 
     pub(super) fn check(&self, errors: &mut Errors) {

@@ -298,12 +298,217 @@ struct Collision {
     position: Position,
 }
 
-#[test]
-fn two_properties_of_one_name_are_refused() {
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+struct TwoGroups {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(flatten)]
+    home: Option<Position>,
+    #[table(flatten)]
+    work: Option<Position>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+struct TwoSeries {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(series)]
+    cpu: Vec<f64>,
+    #[table(series)]
+    cpu1: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+struct SplitAndPart {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(split)]
+    text: String,
+    text_1: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, PropertyGroup)]
+struct Reserved {
+    #[table(rename = "Key")]
+    key: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+struct ReservedByPrefix {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(flatten = "Row")]
+    group: Reserved,
+}
+
+#[tokio::test]
+async fn names_that_only_the_whole_shows_are_checked_before_anything_is_sent() {
+    async fn refused<T: TableEntity + Default + Send + std::fmt::Debug + 'static>(text: &str) {
+        let table = table::<T>().await;
+        let entity = T::default();
+        let local = DynamicEntity::from_entity(&entity).unwrap_err().to_string();
+        let errors = [
+            table.insert(&entity).await.unwrap_err(),
+            table.insert_or_merge(&entity).await.unwrap_err(),
+            table.merge(&entity, IfMatch::Any).await.unwrap_err(),
+            table.get(("", "")).await.unwrap_err(),
+            table.query().await.unwrap_err(),
+        ];
+        for error in errors.iter().map(ToString::to_string).chain([local]) {
+            assert!(error.contains(text), "{error}");
+        }
+    }
+    refused::<TwoGroups>("\"lat\" is there twice").await;
+    refused::<TwoSeries>("\"cpu100\" is there twice").await;
+    refused::<SplitAndPart>("\"text_1\" is there twice").await;
+    refused::<ReservedByPrefix>("\"RowKey\" is reserved").await;
     let entity =
         Collision { p: String::new(), r: String::new(), lat: 1.0, position: Position::default() };
     let error = DynamicEntity::from_entity(&entity).unwrap_err();
     assert_eq!(error.to_string(), r#"property "lat" is there twice"#);
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(accept = "lenient", on_missing = "default")]
+struct NewBlocks {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(series)]
+    load: [i64; 2],
+    #[table(split)]
+    text: String,
+    #[table(flatten = "Home_", default)]
+    home: Address,
+    #[table(split, default = "one")]
+    data: Vec<u8>,
+}
+
+fn one() -> Vec<u8> {
+    vec![1]
+}
+
+/// 8.4.1 for fields that are several properties.
+#[tokio::test]
+async fn fields_of_several_properties_can_be_added() {
+    let old: NewBlocks = read(KEYS).await.unwrap();
+    assert_eq!(
+        (old.load, &*old.text, &old.home, &old.data),
+        ([0, 0], "", &Address::default(), &vec![1])
+    );
+    let lenient: NewBlocks = read(&format!(r#"{KEYS},"load00":5.0,"load01":6"#)).await.unwrap();
+    assert_eq!(lenient.load, [5, 6]);
+    let error = refusal::<NewBlocks>(&format!(r#"{KEYS},"load00":5.0"#)).await;
+    assert_eq!(error.property(), "load01", "there in part is there");
+    assert_eq!(
+        error.to_string(),
+        r#"property "load01" of entity ("p", "r"): missing (make the field an Option or give it a default); expected Edm.Int64"#
+    );
+}
+
+#[tokio::test]
+async fn a_part_that_another_program_wrote_is_not_put_together_with_the_rest() {
+    let table = table::<Large>().await;
+    let entity = Large { text: "x".repeat(70_000), ..Large::default() };
+    table.insert(&entity).await.unwrap();
+    let mut other = DynamicEntity::new("", "");
+    other.set("text", "new");
+    table.with_entity().merge(&other, IfMatch::Any).await.unwrap();
+    let error = table.get(("", "")).await.unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("part 0 of 3 is not full"), "{source}");
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
+#[table(as_i32)]
+#[repr(u8)]
+enum Letter {
+    A = b'a',
+    B,
+}
+
+const TEN: i32 = 10;
+const BASE: isize = -7;
+
+#[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
+#[table(as_i32)]
+enum Based {
+    A = BASE,
+    B,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
+#[table(as_i32)]
+#[repr(i32)]
+enum Counted {
+    First = TEN,
+    #[table(other)]
+    Other(i32),
+    AfterOther,
+}
+
+#[test]
+fn variants_have_the_numbers_that_rust_gives_them() {
+    assert_eq!(EdmValue::from(Letter::A), EdmValue::Int32(97));
+    assert_eq!(EdmValue::from(Letter::B), EdmValue::Int32(98));
+    assert_eq!(EdmValue::from(Based::A), EdmValue::Int32(-7));
+    assert_eq!(EdmValue::from(Based::B), EdmValue::Int32(-6));
+    assert_eq!(EdmValue::from(Counted::First), EdmValue::Int32(10));
+    assert_eq!(EdmValue::from(Counted::AfterOther), EdmValue::Int32(12));
+    assert_eq!(EdmValue::Int32(12).get::<Counted>(), Ok(Counted::AfterOther));
+    assert_eq!(EdmValue::Int32(11).get::<Counted>(), Ok(Counted::Other(11)));
+}
+
+macro_rules! entity_of {
+    ($name:ident, $type:ty) => {
+        #[derive(Debug, PartialEq, TableEntity)]
+        #[table(on_missing = "error")]
+        struct $name {
+            #[table(partition_key)]
+            p: String,
+            #[table(row_key)]
+            r: String,
+            plain: $type,
+            #[table(as_i64)]
+            coded: $type,
+        }
+    };
+}
+
+entity_of!(ByMacro, Option<u32>);
+
+#[tokio::test]
+async fn an_option_is_one_by_way_of_a_macro_too() {
+    let entity: ByMacro = read(KEYS).await.unwrap();
+    assert_eq!((entity.plain, entity.coded), (None, None));
+}
+
+#[derive(Debug, Clone, Default, PartialEq, TableEntity)]
+#[table(on_mistyped = "default")]
+struct Generic<T, S> {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    value: T,
+    #[table(as_string)]
+    text: S,
+}
+
+#[tokio::test]
+async fn policies_and_codecs_of_type_parameters() {
+    let entity: Generic<i32, u64> =
+        read(&format!(r#"{KEYS},"value":"x","text":"7""#)).await.unwrap();
+    assert_eq!((entity.value, entity.text), (0, 7));
 }
 
 /// The checklist: a day of hours in one entity.
@@ -397,7 +602,8 @@ async fn large_values_are_split_and_put_together_again() {
         .await
         .unwrap();
     assert_eq!((&*before.text, before.data), ("short", vec![0]));
-    let error = refusal::<Large>(&format!(r#"{KEYS},"text":"a","text_Parts":2"#)).await;
+    let full = "x".repeat(32_768);
+    let error = refusal::<Large>(&format!(r#"{KEYS},"text":"{full}","text_Parts":2"#)).await;
     assert_eq!(error.property(), "text_1");
     for parts in ["0", "17", "-1"] {
         let error = refusal::<Large>(&format!(r#"{KEYS},"text":"a","text_Parts":{parts}"#)).await;

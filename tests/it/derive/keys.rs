@@ -65,7 +65,7 @@ async fn a_key_that_is_not_of_the_form_is_an_error_that_shows_the_form() {
     .await;
     assert_eq!(
         error.to_string(),
-        r#"property "PartitionKey" of entity ("Football_2008", "2521794455999999999"): "Football_2008" is not of the form "{channel}_{year}_{month}""#
+        r#"property "PartitionKey" of entity ("Football_2008", "2521794455999999999"): "Football_2008" is not of the form "{channel}_{year:inv4(9999)}_{month:inv2(13)}""#
     );
 }
 
@@ -217,9 +217,101 @@ impl Blog {
 
 /// For code over many kinds of entities.
 #[test]
-fn the_parts_of_keys_are_types() {
-    fn is<T: TypedKeys<PartitionParts = (String, i32, u32)>>() {}
-    is::<Blog>();
+fn keys_are_recognized_by_the_types_of_their_parts() {
+    let month = "Football_7991_03";
+    assert!(Blog::recognizes(month, "2521794455999999999"));
+    assert!(!Blog::recognizes(month, "yesterday"));
+    assert!(!Blog::recognizes("Football", "2521794455999999999"));
+    assert!(!Task::recognizes("a!0000000007", "-32762!2009-04-31!x"), "no such day");
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(partition_key = "p", row_key = "{path:escaped}_{n:04}")]
+struct Page {
+    path: String,
+    n: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(partition_key = "p", row_key = "{tenant}_{user}")]
+struct Member {
+    tenant: String,
+    user: String,
+}
+
+/// Names of generated variables are no trap.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(partition_key(key, prefix), row_key(row, column))]
+struct Cell {
+    key: String,
+    prefix: u8,
+    row: u32,
+    column: String,
+}
+
+#[tokio::test]
+async fn what_is_written_is_read_or_refused() {
+    let service = MockTableService::new().client();
+    let pages = service.table_named::<Page>("Pages");
+    pages.create().await.unwrap();
+    for path in ["a/b", "a_b", "a_0007", ""] {
+        let page = Page { path: path.into(), n: 7 };
+        pages.insert(&page).await.unwrap();
+        assert_eq!(pages.get(page.entity_key().unwrap()).await.unwrap().entity, page);
+    }
+    let cells = service.table_named::<Cell>("Cells");
+    cells.create().await.unwrap();
+    let cell = Cell { key: "k".into(), prefix: 1, row: 2, column: "c".into() };
+    cells.insert(&cell).await.unwrap();
+    assert_eq!(cells.query().await.unwrap(), [cell]);
+
+    // Another tenant's keys are never in the range of one.
+    assert!(Member::key("acme", "eu_joe").is_ok());
+    for error in
+        [Member::key("acme_eu", "joe").unwrap_err(), Member::row_prefix(("acme_eu",)).unwrap_err()]
+    {
+        assert!(error.to_string().contains("`tenant`"), "{error}");
+    }
+    let of_acme = Member::row_prefix(("acme",)).unwrap();
+    assert!(of_acme.contains("acme_eu_joe") && !of_acme.contains("acmeeu_joe"));
+}
+
+#[test]
+fn keys_are_made_of_whatever_is_at_hand() {
+    let names = ["x", "y"];
+    let posted: DateTime<Utc> = "2008-10-01T10:00:00Z".parse().unwrap();
+    for name in &names {
+        let (year, at) = (&2008, &posted);
+        Blog::key(name, year, 10, at).unwrap();
+        Blog::key(*name, 2008, 10, Descending(posted)).unwrap();
+        Blog::key(String::from(*name), 2008, 10, posted).unwrap();
+    }
+}
+
+#[allow(unreachable_pub, reason = "as a library has it")]
+mod outside {
+    use super::TableEntity;
+
+    #[derive(Debug, Clone, Copy, PartialEq, azure_table_client::TableEnum)]
+    pub(crate) enum Kind {
+        A,
+    }
+
+    /// A public entity may have a private key.
+    #[derive(Debug, PartialEq, TableEntity)]
+    #[table(row_key(kind, id))]
+    pub struct Public {
+        #[table(partition_key)]
+        pub p: String,
+        pub(super) kind: Kind,
+        pub id: String,
+    }
+}
+
+#[test]
+fn a_public_entity_may_have_a_private_key() {
+    let key = outside::Public::key("p", outside::Kind::A, "x").unwrap();
+    assert_eq!(key.row_key, "A!x");
 }
 
 /// A user's own functions of the same names.

@@ -130,7 +130,7 @@ async fn an_unknown_kind_is_an_error_without_a_variant_for_it() {
     for (kind, reason) in [
         (r#","Kind":"video""#, r#""video" is none of post"#),
         ("", "missing (make the field an Option or give it a default)"),
-        (r#","Kind":5"#, "the kind of an entity must be a String"),
+        (r#","Kind":5"#, "expected Edm.String, found Edm.Int32"),
     ] {
         let error = refusal::<Closed>(&format!("{KEYS}{kind}")).await;
         assert_eq!((error.property(), error.reason().to_string().as_str()), ("Kind", reason));
@@ -171,6 +171,122 @@ async fn the_discriminator_is_no_unknown_property() {
     let by_query = notes.query().await.unwrap();
     let [Strict::Note(queried)] = &by_query[..] else { panic!() };
     assert_eq!(queried.version.as_ref(), Some(&written.etag));
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(row_key = "{a}_{b}")]
+struct Pair {
+    #[table(partition_key)]
+    p: String,
+    a: String,
+    b: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Single {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    b: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Numbered {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    id: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(discriminator_in_row_key)]
+enum ByForm {
+    Pair(Pair),
+    Single(Single),
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(discriminator_in_row_key)]
+enum Open {
+    Numbered(Numbered),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+#[tokio::test]
+async fn an_entity_that_would_be_read_as_another_kind_is_not_written() {
+    let table = MockTableService::new().client().table_named::<ByForm>("Forms");
+    table.create().await.unwrap();
+    let single = |b: &str| ByForm::Single(Single { p: "p".into(), b: b.into() });
+    table.insert(&single("x")).await.unwrap();
+    let error = table.insert(&single("x_y")).await.unwrap_err();
+    let source =
+        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+    assert!(source.contains("of Single would be read as those of Pair"), "{source}");
+    assert_eq!(table.query().await.unwrap(), [single("x")]);
+
+    // What is of the right width and yet no number is one of the others.
+    let open = table.with_entity::<Open>();
+    for key in ["abcdefghij", "9999999999"] {
+        open.insert(&Open::Other(DynamicEntity::new("q", key))).await.unwrap();
+    }
+    open.insert(&Open::Numbered(Numbered { p: "q".into(), id: 7 })).await.unwrap();
+    let found = open.query().matching(&Filter::partition("q")).await.unwrap();
+    assert!(matches!(&found[..], [Open::Numbered(_), Open::Other(_), Open::Other(_)]), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_kind_that_is_no_text_is_one_of_the_others() {
+    let items = MockTableService::new().client().table::<Item>();
+    items.create().await.unwrap();
+    let mut odd = DynamicEntity::new("joe", "1");
+    odd.set("EntityType", 5);
+    items.with_entity().insert(&odd).await.unwrap();
+    let found = items.query().await.unwrap();
+    assert!(matches!(&found[..], [Item::Other(_)]), "{found:?}");
+
+    // A projection reads the kind whatever it selects.
+    items.insert(&Item::Photo(photo(2))).await.unwrap();
+    let found = items.query().select(["Uri", "Rating"]).await.unwrap();
+    assert!(found.iter().any(|item| matches!(item, Item::Photo(_))), "{found:?}");
+    items.query().select(["Uri", "Rating", "EntityType"]).await.unwrap();
+}
+
+#[derive(Debug, Clone, Default, PartialEq, azure_table_client::entity::PropertyGroup)]
+struct Part {
+    #[table(rename = "Kind")]
+    kind: Option<i32>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Hidden {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(flatten)]
+    part: Part,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(discriminator = "Kind")]
+enum Clash {
+    Hidden(Hidden),
+}
+
+#[tokio::test]
+async fn a_discriminator_that_is_somewhere_within_an_entity_is_found() {
+    let table = MockTableService::new().client().table_named::<Clash>("Clash");
+    table.create().await.unwrap();
+    let entity = Clash::Hidden(Hidden { p: "p".into(), r: "r".into(), part: Part::default() });
+    for error in [
+        table.insert(&entity).await.unwrap_err(),
+        table.query().await.unwrap_err(),
+        table.get(("p", "r")).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("\"Kind\" is there twice"), "{error}");
+    }
 }
 
 #[derive(TableEntity)]

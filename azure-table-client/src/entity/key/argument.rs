@@ -44,10 +44,27 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
+impl<T: Copy> KeyArgument<Descending<T>> for &T
+where
+    Descending<T>: KeyPart,
+{
+    fn key_text(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Owned(Descending(**self).to_key()?.into_owned()))
+    }
+}
+
 macro_rules! text {
     ($($type:ty),*) => {$(
         #[diagnostic::do_not_recommend]
         impl KeyArgument<$type> for &str {
+            fn key_text(&self) -> Result<Cow<'_, str>, KeyError> {
+                Ok(Cow::Borrowed(self))
+            }
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl KeyArgument<$type> for &&str {
             fn key_text(&self) -> Result<Cow<'_, str>, KeyError> {
                 Ok(Cow::Borrowed(self))
             }

@@ -43,26 +43,39 @@ impl KeyPart for Descending<EdmDateTime> {
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        let malformed = || KeyError(format!("{text:?} is not 19 digits of descending ticks"));
-        if text.len() != TICKS_WIDTH || !text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(malformed());
-        }
-        let ticks: i64 = text.parse().map_err(|_| malformed())?;
-        Ok(Self(EdmDateTime::from_ticks(EdmDateTime::MAX.ticks() - ticks)?))
+        let ticks = EdmDateTime::MAX.ticks() - descending_ticks(&text)?;
+        Ok(Self(EdmDateTime::from_ticks(ticks)?))
     }
 }
 
+/// From the year 1 on, as .NET has them: a key is text and not bound to the range of a DateTime
+/// property.
 impl KeyPart for Descending<DateTime<Utc>> {
     const WIDTH: Option<usize> = Some(TICKS_WIDTH);
 
     fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        let text = Descending(EdmDateTime::from_chrono(self.0)?).to_key()?.into_owned();
-        Ok(Cow::Owned(text))
+        let ticks = EdmDateTime::ticks_of(self.0)
+            .filter(|ticks| (0..=EdmDateTime::MAX.ticks()).contains(ticks))
+            .ok_or_else(|| KeyError(format!("{} is outside the years 1 to 9999", self.0)))?;
+        let ticks = EdmDateTime::MAX.ticks() - ticks;
+        Ok(Cow::Owned(format!("{ticks:0TICKS_WIDTH$}")))
     }
 
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
-        Descending::<EdmDateTime>::from_key(text).map(|d| Self(d.0.to_chrono()))
+        let ticks = EdmDateTime::MAX.ticks() - descending_ticks(&text)?;
+        if ticks < 0 {
+            return Err(KeyError(format!("{text:?} is before the year 1")));
+        }
+        Ok(Self(EdmDateTime::chrono_of(ticks)))
     }
+}
+
+fn descending_ticks(text: &str) -> Result<i64, KeyError> {
+    let malformed = || KeyError(format!("{text:?} is not 19 digits of descending ticks"));
+    if text.len() != TICKS_WIDTH || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(malformed());
+    }
+    text.parse().map_err(|_| malformed())
 }
 
 impl KeyPart for Descending<NaiveDate> {

@@ -1,8 +1,10 @@
 //! Text of any kind as a key, in an escaped form that keeps its order.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::RangeInclusive;
 
+use super::order::ordinal;
 use super::{KeyError, KeyPart};
 
 /// Between the parts of a composite key. It sorts before every character of an escaped part, so
@@ -44,8 +46,21 @@ const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// assert_eq!(Escaped::from_key(path.to_key()?)?, path);
 /// # Ok::<(), azure_table_client::entity::KeyError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// They compare in the order of the service, which is that of UTF-16 and not that of `str`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Escaped(pub String);
+
+impl Ord for Escaped {
+    fn cmp(&self, other: &Self) -> Ordering {
+        ordinal(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Escaped {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl From<String> for Escaped {
     fn from(text: String) -> Self {

@@ -7,7 +7,7 @@ use super::{KeyError, KeyRange};
 
 /// The pieces of a key in their order; the derive writes it.
 #[derive(Debug, Clone, Copy)]
-pub struct KeyLayout(&'static [KeyPiece]);
+pub struct KeyLayout(pub(super) &'static [KeyPiece]);
 
 /// A piece of a key.
 #[derive(Debug, Clone, Copy)]
@@ -161,12 +161,14 @@ impl KeyLayout {
     ) -> Result<(String, bool), KeyError> {
         let mut key = String::new();
         let mut texts = texts.iter();
-        for piece in self.0 {
+        for (at, piece) in self.0.iter().enumerate() {
             match *piece {
                 KeyPiece::Literal(text) => key.push_str(text),
                 KeyPiece::Part { field, width, form } => match (texts.next(), prefix) {
                     (Some(text), _) => {
+                        let start = key.len();
                         key.push_str(&form.write(Cow::Borrowed(text), width, field)?);
+                        self.check_end(at, &mut key, start, field)?;
                     }
                     (None, Some(prefix)) => {
                         match (form, width) {
@@ -180,6 +182,48 @@ impl KeyLayout {
             }
         }
         Ok((key, true))
+    }
+
+    /// Refuses a part whose end would be found too early when the key is read: one that holds the
+    /// text behind it, or a beginning of it at its own end.
+    fn check_end(
+        self,
+        at: usize,
+        key: &mut String,
+        start: usize,
+        field: &str,
+    ) -> Result<(), KeyError> {
+        let End::Before(next) = self.end_of(at) else { return Ok(()) };
+        let end = key.len();
+        key.push_str(next);
+        let found = key[start..].find(next);
+        key.truncate(end);
+        if found == Some(end - start) {
+            return Ok(());
+        }
+        Err(KeyError(format!(
+            "`{field}` is {:?}, and could not be told apart again from {next:?} behind it",
+            &key[start..]
+        )))
+    }
+
+    /// How the end of a part is found.
+    fn end_of(self, at: usize) -> End {
+        let KeyPiece::Part { width, form, .. } = self.0[at] else { return End::Chars(0) };
+        if let Some(width) = form.width(width) {
+            return End::Chars(width);
+        }
+        match (self.0.get(at + 1), width_of(self.0, at + 1)) {
+            (Some(KeyPiece::Literal(next)), _)
+                if matches!(form, KeyForm::Escaped) && next.starts_with(SEPARATOR) =>
+            {
+                End::Separator
+            }
+            (_, Some(behind)) => End::Behind(behind),
+            (Some(KeyPiece::Literal(next)), None) => End::Before(next),
+            // Refused by the compiler.
+            (_, None) => End::Behind(0),
+        }
     }
 
     /// The texts of the parts of a stored key.
@@ -208,42 +252,34 @@ impl KeyLayout {
         }
     }
 
-    /// Whether a key has this form: its literals, and parts of the right width.
-    pub(crate) fn matches(self, key: &str) -> bool {
-        let mut rest = key;
-        (0..self.0.len()).all(|at| {
-            let split = self.split(at, rest);
-            rest = split.map_or("", |(_, behind)| behind);
-            split.is_some_and(|(text, _)| self.is_of_form(at, text))
-        }) && rest.is_empty()
-    }
-
-    fn is_of_form(self, at: usize, text: &str) -> bool {
-        match self.0[at] {
-            KeyPiece::Literal(_) => true,
-            KeyPiece::Part { field, width, form } => form.read(text, width, field).is_ok(),
-        }
-    }
-
     /// The text of the piece at `at`, with which `rest` begins, and what is behind it.
     fn split(self, at: usize, rest: &str) -> Option<(&str, &str)> {
         let end = match self.0[at] {
             KeyPiece::Literal(text) => rest.starts_with(text).then_some(text.len())?,
-            KeyPiece::Part { width, form, .. } => match (form.width(width), form) {
-                (Some(width), _) => after_chars(rest, width)?,
-                (None, KeyForm::Escaped) => rest.find(SEPARATOR).unwrap_or(rest.len()),
-                (None, _) => match (width_of(self.0, at + 1), self.0.get(at + 1)) {
-                    (Some(behind), _) => {
-                        let all = rest.chars().count();
-                        after_chars(rest, all.checked_sub(behind)?)?
-                    }
-                    (None, Some(KeyPiece::Literal(next))) => rest.find(next)?,
-                    (None, _) => return None,
-                },
+            KeyPiece::Part { .. } => match self.end_of(at) {
+                End::Chars(width) => after_chars(rest, width)?,
+                End::Separator => rest.find(SEPARATOR)?,
+                End::Behind(behind) => {
+                    let all = rest.chars().count();
+                    after_chars(rest, all.checked_sub(behind)?)?
+                }
+                End::Before(next) => rest.find(next)?,
             },
         };
         rest.split_at_checked(end)
     }
+}
+
+/// How the end of a part is found.
+enum End {
+    /// After so many characters.
+    Chars(usize),
+    /// Where [`SEPARATOR`] stands, which no escaped text holds.
+    Separator,
+    /// Before so many characters, which are the rest of the key.
+    Behind(usize),
+    /// Before the first place of this text, which the part must not hold.
+    Before(&'static str),
 }
 
 /// For messages: as a format.
@@ -253,7 +289,13 @@ impl std::fmt::Display for KeyLayout {
         for piece in self.0 {
             match piece {
                 KeyPiece::Literal(text) => f.write_str(text)?,
-                KeyPiece::Part { field, .. } => write!(f, "{{{field}}}")?,
+                KeyPiece::Part { field, form, .. } => match form {
+                    KeyForm::Plain | KeyForm::Escaped => write!(f, "{{{field}}}")?,
+                    KeyForm::Digits { width, minuend: None } => write!(f, "{{{field}:0{width}}}")?,
+                    KeyForm::Digits { width, minuend: Some(minuend) } => {
+                        write!(f, "{{{field}:inv{width}({minuend})}}")?;
+                    }
+                },
             }
         }
         f.write_str("\"")

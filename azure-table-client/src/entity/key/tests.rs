@@ -39,6 +39,11 @@ fn descending_is_what_dotnet_writes() {
     for bad in ["", "1", "-521794455999999999", "9999999999999999999", "25217944559999999990"] {
         assert!(Descending::<EdmDateTime>::from_key(bad.into()).is_err(), "{bad}");
     }
+    // DateTime.MinValue, which .NET programs leave in rows that were never given a date.
+    let first = Descending::<DateTime<Utc>>::from_key("3155378975999999999".into()).unwrap();
+    assert_eq!(first.0.to_rfc3339(), "0001-01-01T00:00:00+00:00");
+    assert_eq!(key(&first), "3155378975999999999");
+    assert!(Descending::<DateTime<Utc>>::from_key("3155378976000000000".into()).is_err());
     let date = NaiveDate::from_ymd_opt(2008, 10, 1).unwrap();
     assert_eq!(key(&Descending(date)), "2521794815999999999");
     assert!(Descending::<NaiveDate>::from_key("2521794455999999999".into()).is_err());
@@ -149,6 +154,91 @@ fn plain_parts_that_could_not_be_told_apart_are_refused() {
     assert_eq!(TWO.write(&["x".into(), "y_z".into()]).unwrap(), "x_y_z");
     let error = TWO.write(&["x_y".into(), "z".into()]).unwrap_err();
     assert!(error.to_string().contains("told apart"), "{error}");
+    // Nor is there a range that would hold the keys of another first part.
+    assert!(TWO.range(&["x_y".into()], None).is_err());
+    assert!(TWO.range(&["x".into()], None).unwrap().contains("x_y_z"));
+}
+
+const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
+    KeyPiece::Part { field, width, form }
+}
+
+/// Formats of all sorts, with two parts of text each.
+const FORMATS: [KeyLayout; 7] = [
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Escaped),
+        KeyPiece::Literal("_"),
+        part("n", u16::WIDTH, KeyForm::Digits { width: 5, minuend: None }),
+        KeyPiece::Literal("_"),
+        part("b", None, KeyForm::Escaped),
+    ]),
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Plain),
+        KeyPiece::Literal("ab"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        KeyPiece::Literal("."),
+        part("b", None, KeyForm::Escaped),
+    ]),
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Escaped),
+        KeyPiece::Literal("!"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        part("b", None, KeyForm::Plain),
+        KeyPiece::Literal("_doc"),
+    ]),
+    KeyLayout::new(&[
+        KeyPiece::Literal("x"),
+        part("a", None, KeyForm::Plain),
+        KeyPiece::Literal("!!"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        KeyPiece::Literal("!"),
+        part("b", None, KeyForm::Plain),
+    ]),
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Escaped),
+        KeyPiece::Literal("aa"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        KeyPiece::Literal("a"),
+        part("b", None, KeyForm::Plain),
+        KeyPiece::Literal("é"),
+    ]),
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Plain),
+        KeyPiece::Literal("_"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        part("b", None, KeyForm::Escaped),
+    ]),
+    KeyLayout::new(&[
+        part("a", None, KeyForm::Escaped),
+        KeyPiece::Literal("\"Z"),
+        part("n", u16::WIDTH, KeyForm::Plain),
+        KeyPiece::Literal("~"),
+        part("b", None, KeyForm::Escaped),
+        KeyPiece::Literal("!"),
+    ]),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_a_format_writes_it_reads(
+        at in 0..FORMATS.len(),
+        a in "[ab_!.é\"~]{0,4}", n: u16, b in "[ab_!.é\"~]{0,4}",
+        c in "[ab_!.é\"~]{0,4}",
+    ) {
+        let texts = [Cow::from(&a), Cow::from(key(&n)), Cow::from(&b)];
+        if let Ok(key) = FORMATS[at].write(&texts) {
+            let read = FORMATS[at].read::<3>(&key);
+            prop_assert_eq!(read.as_ref(), Ok(&texts), "{}", key);
+            // The range of another first part holds it only where a fixed rest allows for both.
+            if let Ok(range) = FORMATS[at].range(&[Cow::from(&c)], None) {
+                prop_assert!(a != c || range.contains(&key));
+                let is_open = FORMATS[at].0.len() == 6 || at == 5;
+                prop_assert!(is_open || a == c || !range.contains(&key), "{c:?} holds {key:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -239,6 +329,7 @@ proptest! {
     #[test]
     fn order_of_escaped_text(a in text(), b in text()) {
         keeps_order(&Escaped(a.clone()), &Escaped(b.clone()), utf16(&a, &b));
+        prop_assert_eq!(Escaped(a.clone()).cmp(&Escaped(b.clone())), utf16(&a, &b));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 use azure_table_client::TableEntity;
 
 #[derive(TableEntity)]
-struct Blog {
+struct Post {
     #[table(partition_key)]
-    channel: String,
+    user: String,
     #[table(row_key)]
     id: String,
-    #[table(series, default)]
-    cpu: [f64; 24],
+}
+
+#[derive(TableEntity)]
+#[table(discriminator = "Kind", row_key = "{id}")]
+enum Item {
+    Post(Post),
 }
 
 fn main() {}
