@@ -21,10 +21,10 @@ pub use columns::Columns;
 pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
 pub use group::PropertyGroup;
-pub(crate) use key::ordinal;
 pub use key::{
     Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
 };
+pub(crate) use key::{after_prefix, ordinal};
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub use row::Row;
 pub(crate) use write::PropertySink;

@@ -7,21 +7,31 @@
 //!
 //! [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 
+mod column;
+mod condition;
 mod display;
 mod error;
+mod key_column;
 mod keys;
 mod lexer;
 mod literal;
 mod parse;
 mod plan;
+mod stored;
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::edm::EdmValue;
 
+pub use column::{Column, HasColumns, SeriesColumns};
+pub use condition::Condition;
 pub use error::{FilterError, FilterErrorKind};
+pub use key_column::KeyColumn;
 pub(crate) use plan::Plan;
 pub use plan::PlanKind;
+#[doc(hidden)]
+pub use stored::stored;
+pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec, OrderedEdm, TextEdm};
 
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///

@@ -77,6 +77,8 @@ pub mod measure;
 pub use azure_table_derive::TableEntity;
 #[doc = include_str!("../docs/enum.md")]
 pub use azure_table_derive::TableEnum;
+#[doc = include_str!("../docs/filter.md")]
+pub use azure_table_derive::filter;
 
 pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};

@@ -24,6 +24,7 @@ pub use crate::entity::{
     TableEntity, TypedKeys, codec,
 };
 use crate::etag::ETag;
+pub use crate::filter::{AsIs, Column, ColumnCodec, HasColumns, KeyColumn, SeriesColumns, stored};
 pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.
@@ -112,6 +113,13 @@ pub fn write_encoded<R: StoredValue>(
         Ok(stored) => writer.column(name, &stored),
         Err(reason) => Err(writer.refusal(name, reason)),
     }
+}
+
+/// What a module of the user's stores, for conditions.
+pub fn stored_of<R: StoredValue>(
+    encoded: Result<R, ConvertError>,
+) -> Result<Option<EdmValue>, ConvertError> {
+    stored(&encoded?)
 }
 
 /// Reads a property that is decoded by a module of the user's.

@@ -3,6 +3,7 @@
 mod body;
 mod bounds;
 mod choices;
+mod columns;
 mod entity;
 mod fallback;
 mod group;
@@ -31,14 +32,16 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
             let kinds = Kinds::read(input, attrs, errors)?;
             let table_entity = kinds::expand(&kinds);
             let named_table = named_table::expand(input, attrs.name.as_ref(), None);
-            Ok(quote!(#table_entity #named_table))
+            let columns = columns::of_kinds(&kinds, &input.vis, attrs);
+            Ok(Output::new(quote!(#table_entity #named_table), columns))
         } else {
             let entity = Entity::read(input, attrs, errors)?;
             let table_entity = entity::expand(&entity);
             let keys = keys::expand(&entity);
             let where_clause = bounds::of_entity(&entity);
             let named_table = named_table::expand(input, entity.table_name, where_clause.as_ref());
-            Ok(quote!(#table_entity #keys #named_table))
+            let columns = columns::of_entity(&entity, attrs);
+            Ok(Output::new(quote!(#table_entity #keys #named_table), columns))
         }
     })
 }
@@ -46,36 +49,58 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
 /// The output of `#[derive(PropertyGroup)]`.
 pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
     output(input, Place::Group, fallback::group, |attrs, errors| {
-        Body::read_group(input, attrs, errors).map(|body| group::expand(&body))
+        let body = Body::read_group(input, attrs, errors)?;
+        let columns = columns::of_group(&body, &input.vis, attrs);
+        Ok(Output::new(group::expand(&body, &columns.members), columns))
     })
 }
 
 /// The output of `#[derive(TableEnum)]`.
 pub(crate) fn table_enum(input: &DeriveInput) -> TokenStream {
     output(input, Place::Choices, fallback::choices, |attrs, errors| {
-        Choices::read(input, attrs, errors).map(|choices| choices::expand(&choices))
+        Choices::read(input, attrs, errors).map(|choices| choices::expand(&choices).into())
     })
 }
 
 /// The output of `#[derive(TableSet)]`.
 pub(crate) fn table_set(input: &DeriveInput) -> TokenStream {
     output(input, Place::Set, fallback::table_set, |_, errors| {
-        TableSet::read(input, errors).map(|set| table_set::expand(&set))
+        TableSet::read(input, errors).map(|set| table_set::expand(&set).into())
     })
+}
+
+/// What is generated: implementations, and what stands beside the user's type.
+struct Output {
+    within: TokenStream,
+    beside: TokenStream,
+}
+
+impl Output {
+    fn new(mut within: TokenStream, columns: columns::Columns) -> Self {
+        within.extend(columns.within);
+        Self { within, beside: columns.beside }
+    }
+}
+
+impl From<TokenStream> for Output {
+    fn from(within: TokenStream) -> Self {
+        Self { within, beside: TokenStream::new() }
+    }
 }
 
 fn output(
     input: &DeriveInput,
     place: Place,
     fallback: impl FnOnce(&DeriveInput, &ContainerAttrs) -> TokenStream,
-    expand: impl FnOnce(&ContainerAttrs, Errors) -> syn::Result<TokenStream>,
+    expand: impl FnOnce(&ContainerAttrs, Errors) -> syn::Result<Output>,
 ) -> TokenStream {
     let mut errors = Errors::default();
     let attrs = ContainerAttrs::read(&input.attrs, place, &mut errors);
     let (error, output) = match expand(&attrs, errors) {
         Ok(output) => (None, output),
-        Err(error) => (Some(error.to_compile_error()), fallback(input, &attrs)),
+        Err(error) => (Some(error.to_compile_error()), fallback(input, &attrs).into()),
     };
+    let Output { within, beside } = output;
     let import = attrs.import();
     // The fields' types and functions stand here again: whatever lints have to say about them,
     // they say it, or are told not to, where the user wrote them.
@@ -84,7 +109,8 @@ fn output(
         #[allow(deprecated, unused_qualifications, clippy::absolute_paths)]
         const _: () = {
             #import
-            #output
+            #within
         };
+        #beside
     }
 }

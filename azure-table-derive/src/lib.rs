@@ -2,6 +2,7 @@
 
 mod attr;
 mod choices;
+mod condition;
 mod errors;
 mod expand;
 mod key_format;
@@ -33,6 +34,12 @@ pub fn property_group(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(TableEnum, attributes(table))]
 pub fn table_enum(input: TokenStream) -> TokenStream {
     expand::table_enum(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// A condition as an expression; see `azure_table_client::filter!`.
+#[proc_macro]
+pub fn filter(input: TokenStream) -> TokenStream {
+    condition::expand(parse_macro_input!(input as condition::FilterInput)).into()
 }
 
 /// Implements `TableSet`; see `azure_table_client::client::TableSet`.

@@ -17,7 +17,7 @@ use crate::errors::Errors;
 use crate::name;
 
 pub(crate) use self::keys::{Key, KeyPiece};
-pub(crate) use self::property::{Block, BlockKind, Property};
+pub(crate) use self::property::{Block, BlockKind, Property, inner_of_option};
 
 /// An entity.
 pub(crate) struct Entity<'a> {

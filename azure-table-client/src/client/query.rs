@@ -10,7 +10,7 @@ use futures_core::Stream;
 use super::pages::{Pages, TableNamePages};
 use crate::entity::TableEntity;
 use crate::error::Error;
-use crate::filter::{Filter, Plan, PlanKind};
+use crate::filter::{Condition, Filter, HasColumns, Plan, PlanKind};
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::continuation::Continuation;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
@@ -127,6 +127,46 @@ impl<T: TableEntity> Query<T> {
     /// At most this many entities in all, over as many pages as it takes.
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
+        self
+    }
+
+    /// Only the entities for which the condition holds; it replaces an earlier filter.
+    ///
+    /// A column that is not there, a value of another type or a comparison that the service lacks does
+    /// not compile.
+    ///
+    /// ```
+    /// # use azure_table_client::{TableEntity, mock::MockTableService};
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Blogs", rename_all = "PascalCase")]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     text: String,
+    ///     rating: Option<i32>,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let blogs = MockTableService::new().client().table::<Blog>();
+    /// # blogs.create().await?;
+    /// let good = blogs
+    ///     .query()
+    ///     .filter(|b| b.channel.eq("Channel9") & (b.rating.ge(3) | b.text.starts_with("Re: ")))
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter(mut self, condition: impl FnOnce(T::Columns<T>) -> Condition<T>) -> Self
+    where
+        T: HasColumns,
+    {
+        self.filter = match condition(T::typed_columns("")).into_filter() {
+            Ok(filter) => checked_filter(&filter.to_string()),
+            Err(error) => Err(Error::invalid_input("the filter is not valid").with_source(error)),
+        };
         self
     }
 

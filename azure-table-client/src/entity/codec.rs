@@ -50,6 +50,22 @@ use std::str::FromStr;
 use super::KeyPart;
 use crate::edm::ConvertError;
 
+/// [`as_string`] as a type, for columns.
+#[derive(Debug, Clone, Copy)]
+pub struct AsString;
+
+/// [`as_padded`] as a type, for columns.
+#[derive(Debug, Clone, Copy)]
+pub struct AsPadded;
+
+/// [`as_i32`] as a type, for columns.
+#[derive(Debug, Clone, Copy)]
+pub struct AsI32;
+
+/// [`as_i64`] as a type, for columns.
+#[derive(Debug, Clone, Copy)]
+pub struct AsI64;
+
 /// A type that [`as_string`] stores: one with `Display` and `FromStr`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as text",

@@ -47,6 +47,12 @@ pub trait PropertyGroup: Sized {
     /// The number of columns that [`columns`](Self::columns) adds.
     const SIZE: usize;
 
+    /// A struct of the columns, for conditions on entities of type `E`.
+    type Columns<E>;
+
+    /// The columns for conditions, `prefix` before the name of each.
+    fn typed_columns<E>(prefix: &str) -> Self::Columns<E>;
+
     /// Adds the group's columns.
     fn columns(columns: &mut Columns);
 
@@ -67,6 +73,12 @@ pub trait PropertyGroup: Sized {
 #[diagnostic::do_not_recommend]
 impl<G: PropertyGroup> PropertyGroup for Option<G> {
     const SIZE: usize = G::SIZE;
+
+    type Columns<E> = G::Columns<E>;
+
+    fn typed_columns<E>(prefix: &str) -> Self::Columns<E> {
+        G::typed_columns(prefix)
+    }
 
     fn columns(columns: &mut Columns) {
         G::columns(columns);

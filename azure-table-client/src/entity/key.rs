@@ -24,6 +24,7 @@ pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
 pub(crate) use order::ordinal;
 pub use range::KeyRange;
+pub(crate) use range::after_prefix;
 
 /// PartitionKey and RowKey: what identifies an entity within its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -32,6 +32,9 @@ impl SeriesName {
     note = "use an array such as [f64; 24], or a Vec, of a type that can be stored as a property, or of Options of one"
 )]
 pub trait SeriesField: Sized {
+    /// What each property holds.
+    type Element;
+
     /// The most properties that there can be.
     const SIZE: usize;
 
@@ -62,6 +65,7 @@ fn write_each<T: ToEdm>(
 
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm, const N: usize> SeriesField for [T; N] {
+    type Element = T;
     const SIZE: usize = N;
 
     fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {
@@ -99,6 +103,7 @@ fn all<T, const N: usize>(elements: [Option<T>; N]) -> Option<[T; N]> {
 /// As many elements as the row has; a gap between them is an error unless they are Options.
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
+    type Element = T;
     const SIZE: usize = PROPERTIES;
 
     fn write(&self, writer: &mut PropertyWriter<'_>, name: SeriesName) -> Result<(), EncodeError> {

@@ -34,6 +34,8 @@ pub enum FilterErrorKind {
     NoLiteral,
     /// A name that no property can have in a filter.
     PropertyName,
+    /// A value that the property or the key cannot have.
+    NoValue,
 }
 
 impl FilterError {
@@ -57,6 +59,7 @@ impl FilterError {
     pub(super) fn made(kind: FilterErrorKind, found: String) -> Self {
         let expected = match kind {
             FilterErrorKind::NoLiteral => "a finite number",
+            FilterErrorKind::NoValue => "a value that can be stored",
             _ => "the name of a property",
         };
         Self { kind, position: 0, expected, found }
@@ -87,10 +90,14 @@ impl fmt::Display for FilterError {
             _ => "",
         })?;
         write!(f, "expected {}", self.expected)?;
-        if !matches!(self.kind, FilterErrorKind::NoLiteral | FilterErrorKind::PropertyName) {
+        if !matches!(
+            self.kind,
+            FilterErrorKind::NoLiteral | FilterErrorKind::PropertyName | FilterErrorKind::NoValue
+        ) {
             write!(f, " at position {}", self.position)?;
         }
         match (self.kind, &*self.found) {
+            (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") => f.write_str(", found the end"),
             (_, found) => write!(f, ", found {found}"),

@@ -20,7 +20,7 @@ impl Filter {
         Self::in_range("RowKey", range)
     }
 
-    fn in_range(property: &str, range: &KeyRange) -> Self {
+    pub(super) fn in_range(property: &str, range: &KeyRange) -> Self {
         let from = Self::on_key(property, CompareOp::Ge, range.lower().to_owned());
         match range.upper() {
             Some(upper) => from & Self::on_key(property, CompareOp::Lt, upper.to_owned()),
@@ -28,7 +28,7 @@ impl Filter {
         }
     }
 
-    fn on_key(property: &str, op: CompareOp, key: String) -> Self {
+    pub(super) fn on_key(property: &str, op: CompareOp, key: String) -> Self {
         Self::Compare { property: property.to_owned(), op, literal: EdmValue::String(key) }
     }
 }

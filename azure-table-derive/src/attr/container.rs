@@ -75,6 +75,14 @@ impl ContainerAttrs {
         }
     }
 
+    /// The path of what generated code names.
+    pub(crate) fn client(&self) -> TokenStream {
+        match &self.crate_path {
+            Some(path) => quote_spanned!(path.span()=> #path::__private),
+            None => quote!(::azure_table_client::__private),
+        }
+    }
+
     /// Imports what generated code names, as `__table`.
     pub(crate) fn import(&self) -> TokenStream {
         match &self.crate_path {

@@ -168,7 +168,7 @@ impl Body<'_> {
 }
 
 impl BlockKind {
-    fn series_name(&self) -> TokenStream {
+    pub(super) fn series_name(&self) -> TokenStream {
         let Self::Series { prefix, digits } = self else { return TokenStream::new() };
         quote!(__table::SeriesName { prefix: #prefix, digits: #digits })
     }

@@ -38,6 +38,12 @@ pub(super) fn entity(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream
                 loop {}
             }
         }
+        #[automatically_derived]
+        impl #impl_generics __table::HasColumns for #ident #ty_generics #where_clause {
+            type Columns<__E> = ();
+
+            fn typed_columns<__E>(_: &__table::str) {}
+        }
         #named_table
     }
 }
@@ -49,6 +55,9 @@ pub(super) fn group(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
             const SIZE: __table::usize = 0;
+            type Columns<__E> = ();
+
+            fn typed_columns<__E>(_: &__table::str) {}
 
             fn columns(_: &mut __table::Columns) {}
 

@@ -5,7 +5,7 @@ use super::bounds;
 use crate::model::{BlockKind, Body};
 
 /// `PropertyGroup`.
-pub(super) fn expand(body: &Body<'_>) -> TokenStream {
+pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
     let ident = body.ident;
     let (impl_generics, ty_generics, _) = body.generics.split_for_impl();
     let where_clause = bounds::of_body(body);
@@ -26,6 +26,7 @@ pub(super) fn expand(body: &Body<'_>) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
             const SIZE: __table::usize = #own #(+ #sizes)*;
+            #columns
 
             fn columns(__columns: &mut __table::Columns) {
                 #(__columns.property(#names);)*

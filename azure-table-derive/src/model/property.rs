@@ -63,7 +63,7 @@ impl Property<'_> {
     }
 }
 
-fn inner_of_option(ty: &Type) -> Option<&Type> {
+pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
     let path = match ty {
         Type::Path(path) => path,
         // A type that a macro was given stands in a group of its own.

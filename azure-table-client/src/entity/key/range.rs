@@ -21,7 +21,8 @@ impl KeyRange {
     /// All keys that begin with `prefix`.
     pub fn of_prefix(prefix: impl Into<String>) -> Self {
         let lower = prefix.into();
-        let upper = after_prefix(&lower);
+        // The bound is itself sent as a key.
+        let upper = after_prefix(&lower, is_forbidden_in_keys);
         Self { lower, upper }
     }
 
@@ -55,18 +56,19 @@ impl KeyRange {
 ///
 /// The last character that has a successor is replaced by it. By UTF-16 code units, U+E000 to U+FFFF
 /// come after all characters beyond U+FFFF, whose surrogates are D800 to DFFF.
-fn after_prefix(prefix: &str) -> Option<String> {
-    let (at, next) =
-        prefix.char_indices().rev().find_map(|(at, c)| successor(c).map(|next| (at, next)))?;
+pub(crate) fn after_prefix(prefix: &str, is_forbidden: fn(char) -> bool) -> Option<String> {
+    let (at, next) = prefix
+        .char_indices()
+        .rev()
+        .find_map(|(at, c)| successor(c, is_forbidden).map(|next| (at, next)))?;
     let mut upper = String::with_capacity(at + next.len_utf8());
     upper.push_str(&prefix[..at]);
     upper.push(next);
     Some(upper)
 }
 
-/// The character that follows `c` in the order of UTF-16 among those that a key can hold: the
-/// bound is itself sent as a key.
-fn successor(c: char) -> Option<char> {
+/// The character that follows `c` in the order of UTF-16 among those that are not forbidden.
+fn successor(c: char, is_forbidden: fn(char) -> bool) -> Option<char> {
     Some(match c {
         '\u{ffff}' => return None,
         // Beyond the characters of one code unit below the surrogates come those of two.
@@ -74,7 +76,7 @@ fn successor(c: char) -> Option<char> {
         '\u{10ffff}' => '\u{e000}',
         _ => {
             let mut next = char::from_u32(c as u32 + 1)?;
-            while is_forbidden_in_keys(next) {
+            while is_forbidden(next) {
                 next = char::from_u32(next as u32 + 1)?;
             }
             next

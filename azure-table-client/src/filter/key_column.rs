@@ -1,0 +1,101 @@
+//! Keys as columns.
+
+#![expect(clippy::needless_pass_by_value, reason = "a condition is written with values")]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::condition::{Condition, any};
+use super::{CompareOp, Filter, FilterError, FilterErrorKind};
+use crate::entity::{Descending, KeyArgument, KeyError, KeyLayout, KeyParts};
+
+/// A key of `E` whose parts are the tuple `P`.
+pub struct KeyColumn<E, P> {
+    property: &'static str,
+    layout: KeyLayout,
+    of: PhantomData<fn() -> (E, P)>,
+}
+
+impl<E, P> fmt::Debug for KeyColumn<E, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KeyColumn").field(&self.property).finish()
+    }
+}
+
+fn of_key<E>(key: Result<Filter, KeyError>) -> Condition<E> {
+    Condition::new(
+        key.map_err(|error| FilterError::made(FilterErrorKind::NoValue, error.to_string())),
+    )
+}
+
+impl<E, P> KeyColumn<E, P> {
+    #[doc(hidden)]
+    pub const fn new(property: &'static str, layout: KeyLayout) -> Self {
+        Self { property, layout, of: PhantomData }
+    }
+
+    /// The key begins with a text, or with these leading parts; with all parts, it is that key.
+    pub fn starts_with(&self, parts: impl KeyParts<P>) -> Condition<E> {
+        of_key(parts.range(self.layout).map(|range| Filter::in_range(self.property, &range)))
+    }
+}
+
+impl<E, A> KeyColumn<E, (A,)> {
+    fn compare(&self, op: CompareOp, value: &impl KeyArgument<A>) -> Condition<E> {
+        let key = value.key_text().and_then(|text| self.layout.write(&[text]));
+        of_key(key.map(|key| Filter::on_key(self.property, op, key)))
+    }
+
+    /// The key is this one.
+    pub fn eq(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Eq, &value)
+    }
+
+    /// The key is another one.
+    pub fn ne(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Ne, &value)
+    }
+
+    /// The key comes before this one.
+    pub fn lt(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Lt, &value)
+    }
+
+    /// The key is this one or comes before it.
+    pub fn le(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Le, &value)
+    }
+
+    /// The key comes after this one.
+    pub fn gt(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Gt, &value)
+    }
+
+    /// The key is this one or comes after it.
+    pub fn ge(&self, value: impl KeyArgument<A>) -> Condition<E> {
+        self.compare(CompareOp::Ge, &value)
+    }
+
+    /// The key is between these, both included.
+    pub fn between(&self, low: impl KeyArgument<A>, high: impl KeyArgument<A>) -> Condition<E> {
+        self.ge(low) & self.le(high)
+    }
+
+    /// The key is one of these; none is one of no keys.
+    pub fn is_in<K: KeyArgument<A>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
+        any(keys.into_iter().map(|key| self.eq(key)))
+    }
+}
+
+/// On keys in reverse order, what is newer comes before.
+impl<E, T> KeyColumn<E, (Descending<T>,)> {
+    /// The key's value is greater: for times, later than this.
+    pub fn newer_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
+        self.lt(value)
+    }
+
+    /// The key's value is less: for times, earlier than this.
+    pub fn older_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
+        self.gt(value)
+    }
+}

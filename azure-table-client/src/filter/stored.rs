@@ -1,0 +1,163 @@
+//! How the values of columns are stored, and what they can be compared with.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, ToEdm};
+use crate::entity::codec::{AsI32, AsI64, AsPadded, AsString, Integral, Padded, Textual};
+
+/// How the values of a column are stored: as the Edm form of their type.
+#[derive(Debug, Clone, Copy)]
+pub struct AsIs;
+
+/// A way to store values of type `T`; filters compare with what it stores.
+pub trait ColumnCodec<T> {
+    /// The stored value, `None` if nothing is stored.
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError>;
+}
+
+/// The stored value, for generated codecs.
+///
+/// # Errors
+/// It is outside what the service holds.
+#[doc(hidden)]
+pub fn stored<R: ToEdm>(value: &R) -> Result<Option<EdmValue>, ConvertError> {
+    Ok(value.to_edm()?.map(EdmCow::into_value))
+}
+
+impl<T: ToEdm> ColumnCodec<T> for AsIs {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(value)
+    }
+}
+
+impl<T: Textual> ColumnCodec<T> for AsString {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(&value.to_text())
+    }
+}
+
+impl<T: Padded> ColumnCodec<T> for AsPadded {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(&value.to_padded()?)
+    }
+}
+
+impl<T: Integral<i32>> ColumnCodec<T> for AsI32 {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(&value.to_integer()?)
+    }
+}
+
+impl<T: Integral<i64>> ColumnCodec<T> for AsI64 {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(&value.to_integer()?)
+    }
+}
+
+/// A codec whose stored values the service orders as the values are.
+#[diagnostic::on_unimplemented(
+    message = "a property of type `{T}` has no order in the service",
+    label = "no `<` and the like",
+    note = "numbers, date-times and text have one, and what `as_padded`, `as_i32` or `as_i64` stores"
+)]
+pub trait OrderedCodec<T>: ColumnCodec<T> {}
+
+impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
+impl<T: Padded> OrderedCodec<T> for AsPadded {}
+impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
+impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
+
+/// A type whose Edm values the service orders as the values are.
+pub trait OrderedEdm: ToEdm {}
+
+macro_rules! ordered {
+    ($($type:ty),*) => {$(impl OrderedEdm for $type {})*};
+}
+
+ordered!(
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    f32,
+    f64,
+    EdmDateTime,
+    DateTime<Utc>,
+    String,
+    Cow<'static, str>,
+    Box<str>,
+    Arc<str>
+);
+
+impl<T: OrderedEdm> OrderedEdm for Option<T> {}
+
+/// A type that is text.
+#[diagnostic::on_unimplemented(
+    message = "a property of type `{Self}` has no beginning",
+    label = "not text",
+    note = "`starts_with` is for text"
+)]
+pub trait TextEdm: ToEdm {}
+
+impl TextEdm for String {}
+impl TextEdm for Cow<'static, str> {}
+impl TextEdm for Box<str> {}
+impl TextEdm for Arc<str> {}
+impl<T: TextEdm> TextEdm for Option<T> {}
+
+/// What a column of type `T` can be compared with: a `T`, a reference to one, `&str` for text.
+#[diagnostic::on_unimplemented(
+    message = "a property of type `{T}` cannot be compared with `{Self}`",
+    label = "not a `{T}`",
+    note = "compare with a value of the field's type, or a reference to one"
+)]
+pub trait Literal<T, C> {
+    /// The stored value, `None` if nothing is stored.
+    ///
+    /// # Errors
+    /// The value has no stored form.
+    fn literal(&self) -> Result<Option<EdmValue>, ConvertError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, C: ColumnCodec<T>> Literal<T, C> for T {
+    fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
+        C::encode(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, C: ColumnCodec<T>> Literal<T, C> for &T {
+    fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
+        C::encode(self)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToEdm> Literal<Option<T>, AsIs> for T {
+    fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
+        stored(self)
+    }
+}
+
+macro_rules! text_literals {
+    ($($type:ty),*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl Literal<$type, AsIs> for &str {
+            fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
+                Ok(Some(EdmValue::String((*self).to_owned())))
+            }
+        }
+    )*};
+}
+
+text_literals!(String, Cow<'static, str>, Box<str>, Arc<str>);
