@@ -3,6 +3,7 @@
 pub mod conditions;
 pub mod entities;
 pub mod failures;
+pub mod filters;
 pub mod keys;
 pub mod mapping;
 pub mod metadata;
@@ -37,6 +38,7 @@ macro_rules! for_each_conformance_test {
                 date_times_keep_their_ticks, text_of_all_sorts, largest_values, empty_values,
                 negative_zero, properties_keep_their_types_over_updates,
             }
+            filters { typed_filters, }
             mapping {
                 keys_of_every_type_are_in_order, prefixes_hold_what_begins_so,
                 keys_of_several_parts, fields_that_are_several_properties, kinds_in_one_table,
