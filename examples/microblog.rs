@@ -6,8 +6,7 @@
 use std::error::Error;
 
 use azure_table_client::entity::Descending;
-use azure_table_client::filter::{CompareOp, Filter};
-use azure_table_client::{IfMatch, TableClient, TableEntity};
+use azure_table_client::{IfMatch, TableClient, TableEntity, filter};
 use azure_table_examples::Steps;
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use futures_util::TryStreamExt as _;
@@ -100,20 +99,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok(_) => return Err("the service inserted an entity twice".into()),
     }
 
-    let rated = blogs.query().filter_text("PartitionKey eq 'Channel9' and Rating eq 3").await?;
+    let rated =
+        blogs.query().filter(filter!(Blog, b => b.channel == "Channel9" && b.rating == 3)).await?;
     steps.done("blogs of Channel9 with rating 3", texts(&rated));
 
-    let newest = blogs.query().filter_text("PartitionKey eq 'Channel9'").take(3).await?;
+    let newest = blogs.query().filter(|b| b.channel.eq("Channel9")).take(3).await?;
     steps.done("the 3 newest blogs", texts(&newest));
 
-    // Newest first, so "after the 6th" is "below its key".
-    let sixth = Blog::key("Channel9", day(6))?;
-    let since = Filter::compare("RowKey", CompareOp::Lt, sixth.row_key)?;
-    let recent = blogs.query().matching(&(Filter::partition("Channel9") & since)).await?;
+    let recent =
+        blogs.query().filter(|b| b.channel.eq("Channel9") & b.posted.newer_than(day(6))).await?;
     steps.done("blogs posted after October 6", texts(&recent));
 
-    let pdc = Filter::partitions_in(&Channel::partition_prefix("PDC")?);
-    let pdc = channels.query().matching(&pdc).await?;
+    let pdc = channels.query().filter(|c| c.name.starts_with("PDC")).await?;
     let names: Vec<&str> = pdc.iter().map(|channel| channel.name.as_str()).collect();
     steps.done("channels that begin with PDC", names.join(", "));
 
@@ -124,7 +121,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     blogs.merge(&unconditional, IfMatch::Any).await?;
     steps.done("update whatever the version", "merged with If-Match: *");
 
-    let mut pages = blogs.query().filter_text("PartitionKey eq 'Channel9'").page_size(4).pages();
+    let mut pages = blogs.query().filter(|b| b.channel.eq("Channel9")).page_size(4).pages();
     let mut sizes = Vec::new();
     while let Some(page) = pages.next().await {
         sizes.push(page?.entities.len());
