@@ -15,6 +15,7 @@ mod hostile_replies;
 mod mock;
 mod mock_server;
 mod plans;
+mod random_filters;
 mod real_replies;
 mod retry;
 mod security;
