@@ -133,20 +133,8 @@ impl<'de> Row<'de> {
     /// # Errors
     /// The property's type or its value is not what `T` reads.
     pub fn optional<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
-        let own = SYSTEM_SLOTS + index;
-        let property = &mut self.slots[own];
-        let (slot, annotation, raw) = match std::mem::take(&mut property.value) {
-            absent @ (RawValue::Missing | RawValue::Null) => {
-                // Put back, so that an error can tell the one from the other.
-                property.value = absent;
-                let Some(slot) = self.alias_of(index) else { return Ok(None) };
-                let property = &mut self.slots[slot];
-                (slot, property.annotation, std::mem::take(&mut property.value))
-            }
-            raw => (own, property.annotation, raw),
-        };
-        annotation
-            .resolve(raw, self.typed, Some(T::EDM_TYPE))
+        let Some(slot) = self.slot_of(index) else { return Ok(None) };
+        self.value(slot, T::EDM_TYPE)
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
             .map(Some)
             .map_err(|reason| self.error(slot, reason).expecting(T::EDM_TYPE))
