@@ -97,7 +97,7 @@ impl<E, T, C: OrderedCodec<T>> Column<E, T, C> {
     }
 }
 
-impl<E, C> Column<E, bool, C> {
+impl<E> Column<E, bool> {
     /// The property is true.
     pub fn is_true(&self) -> Condition<E> {
         Condition::new(Filter::is_true(&*self.name))
