@@ -1,0 +1,116 @@
+//! Keys and their parts.
+
+use std::borrow::Cow;
+
+use super::{KeyText, Text};
+use crate::entity::{DecodeError, KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyPiece, Row};
+
+/// A field that is the PartitionKey or the RowKey.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a PartitionKey or RowKey",
+    label = "not a key type",
+    note = "use a String (or another string type), an integer, bool, Uuid, DateTime<Utc>, NaiveDate, or Descending of a number or time; or implement `KeyPart` for your own type"
+)]
+pub trait KeyField: Sized {
+    /// The number of characters of every text, if they all have the same.
+    const WIDTH: Option<usize>;
+
+    /// The key's text.
+    fn text(&self) -> KeyText<'_>;
+
+    /// Whether this is the text of a part.
+    fn is_part(text: &str) -> bool;
+
+    /// Reads a part of the PartitionKey.
+    fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError>;
+
+    /// Reads a part of the RowKey.
+    fn read_row_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError>;
+
+    /// Reads the PartitionKey.
+    fn read_partition_key(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// Reads the RowKey.
+    fn read_row_key(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyPart> KeyField for T {
+    const WIDTH: Option<usize> = T::WIDTH;
+
+    fn is_part(text: &str) -> bool {
+        T::from_key(Cow::Borrowed(text)).is_ok()
+    }
+
+    fn read_partition_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError> {
+        row.partition_key_part(text)
+    }
+
+    fn read_row_key_part(row: &Row<'_>, text: &str) -> Result<Self, DecodeError> {
+        row.row_key_part(text)
+    }
+
+    fn text(&self) -> KeyText<'_> {
+        self.to_key()
+    }
+
+    fn read_partition_key(row: &mut Row<'_>) -> Result<Self, DecodeError> {
+        row.partition_key()
+    }
+
+    fn read_row_key(row: &mut Row<'_>) -> Result<Self, DecodeError> {
+        row.row_key()
+    }
+}
+
+/// A key of an entity from the texts of its parts.
+pub fn write_key<const N: usize>(layout: KeyLayout, texts: &[Text<'_>; N]) -> KeyText<'static> {
+    layout.write(texts).map(Cow::Owned)
+}
+
+/// A key from the texts of its parts.
+pub fn key<const N: usize>(layout: KeyLayout, texts: &[Text<'_>; N]) -> Result<String, KeyError> {
+    layout.write(texts)
+}
+
+/// A part of a key; `width` is that of its type.
+pub const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
+    KeyPiece::Part { field, width, form }
+}
+
+/// A part of a key that a format writes as digits.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written as digits in a key",
+    label = "not an integer",
+    note = "a number of digits in a key format is for integers: leave it out for other types"
+)]
+pub trait NumberField: Sized {
+    /// The number of characters of every text.
+    const WIDTH: Option<usize>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyNumber> NumberField for T {
+    const WIDTH: Option<usize> = <T as KeyPart>::WIDTH;
+}
+
+/// The texts of the parts of the PartitionKey.
+pub fn partition_key_parts<const N: usize>(
+    row: &Row<'_>,
+    layout: KeyLayout,
+) -> Result<[String; N], DecodeError> {
+    row.partition_key_parts(layout)
+}
+
+/// The texts of the parts of the RowKey.
+pub fn row_key_parts<const N: usize>(
+    row: &Row<'_>,
+    layout: KeyLayout,
+) -> Result<[String; N], DecodeError> {
+    row.row_key_parts(layout)
+}
+
+/// Whether a key is of a layout, and each of its parts of the part's type.
+pub fn is_key<const N: usize>(layout: KeyLayout, key: &str, parts: [fn(&str) -> bool; N]) -> bool {
+    layout.read::<N>(key).is_ok_and(|texts| parts.iter().zip(&texts).all(|(is, text)| is(text)))
+}

@@ -1,0 +1,139 @@
+//! Enums of entities.
+
+use super::KeyText;
+use crate::entity::{
+    Columns, DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity, TypedKeys,
+};
+use crate::limits::LimitError;
+
+/// The text of the property that tells the kinds of entities apart.
+pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, DecodeError> {
+    row.other_text(property)
+}
+
+/// What a variant holds that is a kind of entity.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a kind of table entity",
+    label = "not a table entity",
+    note = "write #[derive(TableEntity)] on the struct; for the variant with #[table(other)], use DynamicEntity"
+)]
+pub trait KindField: Sized {
+    /// The names of its properties.
+    const COLUMNS: &'static [&'static str];
+
+    /// The PartitionKey.
+    fn partition_key(&self) -> KeyText<'_>;
+
+    /// The RowKey.
+    fn row_key(&self) -> KeyText<'_>;
+
+    /// Finds two properties of one name, that which tells the kinds apart among them.
+    fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError>;
+
+    /// Writes the properties.
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
+
+    /// Reads the entity, without the property that tells the kinds apart.
+    fn read(row: &mut Row<'_>, property: Option<&str>) -> Result<Self, DecodeError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TableEntity> KindField for T {
+    const COLUMNS: &'static [&'static str] = T::COLUMNS;
+
+    fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError> {
+        T::check_columns()?;
+        match discriminator {
+            Some(property) if Columns::of::<T>().has(property) => {
+                Err(LimitError::DuplicateProperty { property: property.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn partition_key(&self) -> KeyText<'_> {
+        TableEntity::partition_key(self)
+    }
+
+    fn row_key(&self) -> KeyText<'_> {
+        TableEntity::row_key(self)
+    }
+
+    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        self.write_properties(writer)
+    }
+
+    fn read(row: &mut Row<'_>, property: Option<&str>) -> Result<Self, DecodeError> {
+        row.read_as(property)
+    }
+}
+
+/// What a variant holds whose row key tells that it is of this kind.
+#[diagnostic::on_unimplemented(
+    message = "the keys of `{Self}` do not tell its kind",
+    label = "no form of its keys",
+    note = "write #[derive(TableEntity)] on the struct; rows of other forms go to a variant with #[table(other)]"
+)]
+pub trait KeyedKindField {
+    /// Whether these are keys of this kind.
+    fn recognizes(keys: Option<(&str, &str)>) -> bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TypedKeys> KeyedKindField for T {
+    fn recognizes(keys: Option<(&str, &str)>) -> bool {
+        keys.is_some_and(|(partition_key, row_key)| {
+            <T as TypedKeys>::recognizes(partition_key, row_key)
+        })
+    }
+}
+
+/// Both keys of a row, where they are text.
+pub fn keys<'r>(row: &'r Row<'_>) -> Option<(&'r str, &'r str)> {
+    row.key_texts()
+}
+
+/// Refuses an entity whose keys are those of another kind, as which it would be read.
+pub fn check_kind(
+    written: usize,
+    read: usize,
+    kinds: &[&str],
+    keys: (&str, &str),
+) -> Result<(), EncodeError> {
+    if written == read {
+        return Ok(());
+    }
+    let kind = |at: usize| kinds.get(at).copied().unwrap_or("another kind");
+    Err(EncodeError::Key(KeyError::new(format!(
+        "the keys {:?} and {:?} of {} would be read as those of {}",
+        keys.0,
+        keys.1,
+        kind(written),
+        kind(read)
+    ))))
+}
+
+/// The error of an entity of no kind.
+pub fn unknown_kind(row: &Row<'_>, property: &str, known: &str) -> DecodeError {
+    row.unknown_kind(property, known)
+}
+
+/// Whether `name` is among the columns of an entity; for the compiler.
+pub const fn has_column(columns: &[&str], name: &str) -> bool {
+    let mut at = 0;
+    while at < columns.len() {
+        if are_equal(columns[at].as_bytes(), name.as_bytes()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn are_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
