@@ -2,23 +2,33 @@
 
 mod builder;
 mod call;
+mod list_tables;
+mod merge;
 mod pages;
+mod parallel;
 mod query;
+mod ranges;
 mod results;
 mod service;
 mod set;
+mod source;
+mod stream;
 mod table;
 
 pub use azure_table_derive::TableSet;
 pub use builder::TableServiceClientBuilder;
 pub use call::Call;
-pub use pages::{Pages, TableNamePages};
-pub use query::{ListTables, Query, QueryPlan};
+pub use list_tables::{ListTables, TableNamePages};
+pub use pages::{Page, Pages};
+pub use parallel::Parallel;
+pub use query::{Query, QueryPlan};
+pub use results::{QueryCost, Results};
 pub use service::TableServiceClient;
 pub use set::TableSet;
+pub use stream::EntityStream;
 pub use table::TableClient;
 
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;
-pub use crate::operation::query::{Page, ScanPolicy};
+pub use crate::operation::query::ScanPolicy;
 pub use crate::operation::{Done, Written};

@@ -8,6 +8,7 @@ mod extra;
 mod group;
 mod key;
 mod raw;
+mod read_row;
 mod reading;
 mod row;
 pub mod serde;
@@ -23,9 +24,11 @@ pub use dynamic::DynamicEntity;
 pub use group::PropertyGroup;
 pub use key::{
     Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
+    WholeKey,
 };
-pub(crate) use key::{after_prefix, ordinal};
+pub(crate) use key::{after_prefix, by_keys, ordinal};
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
+pub(crate) use read_row::{Entities, Keyed, ReadRow};
 pub use row::Row;
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};

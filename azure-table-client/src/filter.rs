@@ -17,18 +17,28 @@ mod lexer;
 mod literal;
 mod parse;
 mod plan;
+mod projection;
+mod split;
 mod stored;
 
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::edm::EdmValue;
 
+pub use azure_table_derive::Projection;
+#[doc(hidden)]
+pub use column::ReadColumn;
 pub use column::{Column, HasColumns, SeriesColumns};
 pub use condition::Condition;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
 pub(crate) use plan::Plan;
 pub use plan::PlanKind;
+pub(crate) use projection::Projected;
+pub use projection::{Projection, ProjectionOf};
+#[doc(hidden)]
+pub use projection::{Selection, project};
+pub(crate) use split::Split;
 #[doc(hidden)]
 pub use stored::stored;
 pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec, OrderedEdm, TextEdm};
@@ -106,6 +116,17 @@ impl Filter {
     /// `property` cannot stand in a filter as a name.
     pub fn is_true(property: impl Into<String>) -> Result<Self, FilterError> {
         checked(property.into()).map(Self::IsTrue)
+    }
+}
+
+impl Filter {
+    /// The number of comparisons. The documentation of the service allows 15 in a filter.
+    pub fn comparisons(&self) -> usize {
+        match self {
+            Self::Compare { .. } | Self::IsTrue(_) => 1,
+            Self::And(filters) | Self::Or(filters) => filters.iter().map(Self::comparisons).sum(),
+            Self::Not(inner) => inner.comparisons(),
+        }
     }
 }
 

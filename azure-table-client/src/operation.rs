@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, Method, header};
 
 pub(crate) use reply::Reply;
 
-use crate::entity::TableEntity;
+use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::wire::encoding::QueryString;
@@ -77,8 +77,8 @@ impl Request {
 }
 
 /// Refuses to read entities that need types at the level that has none.
-pub(crate) fn check_readable<T: TableEntity>(metadata: Metadata) -> Result<(), Error> {
-    if T::KEEPS_OTHERS && metadata == Metadata::None {
+pub(crate) fn check_readable<T>(reader: &dyn ReadRow<T>, metadata: Metadata) -> Result<(), Error> {
+    if reader.keeps_others() && metadata == Metadata::None {
         return Err(Error::invalid_input(
             "these entities need the types of their properties, which Metadata::None leaves out; \
              use Metadata::Minimal",

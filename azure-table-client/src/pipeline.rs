@@ -13,6 +13,7 @@ use tracing::{Instrument as _, debug, debug_span, field};
 use crate::auth::{Credential, canonicalized_resource, string_to_sign};
 use crate::clock::SharedClock;
 use crate::error::{Error, Outcome};
+use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
 use crate::operation::{Reply, Request};
 use crate::transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportErrorKind};
@@ -36,6 +37,7 @@ pub(crate) struct Pipeline {
     pub(crate) deadline: Duration,
     pub(crate) metadata: Metadata,
     pub(crate) scans: ScanPolicy,
+    pub(crate) max_comparisons: usize,
 }
 
 /// What one call may set for itself.
@@ -79,6 +81,7 @@ impl Pipeline {
             deadline: DEFAULT_DEADLINE,
             metadata: Metadata::default(),
             scans: ScanPolicy::default(),
+            max_comparisons: COMPARISONS,
         }
     }
 

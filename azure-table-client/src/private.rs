@@ -37,7 +37,10 @@ pub use crate::entity::{
     TableEntity, TypedKeys, codec,
 };
 use crate::etag::ETag;
-pub use crate::filter::{AsIs, Column, ColumnCodec, HasColumns, KeyColumn, SeriesColumns, stored};
+pub use crate::filter::{
+    AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
+    project, stored,
+};
 pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.

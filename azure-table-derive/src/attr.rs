@@ -7,7 +7,7 @@ mod policy;
 mod variant;
 
 pub(crate) use container::{ContainerAttrs, Discriminator, KeyAttr};
-pub(crate) use field::{Codec, DefaultValue, FieldAttrs, Role, TableAttrs};
+pub(crate) use field::{Codec, DefaultValue, FieldAttrs, ProjectedAttrs, Role, TableAttrs};
 pub(crate) use item::{Item, Place};
 pub(crate) use policy::{Accept, Policy, Reading};
 pub(crate) use variant::VariantAttrs;

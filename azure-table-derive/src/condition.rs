@@ -57,6 +57,11 @@ impl Reader<'_> {
         match tokens {
             [] => Err(syn::Error::new(at, "a condition is missing here")),
             [TokenTree::Punct(not), rest @ ..] if not.as_char() == '!' => {
+                if let Ok(Expr::Binary(binary)) = expr(rest) {
+                    // Rust would negate the column alone.
+                    let message = "`!` is for what stands right behind it: write `!(…)` around the comparison";
+                    return Err(syn::Error::new_spanned(binary.op, message));
+                }
                 let inner = self.one(rest, not.span())?;
                 Ok(quote_spanned!(not.span()=> !(#inner)))
             }
@@ -96,6 +101,11 @@ impl Reader<'_> {
         let (column, value) =
             if turned { (binary.right, binary.left) } else { (binary.left, binary.right) };
         let method = Ident::new(name, binary.op.span());
+        // It gets those of a call instead.
+        let value = match *value {
+            Expr::Paren(value) if value.attrs.is_empty() => value.expr,
+            _ => value,
+        };
         Ok(quote!(#column.#method(#value)))
     }
 }
@@ -133,7 +143,9 @@ fn split(tokens: &[TokenTree], operator: char) -> (Vec<&[TokenTree]>, Vec<proc_m
     let (mut parts, mut spans) = (Vec::new(), Vec::new());
     let (mut start, mut at) = (0, 0);
     while at + 1 < tokens.len() {
-        if is(&tokens[at], Some(Spacing::Joint)) && is(&tokens[at + 1], None) {
+        let is_operator = is(&tokens[at], Some(Spacing::Joint)) && is(&tokens[at + 1], None);
+        // Behind another operator, `&&` is a reference to a reference.
+        if is_operator && (at == start || ends_operand(&tokens[at - 1])) {
             parts.push(&tokens[start..at]);
             spans.push(tokens[at].span());
             start = at + 2;
@@ -143,6 +155,10 @@ fn split(tokens: &[TokenTree], operator: char) -> (Vec<&[TokenTree]>, Vec<proc_m
     }
     parts.push(&tokens[start..]);
     (parts, spans)
+}
+
+fn ends_operand(token: &TokenTree) -> bool {
+    !matches!(token, TokenTree::Punct(punct) if punct.as_char() != '?')
 }
 
 fn is_punct(punct: &Punct, operator: char, spacing: Option<Spacing>) -> bool {

@@ -37,6 +37,10 @@ impl Errors {
         }
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.found.is_none()
+    }
+
     /// All mistakes, if there are any.
     pub(crate) fn check(mut self) -> syn::Result<()> {
         self.checked = true;

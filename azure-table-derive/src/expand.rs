@@ -10,6 +10,7 @@ mod group;
 mod keys;
 mod kinds;
 mod named_table;
+mod projection;
 mod table_set;
 
 use proc_macro2::TokenStream;
@@ -21,6 +22,7 @@ use crate::choices::Choices;
 use crate::errors::Errors;
 use crate::kinds::Kinds;
 use crate::model::{Body, Entity};
+use crate::projection::Projection;
 use crate::table_set::TableSet;
 
 /// The output of `#[derive(TableEntity)]`.
@@ -66,6 +68,14 @@ pub(crate) fn table_enum(input: &DeriveInput) -> TokenStream {
 pub(crate) fn table_set(input: &DeriveInput) -> TokenStream {
     output(input, Place::Set, fallback::table_set, |_, errors| {
         TableSet::read(input, errors).map(|set| table_set::expand(&set).into())
+    })
+}
+
+/// The output of `#[derive(Projection)]`.
+pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
+    output(input, Place::Projection, fallback::projection, |attrs, errors| {
+        Projection::read(input, attrs, errors)
+            .map(|projection| projection::expand(&projection).into())
     })
 }
 

@@ -9,6 +9,7 @@ mod key_format;
 mod kinds;
 mod model;
 mod name;
+mod projection;
 mod rename;
 mod table_set;
 #[cfg(test)]
@@ -34,6 +35,12 @@ pub fn property_group(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(TableEnum, attributes(table))]
 pub fn table_enum(input: TokenStream) -> TokenStream {
     expand::table_enum(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `ProjectionOf`; see `azure_table_client::filter::ProjectionOf`.
+#[proc_macro_derive(Projection, attributes(table))]
+pub fn projection(input: TokenStream) -> TokenStream {
+    expand::projection(&parse_macro_input!(input as DeriveInput)).into()
 }
 
 /// A condition as an expression; see `azure_table_client::filter!`.

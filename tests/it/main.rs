@@ -20,3 +20,4 @@ mod real_replies;
 mod retry;
 mod security;
 mod serde_bridge;
+mod streams;

@@ -314,3 +314,11 @@ async fn a_query_may_have_its_own_settings_for_each_of_its_pages() {
     assert_eq!(script.times(), [0, 0, 31, 31, 62]);
     assert_eq!(script.header("x-ms-client-request-id"), ["nightly"; 5]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_request_is_part_of_the_cost() {
+    let page = Step::Page("x-other");
+    let script = Script::new(&[Step::Status(503), Step::Status(500), page]);
+    let results = table(&script, every_second(3)).query().await.unwrap();
+    assert_eq!(results.cost.to_string(), "0 rows in 1 pages by 3 requests");
+}

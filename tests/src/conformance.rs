@@ -5,9 +5,11 @@ pub mod entities;
 pub mod failures;
 pub mod filters;
 pub mod keys;
+pub mod lists;
 pub mod mapping;
 pub mod metadata;
 pub mod paging;
+pub mod projections;
 pub mod queries;
 pub mod tables;
 pub mod types;
@@ -38,7 +40,10 @@ macro_rules! for_each_conformance_test {
                 date_times_keep_their_ticks, text_of_all_sorts, largest_values, empty_values,
                 negative_zero, properties_keep_their_types_over_updates,
             }
-            filters { typed_filters, }
+            filters {
+                typed_filters, filters_on_values, filters_on_text, filters_on_optional_properties,
+                filters_on_keys, filters_of_several_conditions,
+            }
             mapping {
                 keys_of_every_type_are_in_order, prefixes_hold_what_begins_so,
                 keys_of_several_parts, fields_that_are_several_properties, kinds_in_one_table,
@@ -56,6 +61,14 @@ macro_rules! for_each_conformance_test {
             paging {
                 pages_of_a_size, take_is_a_true_limit, stream_over_all_pages,
                 resume_from_a_continuation, continuations_travel_as_text, other_than_all, a_dropped_next_loses_nothing, more_than_a_thousand, rows_added_between_pages,
+            }
+            projections {
+                columns_as_tuples, columns_are_read_as_the_entity_reads_them, columns_as_a_struct,
+                columns_at_run_time,
+            }
+            lists {
+                long_lists_of_keys, long_lists_of_values, long_lists_are_resumed,
+                a_filter_too_long_for_a_url, points, parallel_ranges, whole_keys,
             }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,

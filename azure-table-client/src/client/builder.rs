@@ -6,6 +6,7 @@ use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
+use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{Endpoint, Pipeline, RetryPolicy};
 use crate::transport::{HttpTransport, Transport};
@@ -28,6 +29,7 @@ pub struct TableServiceClientBuilder {
     deadline: Option<Duration>,
     metadata: Option<Metadata>,
     scans: ScanPolicy,
+    max_comparisons: usize,
     max_response_bytes: usize,
 }
 
@@ -45,6 +47,7 @@ impl TableServiceClientBuilder {
             deadline: None,
             metadata: None,
             scans: ScanPolicy::default(),
+            max_comparisons: COMPARISONS,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
         }
     }
@@ -90,6 +93,13 @@ impl TableServiceClientBuilder {
     /// What to do about queries that look at a whole table. They are sent by default.
     pub fn scans(mut self, policy: ScanPolicy) -> Self {
         self.scans = policy;
+        self
+    }
+
+    /// The comparisons of one request's filter, 15 by default as documented: a longer list of
+    /// alternatives, such as `is_in`, is asked for in several requests.
+    pub fn max_comparisons(mut self, comparisons: usize) -> Self {
+        self.max_comparisons = comparisons;
         self
     }
 
@@ -152,6 +162,7 @@ impl TableServiceClientBuilder {
             deadline: self.deadline.unwrap_or(defaults.deadline),
             metadata: self.metadata.unwrap_or(defaults.metadata),
             scans: self.scans,
+            max_comparisons: self.max_comparisons,
             ..defaults
         }))
     }

@@ -1,28 +1,157 @@
-//! Queries that are asked for something other than all their entities.
+//! What queries come to.
 
-use std::borrow::Cow;
+use std::fmt;
+use std::ops::{AddAssign, Deref, DerefMut};
+use std::vec;
 
 use super::Query;
-use crate::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity};
+use super::pages::Page;
+use crate::entity::{DecodeError, Row};
 use crate::error::Error;
+use crate::filter::{Projection, Selection};
 
-impl<T: TableEntity + Send + 'static> Query<T> {
-    /// The first entity in key order, `None` if there is none. One row travels.
+/// What a query took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryCost {
+    /// Pages of the service.
+    pub pages: u64,
+    /// Entities that were found.
+    pub rows: u64,
+    /// Requests, those that had to be repeated included.
+    pub requests: u64,
+}
+
+impl QueryCost {
+    pub(super) fn of_page(rows: usize, attempts: u32) -> Self {
+        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts) }
+    }
+}
+
+impl AddAssign for QueryCost {
+    fn add_assign(&mut self, other: Self) {
+        self.pages += other.pages;
+        self.rows += other.rows;
+        self.requests += other.requests;
+    }
+}
+
+impl fmt::Display for QueryCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pages, rows, requests } = self;
+        write!(f, "{rows} rows in {pages} pages by {requests} requests")
+    }
+}
+
+/// All results of a query, in the order of their keys. Derefs to the list of them.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Results<T> {
+    /// The results.
+    pub entities: Vec<T>,
+    /// What they took.
+    pub cost: QueryCost,
+}
+
+impl<T> Results<T> {
+    pub(super) fn new() -> Self {
+        Self { entities: Vec::new(), cost: QueryCost::default() }
+    }
+
+    pub(super) fn add(&mut self, mut page: Page<T>) {
+        self.cost += page.cost;
+        if self.entities.is_empty() {
+            self.entities = page.entities;
+        } else {
+            self.entities.append(&mut page.entities);
+        }
+    }
+
+    /// The list alone.
+    pub fn into_vec(self) -> Vec<T> {
+        self.entities
+    }
+}
+
+impl<T> Deref for Results<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.entities
+    }
+}
+
+impl<T> DerefMut for Results<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.entities
+    }
+}
+
+impl<T> From<Results<T>> for Vec<T> {
+    fn from(results: Results<T>) -> Self {
+        results.entities
+    }
+}
+
+impl<T> IntoIterator for Results<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entities.into_iter()
+    }
+}
+
+impl<'r, T> IntoIterator for &'r Results<T> {
+    type Item = &'r T;
+    type IntoIter = std::slice::Iter<'r, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entities.iter()
+    }
+}
+
+impl<T: PartialEq<U>, U> PartialEq<Vec<U>> for Results<T> {
+    fn eq(&self, other: &Vec<U>) -> bool {
+        self.entities == *other
+    }
+}
+
+impl<T: PartialEq<U>, U> PartialEq<[U]> for Results<T> {
+    fn eq(&self, other: &[U]) -> bool {
+        self.entities == other
+    }
+}
+
+impl<T: PartialEq<U>, U> PartialEq<&[U]> for Results<T> {
+    fn eq(&self, other: &&[U]) -> bool {
+        self.entities == *other
+    }
+}
+
+impl<T: PartialEq<U>, U, const N: usize> PartialEq<[U; N]> for Results<T> {
+    fn eq(&self, other: &[U; N]) -> bool {
+        self.entities == *other
+    }
+}
+
+impl<E: 'static, T: Send + 'static> Query<E, T> {
+    /// The first result in key order, `None` if there is none. One row travels.
     ///
     /// # Errors
     /// As the query itself. Pages that are empty although more follow are seen through, so that it
     /// may take several requests.
     pub async fn first(self) -> Result<Option<T>, Error> {
-        Ok(self.at_most(1).await?.pop())
+        Ok(self.take_at_most(1).await?.pop())
     }
 
-    /// The only entity, `None` if there is none.
+    /// The only result, `None` if there is none.
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
     pub async fn one_or_none(self) -> Result<Option<T>, Error> {
-        let table = self.table.clone();
-        let mut entities = self.at_most(2).await?;
+        let table = self.table();
+        let mut entities = self.take_at_most(2).await?;
         if entities.len() > 1 {
             return Err(Error::not_single(format!(
                 "the query of {table} has more than one result"
@@ -31,27 +160,27 @@ impl<T: TableEntity + Send + 'static> Query<T> {
         Ok(entities.pop())
     }
 
-    /// The only entity.
+    /// The only result.
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none, or if there are
     /// several.
     pub async fn single(self) -> Result<T, Error> {
-        let table = self.table.clone();
+        let table = self.table();
         self.one_or_none()
             .await?
             .ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
     }
 
-    /// Whether there is an entity. One key travels.
+    /// Whether there is a result. One key travels.
     ///
     /// # Errors
     /// As the query itself.
     pub async fn any(self) -> Result<bool, Error> {
-        Ok(!self.keys_only().at_most(1).await?.is_empty())
+        Ok(!self.keys_only().take_at_most(1).await?.is_empty())
     }
 
-    /// The number of entities. The service does not count: one key of each travels, page by page,
+    /// The number of results. The service does not count: one key of each travels, page by page,
     /// and none is kept.
     ///
     /// # Errors
@@ -60,42 +189,27 @@ impl<T: TableEntity + Send + 'static> Query<T> {
         let mut count = 0;
         let mut pages = self.keys_only().pages();
         while let Some(page) = pages.next().await {
-            count += page?.entities.len() as u64;
+            count += page?.cost.rows;
         }
         Ok(count)
     }
 
-    /// The first entities, within the limit that is set already.
-    async fn at_most(self, entities: u64) -> Result<Vec<T>, Error> {
-        let limit = self.take.map_or(entities, |take| take.min(entities));
-        self.take(limit).await
-    }
-
-    fn keys_only(mut self) -> Query<KeyOnly> {
-        self.select = self.select.map(|_| vec!["PartitionKey".to_owned()]);
-        self.with_entity()
+    pub(super) fn keys_only(self) -> Query<E, ()> {
+        self.project(KeyOnly)
     }
 }
 
-/// A row of which nothing is read.
+/// A row of which nothing is read. A request must select something.
 struct KeyOnly;
 
-impl TableEntity for KeyOnly {
-    const COLUMNS: &'static [&'static str] = &[];
+impl<E> Projection<E> for KeyOnly {
+    type Output = ();
 
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Err(KeyError::new("not read"))
+    fn select(&self, selection: &mut Selection) {
+        selection.system("PartitionKey");
     }
 
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Err(KeyError::new("not read"))
-    }
-
-    fn write_properties(&self, _: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+    fn read(&self, _: &mut Row<'_>, _: &mut usize) -> Result<(), DecodeError> {
         Ok(())
-    }
-
-    fn from_row(_: &mut Row<'_>) -> Result<Self, DecodeError> {
-        Ok(Self)
     }
 }

@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Call, Query};
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
@@ -157,7 +157,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
-        check_readable::<T>(self.pipeline.metadata)?;
+        check_readable::<T>(&Entities, self.pipeline.metadata)?;
         self.checked(|| entity::get(&self.name, key))
     }
 

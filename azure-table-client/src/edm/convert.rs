@@ -125,6 +125,7 @@ macro_rules! convert {
         }
         impl FromEdm for $type {
             const EDM_TYPE: EdmType = EdmType::$variant;
+            #[inline]
             fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
                 match value {
                     EdmCow::$variant($value) => $from,
@@ -194,6 +195,7 @@ impl<T: ToEdm> ToEdm for Option<T> {
 #[diagnostic::do_not_recommend]
 impl<T: FromEdm> FromEdm for Option<T> {
     const EDM_TYPE: EdmType = T::EDM_TYPE;
+    #[inline]
     fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
         T::from_edm(value).map(Some)
     }

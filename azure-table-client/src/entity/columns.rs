@@ -28,13 +28,20 @@ impl Columns {
         columns
     }
 
-    pub(super) const fn new(fixed: &'static [&'static str]) -> Self {
+    /// These and no others.
+    pub(crate) const fn new(fixed: &'static [&'static str]) -> Self {
         Self { fixed, further: Vec::new(), aliases: Vec::new(), prefix: String::new(), start: 0 }
     }
 
     /// Adds a column behind those that are there.
     pub fn property(&mut self, name: &str) {
+        self.add(name);
+    }
+
+    /// Adds a column, and says which one it is.
+    pub(crate) fn add(&mut self, name: &str) -> usize {
         self.further.push(format!("{}{name}", self.prefix));
+        self.len() - 1 - self.start
     }
 
     /// Adds another name for the column at `index` of the entity or of the group: it is read where
@@ -52,6 +59,13 @@ impl Columns {
         add(self);
         self.prefix.truncate(outer_prefix);
         self.start = outer_start;
+    }
+
+    /// The names of all columns, and of their aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let aliases = self.aliases.iter().map(|(alias, _)| alias);
+        let fixed = self.fixed.iter().copied();
+        fixed.chain(self.further.iter().chain(aliases).map(String::as_str))
     }
 
     /// The number of columns, without aliases.
@@ -90,7 +104,7 @@ impl Columns {
 
     /// Finds a name that is there twice, or is the service's own. The derive has checked the fixed
     /// ones by themselves.
-    pub(super) fn check(&self) -> Result<(), LimitError> {
+    pub(crate) fn check(&self) -> Result<(), LimitError> {
         if self.further.is_empty() && self.aliases.is_empty() {
             return Ok(());
         }

@@ -17,12 +17,12 @@ use uuid::Uuid;
 
 use crate::edm::DateTimeError;
 
-pub use argument::{KeyArgument, KeyParts};
+pub use argument::{KeyArgument, KeyParts, WholeKey};
 pub use descending::Descending;
 pub use escape::Escaped;
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
-pub(crate) use order::ordinal;
+pub(crate) use order::{by_keys, ordinal};
 pub use range::KeyRange;
 pub(crate) use range::after_prefix;
 

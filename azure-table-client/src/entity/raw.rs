@@ -42,6 +42,29 @@ pub(crate) enum RawValue<'de> {
     NoScalar,
 }
 
+impl RawProperty<'_> {
+    /// The value where it is borrowed and shows its type, as nearly all do; to be inlined for the type
+    /// that is wanted, so that little of this is left.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<EdmCow<'_>> {
+        Some(match (self.annotation, &self.value) {
+            (
+                Annotation::None | Annotation::Edm(EdmType::String),
+                RawValue::Text(Cow::Borrowed(text)),
+            ) => EdmCow::String(Cow::Borrowed(text)),
+            (Annotation::None, RawValue::Boolean(value)) => EdmCow::Boolean(*value),
+            (Annotation::None, RawValue::Float(value)) => EdmCow::Double(*value),
+            (Annotation::None, RawValue::Integer(value)) => {
+                EdmCow::Int32(i32::try_from(*value).ok()?)
+            }
+            (Annotation::Edm(EdmType::Int64), RawValue::Text(text)) => {
+                EdmCow::Int64(text.parse().ok()?)
+            }
+            _ => return None,
+        })
+    }
+}
+
 impl Annotation {
     pub(crate) fn from_name(name: &str) -> Self {
         EdmType::from_name(name).map_or(Self::Unknown, Self::Edm)

@@ -26,7 +26,8 @@ pub struct Row<'de> {
     keeps_others: bool,
     /// Whether the reply annotates types (minimal and full metadata).
     typed: bool,
-    pub(crate) etag: Option<Cow<'de, str>>,
+    /// As JSON, since few ask for it.
+    pub(crate) etag: Option<&'de str>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
     /// What fields could not read and left at their defaults.
@@ -48,7 +49,7 @@ impl<'de> Row<'de> {
         Self::with(Columns::new(columns), false, true)
     }
 
-    fn with(columns: Columns, keeps_others: bool, typed: bool) -> Self {
+    pub(crate) fn with(columns: Columns, keeps_others: bool, typed: bool) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
         Self {
@@ -82,6 +83,11 @@ impl<'de> Row<'de> {
             Some(name) => name,
             None => self.columns.name(slot - SYSTEM_SLOTS),
         }
+    }
+
+    /// The slot of a key.
+    pub(crate) fn key_slot(key: &str) -> usize {
+        if key == SYSTEM_PROPERTIES[PARTITION_KEY] { PARTITION_KEY } else { ROW_KEY }
     }
 
     /// The slot of a property, if it is read.
@@ -119,6 +125,7 @@ impl<'de> Row<'de> {
     /// # Errors
     /// The property is missing or null and `T` has no value for that, or its type or its value is
     /// not what `T` reads.
+    #[inline]
     pub fn property<T: FromEdm>(&mut self, index: usize) -> Result<T, DecodeError> {
         match self.optional(index)? {
             Some(value) => Ok(value),
@@ -132,7 +139,18 @@ impl<'de> Row<'de> {
     ///
     /// # Errors
     /// The property's type or its value is not what `T` reads.
+    #[inline]
     pub fn optional<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
+        let plain = self.slots[SYSTEM_SLOTS + index].plain();
+        match plain.and_then(|value| T::from_edm(value).ok()) {
+            Some(value) => Ok(Some(value)),
+            None => self.optional_of_any(index),
+        }
+    }
+
+    /// As [`optional`](Self::optional), for every value that there can be.
+    #[inline(never)]
+    fn optional_of_any<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
         let Some(slot) = self.slot_of(index) else { return Ok(None) };
         self.value(slot, T::EDM_TYPE)
             .and_then(|value| T::from_edm(value).map_err(DecodeReason::Convert))
@@ -264,7 +282,8 @@ impl<'de> Row<'de> {
         self.key_parts(ROW_KEY, layout)
     }
 
-    fn key_parts<const N: usize>(
+    /// The texts of the parts of the key in this slot.
+    pub(crate) fn key_parts<const N: usize>(
         &self,
         slot: usize,
         layout: KeyLayout,
@@ -286,7 +305,8 @@ impl<'de> Row<'de> {
         self.key_part(ROW_KEY, text)
     }
 
-    fn key_part<K: KeyPart>(&self, slot: usize, text: &str) -> Result<K, DecodeError> {
+    /// A part of the key in this slot from its text.
+    pub(crate) fn key_part<K: KeyPart>(&self, slot: usize, text: &str) -> Result<K, DecodeError> {
         K::from_key(Cow::Borrowed(text))
             .map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
@@ -309,7 +329,9 @@ impl<'de> Row<'de> {
 
     /// The entity's version, or `None` if the reply has none (no metadata).
     pub fn etag(&self) -> Option<ETag> {
-        self.etag.as_ref().map(ETag::from)
+        self.etag
+            .and_then(|json| serde_json::from_str::<String>(json).ok())
+            .map(|tag| ETag::from(&*tag))
     }
 
     /// The properties that have no column, in the order of the reply; nulls are left out.
@@ -458,7 +480,8 @@ impl<'de> Row<'de> {
         DecodeError::new(self.entity_key(), name, reason)
     }
 
-    fn entity_key(&self) -> Option<EntityKey> {
+    /// Both keys, where they are text.
+    pub(crate) fn entity_key(&self) -> Option<EntityKey> {
         self.key_texts().map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key))
     }
 }

@@ -7,38 +7,77 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::condition::{Condition, any};
+use super::projection::{Projection, Selection};
 use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
+use crate::edm::FromEdm;
 use crate::entity::serde::Serde;
-use crate::entity::{DynamicEntity, SeriesName, after_prefix};
+use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
 
-/// A property of `E` whose field is a `T`, stored by the codec `C`.
+/// A property of `E`: it is compared with values of type `T`, which the codec `C` stores, and read
+/// as an `F`, the type of the field.
 ///
 /// The derive makes one for each field; [`Column::dynamic`] makes one at run time.
-pub struct Column<E, T, C = AsIs> {
+pub struct Column<E, T, C = AsIs, F = T> {
     name: Cow<'static, str>,
+    /// Where it stood before it was renamed.
+    aliases: Vec<String>,
+    /// Whether it is the Timestamp, which has its own place in a row.
+    is_timestamp: bool,
+    read: ReadColumn<F>,
     of: PhantomData<Of<E, T, C>>,
+}
+
+/// Reads the column of a row that has this number.
+pub type ReadColumn<F> = fn(&mut Row<'_>, usize) -> Result<F, DecodeError>;
+
+fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeError> {
+    row.property(column)
+}
+
+fn optional<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<Option<T>, DecodeError> {
+    row.optional(column)
 }
 
 /// Neither is in a column: it can be sent and shared whatever they are.
 type Of<E, T, C> = fn() -> (E, T, C);
 
-impl<E, T, C> fmt::Debug for Column<E, T, C> {
+impl<E, T, C, F> fmt::Debug for Column<E, T, C, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Column").field(&self.name).finish()
     }
 }
 
-impl<E, T, C> Column<E, T, C> {
+impl<E, T: FromEdm> Column<E, T> {
+    /// A column whose name is known at run time only. Its literals are as safe as others.
+    ///
+    /// In a projection, a property that is missing is an error unless `T` is an Option.
+    pub fn dynamic(name: impl Into<String>) -> Self {
+        Self::with(Cow::Owned(name.into()), property)
+    }
+}
+
+impl<E, T, C, F> Column<E, T, C, F> {
     #[doc(hidden)]
-    pub fn new(prefix: &str, name: &'static str) -> Self {
+    pub fn new(prefix: &str, name: &'static str, read: ReadColumn<F>) -> Self {
         let name = if prefix.is_empty() { name.into() } else { format!("{prefix}{name}").into() };
-        Self { name, of: PhantomData }
+        Self::with(name, read)
     }
 
-    /// A column whose name is known at run time only. Its literals are as safe as others.
-    pub fn dynamic(name: impl Into<String>) -> Self {
-        Self { name: Cow::Owned(name.into()), of: PhantomData }
+    #[doc(hidden)]
+    pub fn timestamp(read: ReadColumn<F>) -> Self {
+        Self { is_timestamp: true, ..Self::with("Timestamp".into(), read) }
+    }
+
+    fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
+        Self { name, aliases: Vec::new(), is_timestamp: false, read, of: PhantomData }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn or(mut self, prefix: &str, alias: &str) -> Self {
+        self.aliases.push(format!("{prefix}{alias}"));
+        self
     }
 
     /// The property's name.
@@ -70,7 +109,7 @@ impl<E, T, C> Column<E, T, C> {
     }
 }
 
-impl<E, T, C: OrderedCodec<T>> Column<E, T, C> {
+impl<E, T, C: OrderedCodec<T>, F> Column<E, T, C, F> {
     /// The property is below this value.
     pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Lt, &value)
@@ -97,14 +136,14 @@ impl<E, T, C: OrderedCodec<T>> Column<E, T, C> {
     }
 }
 
-impl<E> Column<E, bool> {
+impl<E, F> Column<E, bool, AsIs, F> {
     /// The property is true.
     pub fn is_true(&self) -> Condition<E> {
         Condition::new(Filter::is_true(&*self.name))
     }
 }
 
-impl<E, T: TextEdm> Column<E, T> {
+impl<E, T: TextEdm, F> Column<E, T, AsIs, F> {
     /// The property begins with this text. The service has no such function: it is a range.
     pub fn starts_with(&self, prefix: &str) -> Condition<E> {
         let bound = |op, text: &str| Condition::new(Filter::compare(&*self.name, op, text));
@@ -113,6 +152,27 @@ impl<E, T: TextEdm> Column<E, T> {
             Some(upper) => from & bound(CompareOp::Lt, &upper),
             None => from,
         }
+    }
+}
+
+impl<E, T, C, F> Projection<E> for Column<E, T, C, F>
+where
+    Self: 'static,
+{
+    type Output = F;
+
+    fn select(&self, selection: &mut Selection) {
+        if self.is_timestamp {
+            selection.system("Timestamp");
+        } else {
+            selection.property(&self.name, &self.aliases);
+        }
+    }
+
+    fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<F, DecodeError> {
+        let column = *next;
+        *next += usize::from(!self.is_timestamp);
+        (self.read)(row, column)
     }
 }
 
@@ -164,8 +224,12 @@ impl<E, T> SeriesColumns<E, T> {
         Self { prefix: format!("{prefix}{own}"), digits, of: PhantomData }
     }
 
-    /// The element at this place, from 0.
-    pub fn at(&self, index: usize) -> Column<E, T> {
-        Column::dynamic(format!("{}{index:0digits$}", self.prefix, digits = self.digits))
+    /// The element at this place, from 0. A projection reads `None` where the row does not have it.
+    pub fn at(&self, index: usize) -> Column<E, T, AsIs, Option<T>>
+    where
+        T: FromEdm,
+    {
+        let name = format!("{}{index:0digits$}", self.prefix, digits = self.digits);
+        Column::with(name.into(), optional)
     }
 }

@@ -6,8 +6,11 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::condition::{Condition, any};
+use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{Descending, KeyArgument, KeyError, KeyLayout, KeyParts};
+use crate::entity::{
+    DecodeError, Descending, KeyArgument, KeyError, KeyLayout, KeyPart, KeyParts, Row, WholeKey,
+};
 
 /// A key of `E` whose parts are the tuple `P`.
 pub struct KeyColumn<E, P> {
@@ -40,49 +43,79 @@ impl<E, P> KeyColumn<E, P> {
     }
 }
 
-impl<E, A> KeyColumn<E, (A,)> {
-    fn compare(&self, op: CompareOp, value: &impl KeyArgument<A>) -> Condition<E> {
-        let key = value.key_text().and_then(|text| self.layout.write(&[text]));
+/// A key in a projection: its single part, or the tuple of its parts.
+macro_rules! key_projection {
+    ($output:ty: $count:literal, $([$part:ident $text:ident])*) => {
+        impl<Entity: 'static, $($part: KeyPart + 'static),*> Projection<Entity>
+            for KeyColumn<Entity, ($($part,)*)>
+        {
+            type Output = $output;
+
+            fn select(&self, selection: &mut Selection) {
+                selection.system(self.property);
+            }
+
+            fn read(&self, row: &mut Row<'_>, _: &mut usize) -> Result<Self::Output, DecodeError> {
+                let slot = Row::key_slot(self.property);
+                let [$($text),*] = &row.key_parts::<$count>(slot, self.layout)?;
+                $(let $text = row.key_part::<$part>(slot, $text)?;)*
+                Ok(($($text),*))
+            }
+        }
+    };
+}
+
+key_projection!(A: 1, [A a]);
+key_projection!((A, B): 2, [A a] [B b]);
+key_projection!((A, B, C): 3, [A a] [B b] [C c]);
+key_projection!((A, B, C, D): 4, [A a] [B b] [C c] [D d]);
+key_projection!((A, B, C, D, F): 5, [A a] [B b] [C c] [D d] [F f]);
+key_projection!((A, B, C, D, F, G): 6, [A a] [B b] [C c] [D d] [F f] [G g]);
+
+impl<E, P> KeyColumn<E, P> {
+    fn compare(&self, op: CompareOp, value: &impl WholeKey<P>) -> Condition<E> {
+        let key = value.key(self.layout);
         of_key(key.map(|key| Filter::on_key(self.property, op, key)))
     }
 
-    /// The key is this one.
-    pub fn eq(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    /// The key is this one: a value, or the tuple of its parts.
+    pub fn eq(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Eq, &value)
     }
 
     /// The key is another one.
-    pub fn ne(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    pub fn ne(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Ne, &value)
     }
 
     /// The key comes before this one.
-    pub fn lt(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    pub fn lt(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Lt, &value)
     }
 
     /// The key is this one or comes before it.
-    pub fn le(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    pub fn le(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Le, &value)
     }
 
     /// The key comes after this one.
-    pub fn gt(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    pub fn gt(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Gt, &value)
     }
 
     /// The key is this one or comes after it.
-    pub fn ge(&self, value: impl KeyArgument<A>) -> Condition<E> {
+    pub fn ge(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Ge, &value)
     }
 
     /// The key is between these, both included.
-    pub fn between(&self, low: impl KeyArgument<A>, high: impl KeyArgument<A>) -> Condition<E> {
+    pub fn between(&self, low: impl WholeKey<P>, high: impl WholeKey<P>) -> Condition<E> {
         self.ge(low) & self.le(high)
     }
 
-    /// The key is one of these; none is one of no keys.
-    pub fn is_in<K: KeyArgument<A>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
+    /// The key is one of these; none is one of no keys. A list that is too long for one request is
+    /// asked for in several.
+    pub fn is_in<K: WholeKey<P>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
         any(keys.into_iter().map(|key| self.eq(key)))
     }
 }

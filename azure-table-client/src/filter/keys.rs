@@ -28,7 +28,7 @@ impl Filter {
         }
     }
 
-    pub(super) fn on_key(property: &str, op: CompareOp, key: String) -> Self {
+    pub(crate) fn on_key(property: &str, op: CompareOp, key: String) -> Self {
         Self::Compare { property: property.to_owned(), op, literal: EdmValue::String(key) }
     }
 }

@@ -96,7 +96,6 @@ impl<'f> Plan<'f> {
     }
 
     /// The first key to look at.
-    #[cfg(feature = "mock")]
     pub(crate) fn start(&self) -> (&str, &str) {
         // The row's range says where to begin only if the partition is known.
         let row = if self.partition.is_exact() { self.row.low.as_deref() } else { None };
@@ -108,6 +107,35 @@ impl<'f> Plan<'f> {
     pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         self.partition.is_past(partition_key)
             || (self.partition.is_exact() && self.row.is_past(row_key))
+    }
+
+    /// Whether all keys come before those of `other`, as far as the plans show it.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        self.partition.is_before(&other.partition)
+            || (self.partition.is_exact()
+                && self.partition == other.partition
+                && self.row.is_before(&other.row))
+    }
+
+    /// The one partition, if it is one.
+    pub(crate) fn partition(&self) -> Option<&str> {
+        self.partition.low.as_deref().filter(|_| self.partition.is_exact())
+    }
+
+    /// A filter for the keys in both ranges, if there are bounds; without the RowKeys where these do not
+    /// bound what is looked at.
+    pub(crate) fn keys_as_filter(&self) -> Option<Filter> {
+        let partition = self.partition.bounds("PartitionKey");
+        let row = self.partition.is_exact().then(|| self.row.bounds("RowKey"));
+        partition.chain(row.into_iter().flatten()).reduce(|a, b| a & b)
+    }
+
+    /// Both keys, if a filter asks for nothing but one row by them.
+    pub(crate) fn point_of(filter: &Filter) -> Option<(&str, &str)> {
+        let Filter::And(all) = filter else { return None };
+        let [a, b] = all.as_slice() else { return None };
+        let key = |name| equals(a, name).or_else(|| equals(b, name));
+        key("PartitionKey").zip(key("RowKey"))
     }
 
     /// What makes the plan be of its kind.
@@ -130,6 +158,18 @@ impl<'f> Plan<'f> {
     }
 }
 
+/// The text that a property must have, if the filter says just that.
+fn equals<'f>(filter: &'f Filter, name: &str) -> Option<&'f str> {
+    match filter {
+        Filter::Compare { property, op: CompareOp::Eq, literal: EdmValue::String(text) }
+            if property == name =>
+        {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
 impl<'f> Range<'f> {
     fn of(op: CompareOp, key: &'f str) -> Self {
         let upper = |inclusive| Some(Upper { key, inclusive });
@@ -142,6 +182,15 @@ impl<'f> Range<'f> {
             CompareOp::Lt => Self { low: None, high: upper(false) },
             CompareOp::Ne => Self::default(),
         }
+    }
+
+    fn bounds(&self, property: &str) -> impl Iterator<Item = Filter> {
+        let low = self.low.as_deref().map(|key| (CompareOp::Ge, key));
+        let high = self
+            .high
+            .as_ref()
+            .map(|high| (if high.inclusive { CompareOp::Le } else { CompareOp::Lt }, high.key));
+        low.into_iter().chain(high).map(|(op, key)| Filter::on_key(property, op, key.to_owned()))
     }
 
     fn is_exact(&self) -> bool {
@@ -162,6 +211,17 @@ impl<'f> Range<'f> {
             std::cmp::Ordering::Equal => !high.inclusive,
             std::cmp::Ordering::Greater => true,
         })
+    }
+
+    fn is_before(&self, other: &Self) -> bool {
+        match (&self.high, &other.low) {
+            (Some(high), Some(low)) => match ordinal(high.key, low) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Equal => !high.inclusive,
+                std::cmp::Ordering::Greater => false,
+            },
+            _ => false,
+        }
     }
 
     fn intersect(self, other: Self) -> Self {

@@ -39,7 +39,7 @@ impl MockTableService {
             _ => Failure::invalid_input(),
         })?;
         match self.0.max_comparisons {
-            Some(max) if comparisons(&filter) > max => Err(Failure::invalid_input()),
+            Some(max) if filter.comparisons() > max => Err(Failure::invalid_input()),
             _ => Ok(Some(filter)),
         }
     }
@@ -130,14 +130,6 @@ fn property<'r>(key: &'r StoredKey, entity: &'r StoredEntity, name: &str) -> Opt
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_cow()),
-    }
-}
-
-fn comparisons(filter: &Filter) -> usize {
-    match filter {
-        Filter::Compare { .. } | Filter::IsTrue(_) => 1,
-        Filter::And(filters) | Filter::Or(filters) => filters.iter().map(comparisons).sum(),
-        Filter::Not(inner) => comparisons(inner),
     }
 }
 

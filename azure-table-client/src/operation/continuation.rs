@@ -9,7 +9,8 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use super::query::QuerySpec;
+use super::query::Token;
+use crate::entity::EntityKey;
 use crate::error::Error;
 
 /// Where the next page of a query begins, for a later run of the same query, also in another process:
@@ -26,24 +27,49 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,
-    pub(super) next_partition_key: String,
-    /// The service may leave it out.
-    pub(super) next_row_key: Option<String>,
+    /// The last row that was given out, where the rows of several requests are merged.
+    after: Option<EntityKey>,
+    /// Where each of the requests stands that the query is split into; mostly there is one.
+    positions: Vec<Position>,
+}
+
+/// Where a request stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// Not begun.
+    Start,
+    /// At a later page.
+    At(Token),
+    /// At its end.
+    End,
+}
+
+impl From<Option<Token>> for Position {
+    fn from(next: Option<Token>) -> Self {
+        next.map_or(Self::End, Self::At)
+    }
 }
 
 /// What a continuation is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct QueryId([u8; 8]);
+pub(crate) struct QueryId([u8; 8]);
 
 impl QueryId {
-    fn of(table: &str, spec: &QuerySpec) -> Self {
+    /// The identity of a query that is split into requests with these filters.
+    pub(crate) fn of<'f>(
+        table: &str,
+        filters: impl Iterator<Item = Option<&'f str>>,
+        select: &[String],
+    ) -> Self {
         let mut hash = Sha256::new();
         // Tables ignore case.
         hash.update(table.to_ascii_lowercase());
-        hash.update([0]);
-        hash.update(spec.filter.as_deref().unwrap_or_default());
-        for property in &spec.select {
+        for filter in filters {
             hash.update([0]);
+            hash.update(filter.unwrap_or_default());
+        }
+        for property in select {
+            hash.update([0, 0]);
             hash.update(property);
         }
         let hash = hash.finalize();
@@ -54,19 +80,22 @@ impl QueryId {
 }
 
 impl Continuation {
-    pub(super) fn new(
-        table: &str,
-        spec: &QuerySpec,
-        next_partition_key: String,
-        next_row_key: Option<String>,
+    pub(crate) fn new(
+        query: QueryId,
+        after: Option<EntityKey>,
+        positions: impl Iterator<Item = Position>,
     ) -> Self {
-        Self { query: QueryId::of(table, spec), next_partition_key, next_row_key }
+        Self { query, after, positions: positions.collect() }
     }
 
-    /// Refuses a continuation of another query.
-    pub(crate) fn check(&self, table: &str, spec: &QuerySpec) -> Result<(), Error> {
-        if self.query == QueryId::of(table, spec) {
-            return Ok(());
+    /// Where to go on; an error if it is that of another query.
+    pub(crate) fn of_query(
+        self,
+        query: QueryId,
+        requests: usize,
+    ) -> Result<(Option<EntityKey>, Vec<Position>), Error> {
+        if self.query == query && self.positions.len() == requests {
+            return Ok((self.after, self.positions));
         }
         Err(Error::invalid_input(
             "the continuation is that of another query: table, filter and projection must be the same",
@@ -76,19 +105,27 @@ impl Continuation {
 
 const VERSION: &str = "1";
 
+/// `1.<query>.<after>.<position>…`, where keys are base64 and a `~` stands between two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-        write!(
-            f,
-            "{VERSION}.{}.{}",
-            part(&self.query.0),
-            part(self.next_partition_key.as_bytes())
-        )?;
-        match &self.next_row_key {
-            Some(row_key) => write!(f, ".{}", part(row_key.as_bytes())),
-            None => Ok(()),
+        write!(f, "{VERSION}.{}.", part(&self.query.0))?;
+        if let Some(EntityKey { partition_key, row_key }) = &self.after {
+            write!(f, "{}~{}", part(partition_key.as_bytes()), part(row_key.as_bytes()))?;
         }
+        for position in &self.positions {
+            match position {
+                Position::Start => f.write_str(".~")?,
+                Position::End => f.write_str(".")?,
+                Position::At(Token { partition_key, row_key }) => {
+                    write!(f, ".{}", part(partition_key.as_bytes()))?;
+                    if let Some(row_key) = row_key {
+                        write!(f, "~{}", part(row_key.as_bytes()))?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -102,19 +139,38 @@ impl FromStr for Continuation {
 
 fn parse(text: &str) -> Option<Continuation> {
     let mut parts = text.split('.');
-    let mut part = || parts.next().map(|part| URL_SAFE_NO_PAD.decode(part));
-    if text.split('.').next()? != VERSION {
+    if parts.next()? != VERSION {
         return None;
     }
-    let _version = part();
-    let query = part()?.ok()?.try_into().ok()?;
-    let next_partition_key = String::from_utf8(part()?.ok()?).ok()?;
-    let next_row_key = match part() {
-        Some(row_key) => Some(String::from_utf8(row_key.ok()?).ok()?),
-        None => None,
+    let query = URL_SAFE_NO_PAD.decode(parts.next()?).ok()?.try_into().ok()?;
+    let after = match parts.next()? {
+        "" => None,
+        keys => {
+            let (partition_key, row_key) = keys.split_once('~')?;
+            Some(EntityKey { partition_key: key(partition_key)?, row_key: key(row_key)? })
+        }
     };
-    let is_whole = part().is_none() && !next_partition_key.is_empty();
-    is_whole.then_some(Continuation { query: QueryId(query), next_partition_key, next_row_key })
+    let positions = parts.map(position).collect::<Option<Vec<_>>>()?;
+    (!positions.is_empty()).then_some(Continuation { query: QueryId(query), after, positions })
+}
+
+fn position(text: &str) -> Option<Position> {
+    match text {
+        "" => Some(Position::End),
+        "~" => Some(Position::Start),
+        keys => {
+            let (partition_key, row_key) = match keys.split_once('~') {
+                Some((partition_key, row_key)) => (partition_key, Some(key(row_key)?)),
+                None => (keys, None),
+            };
+            let partition_key = key(partition_key).filter(|key| !key.is_empty())?;
+            Some(Position::At(Token { partition_key, row_key }))
+        }
+    }
+}
+
+fn key(text: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
 impl Serialize for Continuation {
@@ -136,51 +192,75 @@ mod tests {
 
     use super::*;
 
-    fn spec(filter: &str, select: &[&str]) -> QuerySpec {
-        let select = select.iter().map(|name| (*name).to_owned()).collect();
-        QuerySpec { filter: Some(filter.to_owned()), select }
+    fn id(table: &str, filters: &[&str], select: &[&str]) -> QueryId {
+        let select: Vec<String> = select.iter().map(|name| (*name).to_owned()).collect();
+        QueryId::of(table, filters.iter().map(|filter| Some(*filter)), &select)
+    }
+
+    fn at(partition_key: &str, row_key: Option<&str>) -> Position {
+        let row_key = row_key.map(str::to_owned);
+        Position::At(Token { partition_key: partition_key.to_owned(), row_key })
     }
 
     #[test]
     fn bound_to_its_query() {
-        let of = spec("A eq 1", &["A", "B"]);
-        let continuation = Continuation::new("Blogs", &of, "p".into(), None);
-        assert!(continuation.check("Blogs", &of).is_ok());
-        assert!(continuation.check("blogs", &of).is_ok());
-        for (table, other) in [
-            ("Blogs2", of.clone()),
-            ("Blogs", spec("A eq 2", &["A", "B"])),
-            ("Blogs", spec("A eq 1", &["A"])),
-            ("Blogs", spec("A eq 1", &["AB"])),
-            ("Blogs", QuerySpec::default()),
+        let of = id("Blogs", &["A eq 1"], &["A", "B"]);
+        let continuation = Continuation::new(of, None, [at("p", None)].into_iter());
+        assert!(continuation.clone().of_query(of, 1).is_ok());
+        assert!(continuation.clone().of_query(id("blogs", &["A eq 1"], &["A", "B"]), 1).is_ok());
+        assert!(continuation.clone().of_query(of, 2).is_err());
+        for other in [
+            id("Blogs2", &["A eq 1"], &["A", "B"]),
+            id("Blogs", &["A eq 2"], &["A", "B"]),
+            id("Blogs", &["A eq 1"], &["A"]),
+            id("Blogs", &["A eq 1"], &["AB"]),
+            id("Blogs", &["A eq 1", "A", "B"], &[]),
+            id("Blogs", &[], &[]),
         ] {
-            assert!(continuation.check(table, &other).is_err());
+            assert!(continuation.clone().of_query(other, 1).is_err());
         }
     }
 
     #[test]
     fn what_is_no_continuation_is_refused() {
-        let good = Continuation::new("Blogs", &QuerySpec::default(), "1!4!cGs-".into(), None);
+        let of = id("T", &[], &[]);
+        let good = Continuation::new(of, None, [at("1!4!cGs-", None)].into_iter());
         let text = good.to_string();
         assert_eq!(text.parse::<Continuation>().unwrap(), good);
         for bad in [
             "",
             "1",
             "1.",
-            "2.x.y",
+            "1.AAAAAAAAAAA",
+            "1.AAAAAAAAAAA.",
+            "1.AAAAAAAAAAA.x.",
+            "1.AAAAAAAAAAA..~x",
+            "2.AAAAAAAAAAA..~",
             &text[1..],
             &format!("{text}.!"),
-            &format!("{text}.x.x"),
-            "1.AAAAAAAAAAA.",
+            &format!("{text}~~"),
         ] {
             assert!(bad.parse::<Continuation>().is_err(), "{bad}");
         }
     }
 
+    fn positions() -> impl Strategy<Value = Vec<Position>> {
+        let token = ("\\PC{1,20}", proptest::option::of("\\PC{0,20}"));
+        let at = token
+            .prop_map(|(partition_key, row_key)| Position::At(Token { partition_key, row_key }));
+        let one = prop_oneof![Just(Position::Start), Just(Position::End), at];
+        proptest::collection::vec(one, 1..4)
+    }
+
     proptest! {
         #[test]
-        fn text_and_json_round_trip(partition in "\\PC{1,20}", row in proptest::option::of("\\PC{0,20}")) {
-            let continuation = Continuation::new("T", &QuerySpec::default(), partition, row);
+        fn text_and_json_round_trip(
+            positions in positions(),
+            after in proptest::option::of(("\\PC{0,20}", "\\PC{0,20}")),
+        ) {
+            let after = after.map(EntityKey::from);
+            let of = id("T", &[], &[]);
+            let continuation = Continuation::new(of, after, positions.into_iter());
             let text = continuation.to_string();
             prop_assert_eq!(&text.parse::<Continuation>().unwrap(), &continuation);
             let json = serde_json::to_string(&continuation).unwrap();

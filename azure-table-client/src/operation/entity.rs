@@ -11,7 +11,7 @@ use std::ops::Deref;
 use http::{Method, StatusCode};
 
 use super::{Reply, Request};
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{check_key, check_table_name};
@@ -144,8 +144,8 @@ pub(crate) fn fetched<T: TableEntity>(
         return Err(reply.into_error(request));
     }
     let (body, typed) = reply.json(request)?;
-    let entity =
-        json_read::read_entity(body, typed).map_err(|error| reply.read_error(error, request))?;
+    let entity = json_read::read_one(body, typed, &Entities)
+        .map_err(|error| reply.read_error(error, request))?;
     Ok(Fetched {
         entity,
         etag: reply.etag(request)?,

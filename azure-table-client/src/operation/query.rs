@@ -5,24 +5,11 @@
 
 use http::{Method, StatusCode};
 
-use super::continuation::Continuation;
-use super::{Reply, Request};
-use crate::entity::TableEntity;
+use super::{Reply, Request, entity};
+use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::check_table_name;
 use crate::wire::{Operation, encoding, headers, json_read};
-
-/// One page of a query: possibly empty, also where more pages follow.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Page<T> {
-    /// The entities in order of PartitionKey and RowKey.
-    pub entities: Vec<T>,
-    /// Where the next page begins; `None` on the last one.
-    pub continuation: Option<Continuation>,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-}
 
 /// What to do about queries that look at a whole table, which cost the more the larger it grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -45,11 +32,32 @@ pub(crate) struct QuerySpec {
     pub(crate) select: Vec<String>,
 }
 
+/// The service's word for where a page begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) partition_key: String,
+    /// The service may leave it out.
+    pub(crate) row_key: Option<String>,
+}
+
+/// A page as one request brings it.
+pub(crate) struct Rows<T> {
+    pub(crate) values: Vec<T>,
+    /// Where the next page begins.
+    pub(crate) next: Option<Token>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) attempts: u32,
+}
+
+/// The bytes of a URL that are sent. Http.sys, behind which the service stands, takes 16 KiB of request
+/// line and headers unless it is told otherwise.
+const URL_BYTES: usize = 15 * 1024;
+
 pub(crate) fn query(
     table: &str,
     spec: &QuerySpec,
     top: Option<u32>,
-    continuation: Option<&Continuation>,
+    token: Option<&Token>,
 ) -> Result<Request, Error> {
     check_table_name(table)?;
     let mut request =
@@ -57,52 +65,87 @@ pub(crate) fn query(
     if let Some(filter) = &spec.filter {
         request.query.push("$filter", filter);
     }
-    if !spec.select.is_empty() {
-        request.query.push("$select", &spec.select.join(","));
-    }
+    select(&mut request, &spec.select);
     if let Some(top) = top {
         request.query.push("$top", &top.to_string());
     }
-    if let Some(next) = continuation {
-        request.query.push("NextPartitionKey", &next.next_partition_key);
-        if let Some(row_key) = &next.next_row_key {
+    if let Some(next) = token {
+        request.query.push("NextPartitionKey", &next.partition_key);
+        if let Some(row_key) = &next.row_key {
             request.query.push("NextRowKey", row_key);
         }
+    }
+    let bytes = request.path.len() + 1 + request.query.as_str().len();
+    if bytes > URL_BYTES {
+        return Err(Error::invalid_input(format!(
+            "the query needs a URL of {bytes} bytes, and {URL_BYTES} are allowed: \
+             only a list of alternatives, such as `is_in`, is asked for in several requests"
+        )));
     }
     Ok(request)
 }
 
-pub(crate) fn page<T: TableEntity>(
+/// The request for the one row with these keys.
+pub(crate) fn point(table: &str, key: &EntityKey, properties: &[String]) -> Result<Request, Error> {
+    let mut request = entity::get(table, key)?;
+    select(&mut request, properties);
+    Ok(request)
+}
+
+fn select(request: &mut Request, properties: &[String]) {
+    if !properties.is_empty() {
+        request.query.push("$select", &properties.join(","));
+    }
+}
+
+pub(crate) fn rows<T>(
     reply: Reply,
     request: &Request,
-    spec: &QuerySpec,
-) -> Result<Page<T>, Error> {
+    reader: &dyn ReadRow<T>,
+) -> Result<Rows<T>, Error> {
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
     let (body, typed) = reply.json(request)?;
-    let entities =
-        json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
-    let continuation = continuation(&reply, request, spec)?;
-    Ok(Page { entities, continuation, request_id: reply.request_id().map(str::to_owned) })
+    let values = json_read::read_page(body, typed, reader)
+        .map_err(|error| reply.read_error(error, request))?;
+    let next = token(&reply, request)?;
+    Ok(Rows {
+        values,
+        next,
+        request_id: reply.request_id().map(str::to_owned),
+        attempts: reply.attempts,
+    })
 }
 
-fn continuation(
-    reply: &Reply,
+/// The row of a point query; none if it is not there.
+pub(crate) fn point_rows<T>(
+    reply: Reply,
     request: &Request,
-    spec: &QuerySpec,
-) -> Result<Option<Continuation>, Error> {
+    reader: &dyn ReadRow<T>,
+) -> Result<Rows<T>, Error> {
+    let request_id = reply.request_id().map(str::to_owned);
+    let attempts = reply.attempts;
+    let value = reply.if_exists(request, |reply, request| {
+        if reply.status != StatusCode::OK {
+            return Err(reply.into_error(request));
+        }
+        let (body, typed) = reply.json(request)?;
+        json_read::read_one(body, typed, reader).map_err(|error| reply.read_error(error, request))
+    })?;
+    Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts })
+}
+
+fn token(reply: &Reply, request: &Request) -> Result<Option<Token>, Error> {
     let partition_key = reply.token(&headers::NEXT_PARTITION_KEY, request)?;
     let row_key = reply.token(&headers::NEXT_ROW_KEY, request)?.filter(|token| !token.is_empty());
     match (partition_key, row_key) {
         (None, None) => Ok(None),
         (None | Some(""), _) => Err(reply.bad_token(&headers::NEXT_PARTITION_KEY, request)),
-        (Some(partition_key), row_key) => Ok(Some(Continuation::new(
-            &request.resource,
-            spec,
-            partition_key.to_owned(),
-            row_key.map(str::to_owned),
-        ))),
+        (Some(partition_key), row_key) => Ok(Some(Token {
+            partition_key: partition_key.to_owned(),
+            row_key: row_key.map(str::to_owned),
+        })),
     }
 }
 
@@ -116,12 +159,23 @@ mod tests {
             filter: Some("A eq 'x&y'".into()),
             select: vec!["A".into(), "RowKey".into()],
         };
-        let next = Continuation::new("Blogs", &spec, "1!8!cGs-".into(), None);
+        let next = Token { partition_key: "1!8!cGs-".into(), row_key: None };
         let request = query("Blogs", &spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
         assert_eq!(
             request.query.as_str(),
             "$filter=A%20eq%20%27x%26y%27&$select=A%2CRowKey&$top=5&NextPartitionKey=1%218%21cGs-"
+        );
+    }
+
+    #[test]
+    fn a_filter_that_no_url_holds_is_an_error_that_says_so() {
+        let spec = QuerySpec { filter: Some("A".repeat(URL_BYTES)), select: Vec::new() };
+        let error = query("Blogs", &spec, None, None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the query needs a URL of 15377 bytes, and 15360 are allowed: only a list of \
+             alternatives, such as `is_in`, is asked for in several requests"
         );
     }
 }

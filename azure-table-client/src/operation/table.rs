@@ -4,12 +4,10 @@
 //! [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table),
 //! [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables).
 
-use std::borrow::Cow;
-
 use http::{Method, StatusCode};
 
 use super::{Reply, Request};
-use crate::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity};
+use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{check_own_table_name, check_table_name};
 use crate::wire::{Operation, encoding, headers, json_read, json_write};
@@ -87,34 +85,28 @@ pub(crate) fn names(
         return Err(reply.into_error(request));
     }
     let (body, typed) = reply.json(request)?;
-    let tables: Vec<TableItem> =
-        json_read::read_page(body, typed).map_err(|error| reply.read_error(error, request))?;
+    let names = json_read::read_page(body, typed, &TableNames)
+        .map_err(|error| reply.read_error(error, request))?;
     let next = reply.token(&headers::NEXT_TABLE_NAME, request)?;
     if next == Some("") {
         return Err(reply.bad_token(&headers::NEXT_TABLE_NAME, request));
     }
-    Ok((tables.into_iter().map(|table| table.0).collect(), next.map(str::to_owned)))
+    Ok((names, next.map(str::to_owned)))
 }
 
-/// A row of the list of tables, read like any other.
-struct TableItem(String);
+/// The names in the list of tables, whose rows are read like any other.
+struct TableNames;
 
-impl TableEntity for TableItem {
-    const COLUMNS: &'static [&'static str] = &["TableName"];
-
-    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(&self.0))
+impl ReadRow<String> for TableNames {
+    fn columns(&self) -> Columns {
+        Columns::new(&["TableName"])
     }
 
-    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
-        Ok(Cow::Borrowed(""))
+    fn keeps_others(&self) -> bool {
+        false
     }
 
-    fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
-        writer.property("TableName", &self.0)
-    }
-
-    fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError> {
-        row.property(0).map(Self)
+    fn read_row(&self, row: &mut Row<'_>) -> Result<String, DecodeError> {
+        row.property(0)
     }
 }

@@ -10,6 +10,13 @@ fn push_encoded(out: &mut String, text: &str) {
     out.extend(utf8_percent_encode(text, RESERVED));
 }
 
+/// The bytes of `text` in a URL.
+pub(crate) fn encoded_len(text: &str) -> usize {
+    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let kept = text.as_bytes().iter().filter(|byte| is_kept(byte)).count();
+    kept + 3 * (text.len() - kept)
+}
+
 /// A key as it stands in a path: quotes doubled, then encoded.
 fn push_key(out: &mut String, key: &str) {
     for (index, part) in key.split('\'').enumerate() {

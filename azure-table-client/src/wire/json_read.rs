@@ -11,7 +11,7 @@ use serde::de::{
 };
 
 use self::row::{RowReader, RowSeed, Texts};
-use crate::entity::{DecodeError, Row, TableEntity};
+use crate::entity::{DecodeError, ReadRow, Row};
 
 /// Why a JSON body could not be read.
 #[derive(Debug)]
@@ -22,44 +22,50 @@ pub(crate) enum ReadError {
     Decode(DecodeError),
 }
 
-/// Reads the entities of a query's reply: `{"value":[{…},…]}`.
+/// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 ///
 /// `typed` says whether the reply annotates types (minimal and full metadata).
-pub(crate) fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
-    let body = as_text(body)?;
-    let mut entities = Vec::new();
-    read(body, |texts| {
-        entities.clear();
-        let row = Row::of::<T>(typed);
-        let mut reader = RowReader::new(row, texts);
-        let mut failure = None;
-        let mut json = serde_json::Deserializer::from_str(body);
-        let page = PageSeed {
-            entity: |row: &mut Row<'_>| T::from_row(row).map(|entity| entities.push(entity)),
-            reader: &mut reader,
-            failure: &mut failure,
-        };
-        finish(page.deserialize(&mut json).and_then(|()| json.end()), failure)
-    })?;
-    Ok(entities)
+pub(crate) fn read_page<T>(
+    body: &[u8],
+    typed: bool,
+    reader: &dyn ReadRow<T>,
+) -> Result<Vec<T>, ReadError> {
+    let mut values = Vec::new();
+    let mut take = |step: Step<'_, '_>| match step {
+        Step::Restart => {
+            values.clear();
+            Ok(())
+        }
+        Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
+    };
+    let row = || Row::with(reader.columns(), reader.keeps_others(), typed);
+    read(as_text(body)?, &row, true, &mut take)?;
+    Ok(values)
 }
 
-/// Reads the reply of a point query: one entity.
-pub(crate) fn read_entity<T: TableEntity>(body: &[u8], typed: bool) -> Result<T, ReadError> {
-    let body = as_text(body)?;
-    let mut entity = None;
-    read(body, |texts| {
-        let row = Row::of::<T>(typed);
-        let mut reader = RowReader::new(row, texts);
-        let mut json = serde_json::Deserializer::from_str(body);
-        RowSeed(&mut reader)
-            .deserialize(&mut json)
-            .and_then(|()| json.end())
-            .map_err(ReadError::Json)?;
-        entity = Some(T::from_row(&mut reader.row).map_err(ReadError::Decode)?);
-        Ok(())
-    })?;
-    entity.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
+/// Reads the reply of a point query: one row.
+pub(crate) fn read_one<T>(
+    body: &[u8],
+    typed: bool,
+    reader: &dyn ReadRow<T>,
+) -> Result<T, ReadError> {
+    let mut value = None;
+    let mut take = |step: Step<'_, '_>| match step {
+        Step::Restart => Ok(()),
+        Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
+    };
+    let row = || Row::with(reader.columns(), reader.keeps_others(), typed);
+    read(as_text(body)?, &row, false, &mut take)?;
+    value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
+}
+
+/// Reads one whole entity.
+#[cfg(test)]
+pub(crate) fn read_entity<T: crate::entity::TableEntity>(
+    body: &[u8],
+    typed: bool,
+) -> Result<T, ReadError> {
+    read_one(body, typed, &crate::entity::Entities)
 }
 
 /// Fills a row from one JSON object, without building an entity.
@@ -78,47 +84,66 @@ fn as_text(body: &[u8]) -> Result<&str, ReadError> {
     std::str::from_utf8(body).map_err(|error| ReadError::Json(serde_json::Error::custom(error)))
 }
 
+/// What happens while a body is read.
+enum Step<'a, 'de> {
+    /// It is read once more, from the beginning.
+    Restart,
+    /// A row is there.
+    Row(&'a mut Row<'de>),
+}
+
+/// What becomes of the rows. Called through a pointer, so that all this is compiled once and not for
+/// each type of entity.
+type Take<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
+
 /// Reads once for speed; if that fails, once more in the way that lets a lone surrogate spoil only
 /// the property that has it.
-fn read(body: &str, mut once: impl FnMut(Texts) -> Result<(), ReadError>) -> Result<(), ReadError> {
-    match once(Texts::Unicode) {
+fn read<'de>(
+    body: &'de str,
+    row: &dyn Fn() -> Row<'de>,
+    is_page: bool,
+    take: &mut Take<'_>,
+) -> Result<(), ReadError> {
+    match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, take) {
         // A surrogate is always escaped.
-        Err(ReadError::Json(error)) if body.contains("\\u") => match once(Texts::Any) {
-            Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
-            other => other,
-        },
+        Err(ReadError::Json(error)) if body.contains("\\u") => {
+            take(Step::Restart).map_err(ReadError::Decode)?;
+            match read_once(body, RowReader::new(row(), Texts::Any), is_page, take) {
+                Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
+                other => other,
+            }
+        }
         other => other,
     }
 }
 
-fn finish(
-    outcome: Result<(), serde_json::Error>,
-    failure: Option<DecodeError>,
+fn read_once<'de>(
+    body: &'de str,
+    mut reader: RowReader<'de>,
+    is_page: bool,
+    take: &mut Take<'_>,
 ) -> Result<(), ReadError> {
-    match failure {
-        Some(failure) => Err(ReadError::Decode(failure)),
-        None => outcome.map_err(ReadError::Json),
+    let mut failure = None;
+    let mut json = serde_json::Deserializer::from_str(body);
+    let rows = RowsSeed { reader: &mut reader, take, failure: &mut failure };
+    let outcome = if is_page { PageSeed(rows).deserialize(&mut json) } else { rows.one(&mut json) };
+    match (failure, outcome.and_then(|()| json.end())) {
+        (Some(failure), _) => Err(ReadError::Decode(failure)),
+        (None, outcome) => outcome.map_err(ReadError::Json),
     }
 }
 
-struct PageSeed<'a, 'de, F> {
-    reader: &'a mut RowReader<'de>,
-    entity: F,
-    failure: &'a mut Option<DecodeError>,
-}
+/// `{"value":[…]}`.
+struct PageSeed<'a, 't, 'de>(RowsSeed<'a, 't, 'de>);
 
-impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> DeserializeSeed<'de>
-    for PageSeed<'_, 'de, F>
-{
+impl<'de> DeserializeSeed<'de> for PageSeed<'_, '_, 'de> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
-    for PageSeed<'_, 'de, F>
-{
+impl<'de> Visitor<'de> for PageSeed<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,7 +155,7 @@ impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
         while let Some(is_value) = map.next_key_seed(IsValue)? {
             if is_value {
                 found = true;
-                map.next_value_seed(RowsSeed(&mut self))?;
+                map.next_value_seed(&mut self.0)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -158,20 +183,35 @@ impl Visitor<'_> for IsValue {
     }
 }
 
-struct RowsSeed<'a, 'b, 'de, F>(&'b mut PageSeed<'a, 'de, F>);
+struct RowsSeed<'a, 't, 'de> {
+    reader: &'a mut RowReader<'de>,
+    take: &'a mut Take<'t>,
+    failure: &'a mut Option<DecodeError>,
+}
 
-impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> DeserializeSeed<'de>
-    for RowsSeed<'_, '_, 'de, F>
-{
+impl<'de> RowsSeed<'_, '_, 'de> {
+    /// Hands on the row that was read; an error of it ends the reading.
+    fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        (self.take)(Step::Row(&mut self.reader.row)).map_err(|error| {
+            *self.failure = Some(error);
+            E::custom("an entity does not fit")
+        })
+    }
+
+    fn one<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
+        RowSeed(self.reader).deserialize(deserializer)?;
+        self.take_row()
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut RowsSeed<'_, '_, 'de> {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
-impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
-    for RowsSeed<'_, '_, 'de, F>
-{
+impl<'de> Visitor<'de> for &mut RowsSeed<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -179,11 +219,8 @@ impl<'de, F: FnMut(&mut Row<'de>) -> Result<(), DecodeError>> Visitor<'de>
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(RowSeed(self.0.reader))?.is_some() {
-            if let Err(error) = (self.0.entity)(&mut self.0.reader.row) {
-                *self.0.failure = Some(error);
-                return Err(A::Error::custom("an entity does not fit"));
-            }
+        while seq.next_element_seed(RowSeed(self.reader))?.is_some() {
+            self.take_row()?;
         }
         Ok(())
     }
@@ -195,7 +232,11 @@ mod tests {
 
     use super::*;
     use crate::edm::{EdmDateTime, EdmValue};
-    use crate::entity::{DecodeReason, DynamicEntity};
+    use crate::entity::{DecodeReason, DynamicEntity, Entities, TableEntity};
+
+    fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
+        super::read_page(body, typed, &Entities)
+    }
 
     const MINIMAL: &str = r#"{"odata.metadata":"https://a.table.core.windows.net/$metadata#T",
         "value":[{"odata.etag":"W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"",

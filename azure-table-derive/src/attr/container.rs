@@ -1,7 +1,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, LitStr, Path};
+use syn::{Attribute, LitStr, Path, Type};
 
 use super::item::{Item, ItemValue, Items, Place};
 use super::policy::Reading;
@@ -20,6 +20,8 @@ pub(crate) struct ContainerAttrs {
     pub(crate) deny_unknown: Option<Item>,
     pub(crate) discriminator: Option<Discriminator>,
     pub(crate) as_i32: bool,
+    /// The entity of which the struct has columns.
+    pub(crate) of: Option<Type>,
     pub(crate) reading: Reading,
     crate_path: Option<Path>,
 }
@@ -61,6 +63,9 @@ impl ContainerAttrs {
                 format!("`{item}` cannot be combined with `discriminator`: remove one of them"),
             );
         }
+        let of = items.text("of").and_then(|text| {
+            errors.unless_ok(text.parse(), &text, "write the type of an entity, such as `Blog`")
+        });
         Self {
             name: items.text("name"),
             rename_all,
@@ -70,6 +75,7 @@ impl ContainerAttrs {
             deny_unknown: items.take("deny_unknown"),
             discriminator: by_property.or(by_row_key.map(|_| Discriminator::RowKey)),
             as_i32: items.take("as_i32").is_some(),
+            of,
             reading: Reading::take(&mut items, errors),
             crate_path,
         }

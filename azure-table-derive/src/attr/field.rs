@@ -1,4 +1,6 @@
-use syn::{Attribute, ExprPath, LitStr, Path};
+use proc_macro2::Ident;
+use syn::punctuated::Punctuated;
+use syn::{Attribute, ExprPath, LitStr, Path, Token};
 
 use super::item::{Item, Items, Place};
 use super::policy::Reading;
@@ -54,6 +56,12 @@ pub(crate) enum Codec {
 /// What `#[table(...)]` says on a field that is a table.
 pub(crate) struct TableAttrs {
     pub(crate) name: Option<LitStr>,
+}
+
+/// What `#[table(...)]` says on a field that is a column of another struct.
+pub(crate) struct ProjectedAttrs {
+    /// The column, if it is not of the field's name.
+    pub(crate) column: Option<Punctuated<Ident, Token![.]>>,
 }
 
 const ROLES: [(&str, Role); 11] = [
@@ -189,6 +197,17 @@ impl DefaultValue {
         let Some(text) = item.text() else { return Some(Self::Trait) };
         let function = text.parse().map(Self::Function);
         errors.unless_ok(function, text, "write the path of a function, such as `Vec::new`")
+    }
+}
+
+impl ProjectedAttrs {
+    pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
+        let column = Items::read(attrs, Place::ProjectedField, errors).text("column");
+        let column = column.and_then(|text| {
+            let path = text.parse_with(Punctuated::parse_separated_nonempty);
+            errors.unless_ok(path, &text, "write a column, such as `text` or `home.city`")
+        });
+        Self { column }
     }
 }
 

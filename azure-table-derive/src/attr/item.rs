@@ -30,6 +30,10 @@ pub(crate) enum Place {
     Choice,
     /// A field that is a table.
     Table,
+    /// A struct of some columns of an entity.
+    Projection,
+    /// A field that is a column of another struct.
+    ProjectedField,
 }
 
 /// A word that can stand in `#[table(...)]`.
@@ -51,8 +55,8 @@ enum Value {
 }
 
 #[rustfmt::skip]
-const KEYS: [Key; 35] = {
-    use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, Set, Table};
+const KEYS: [Key; 37] = {
+    use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, ProjectedField, Projection, Set, Table};
     use Value::{Always, Fields, Never, Optional};
     const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> Key {
         Key { name, value, places, elsewhere }
@@ -62,7 +66,7 @@ const KEYS: [Key; 35] = {
     [
         key("name", Always, &[Entity, Kinds, Table], "names the table: move it to the struct that is the entity, or write `rename` to name a property"),
         key("rename_all", Always, &[Entity, Kinds, Group, Choices], "is for all fields: move it to the struct, or write `rename` to name a property"),
-        key("crate", Always, &[Entity, Kinds, Group, Choices, Set], "is for the whole struct: move it there"),
+        key("crate", Always, &[Entity, Kinds, Group, Choices, Set, Projection], "is for the whole struct: move it there"),
         key("partition_key", Never, &[Field], "marks a field of a struct: move it to the one that holds the key"),
         key("row_key", Never, &[Field], "marks a field of a struct: move it to the one that holds the key"),
         key("partition_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
@@ -94,6 +98,8 @@ const KEYS: [Key; 35] = {
         key("on_null", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
         key("on_mistyped", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
         key("accept", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("of", Always, &[Projection], "is for a struct with #[derive(Projection)], and names the entity"),
+        key("column", Always, &[ProjectedField], "is for a field of a struct with #[derive(Projection)]"),
         key("other", Never, &[Kind, Choice], VARIANT),
     ]
 };
@@ -252,6 +258,8 @@ impl Items {
                 Place::Entity | Place::Kinds | Place::Table => "name",
                 Place::Group | Place::Choices | Place::Set => "rename_all",
                 Place::Field | Place::Kind | Place::Choice => "rename",
+                Place::Projection => "of",
+                Place::ProjectedField => "column",
             };
             let message = format!("`{key}` is missing: write `{key} = {}`", quote!(#literal));
             return Err(syn::Error::new_spanned(literal, message));

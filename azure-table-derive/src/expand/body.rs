@@ -84,7 +84,7 @@ impl Body<'_> {
         for (index, property) in self.properties.iter().enumerate() {
             let value = property.read(self, &column(index));
             let ident = property.field.ident;
-            reads.push(quote!(#ident: #value));
+            reads.push(quote!(#ident: #value?));
         }
         let mut at = column(self.properties.len());
         for block in &self.blocks {
@@ -174,6 +174,15 @@ impl BlockKind {
     }
 }
 
+/// How a property is read where its type does not say it.
+#[derive(Default)]
+struct Policies {
+    missing: Option<Policy>,
+    null: Option<Policy>,
+    mistyped: Option<Policy>,
+    accept: Option<Accept>,
+}
+
 impl Property<'_> {
     fn write(&self) -> TokenStream {
         let Self { field: Field { ident, ty }, name, codec, .. } = self;
@@ -195,34 +204,53 @@ impl Property<'_> {
         quote!(if let __table::Some(__value) = &self.#ident { #write })
     }
 
-    fn read(&self, body: &Body<'_>, column: &TokenStream) -> TokenStream {
-        let Field { ty, .. } = self.field;
-        let is_option = self.inner_of_option().is_some();
+    /// A function that reads the column of a row.
+    pub(super) fn read_column(&self, body: &Body<'_>) -> TokenStream {
+        let is_plain = self.codec.is_none() && self.default.is_none();
+        if is_plain && self.policies(body).is_none() {
+            let ty = self.field.ty;
+            return quote!(<#ty as __table::PropertyField>::read);
+        }
+        let read = self.read(body, &quote!(__column));
+        quote!(|__row, __column| #read)
+    }
+
+    /// What the field and the struct say of how it is read, `None` if they say nothing.
+    fn policies(&self, body: &Body<'_>) -> Option<Policies> {
         let (own, shared) = (&self.reading, body.reading);
+        let is_settled = self.default.is_some() || self.inner_of_option().is_some();
         let policy = |own: &Option<(Policy, _)>, shared: &Option<(Policy, _)>| {
-            let is_settled = self.default.is_some() || is_option;
             let shared = shared.as_ref().filter(|_| !is_settled);
             own.as_ref().or(shared).map(|(policy, _)| *policy)
         };
+        let policies = Policies {
+            missing: policy(&own.missing, &shared.missing),
+            null: policy(&own.null, &shared.null),
+            mistyped: own.mistyped.as_ref().or(shared.mistyped.as_ref()).map(|(policy, _)| *policy),
+            accept: own.accept.or(shared.accept),
+        };
+        let Policies { missing, null, mistyped, accept } = &policies;
+        let is_silent = [missing, null, mistyped].iter().all(|policy| policy.is_none());
+        (!is_silent || accept.is_some()).then_some(policies)
+    }
+
+    fn read(&self, body: &Body<'_>, column: &TokenStream) -> TokenStream {
+        let Field { ty, .. } = self.field;
+        let is_option = self.inner_of_option().is_some();
         let absent = (self.default.is_some() || is_option && self.codec.is_some())
             .then_some(Policy::Default);
-        let missing = policy(&own.missing, &shared.missing);
-        let null = policy(&own.null, &shared.null);
-        let mistyped =
-            own.mistyped.as_ref().or(shared.mistyped.as_ref()).map(|(policy, _)| *policy);
-        let accept = own.accept.or(shared.accept);
-
-        let is_plain = [missing, null, mistyped].iter().all(Option::is_none) && accept.is_none();
-        if is_plain && self.codec.is_none() {
+        let policies = self.policies(body);
+        if policies.is_none() && self.codec.is_none() {
             return match &self.default {
-                None => quote!(<#ty as __table::PropertyField>::read(__row, #column)?),
+                None => quote!(<#ty as __table::PropertyField>::read(__row, #column)),
                 Some(default) => {
                     let default = default.value(ty);
-                    quote!(<#ty as __table::PropertyField>::read_or(__row, #column, || #default)?)
+                    quote!(<#ty as __table::PropertyField>::read_or(__row, #column, || #default))
                 }
             };
         }
 
+        let Policies { missing, null, mistyped, accept } = policies.unwrap_or_default();
         let (missing, null) = (missing.or(absent), null.or(absent));
         let uses_default = [missing, null, mistyped]
             .iter()
@@ -255,7 +283,7 @@ impl Property<'_> {
         };
         let Some(codec) = &self.codec else {
             return quote! {
-                <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)?
+                <#ty as __table::PropertyField>::read_by(__row, #column, #reading, || #default)
             };
         };
         let module = codec.module();
@@ -268,7 +296,7 @@ impl Property<'_> {
             if is_option { quote!(__decoded.map(__table::Some)) } else { quote!(__decoded) };
         let read = quote_spanned!(module.span()=> __table::read_decoded);
         quote! {
-            #read(__row, #column, #reading, |__stored| { #decoded #value }, || #default)?
+            #read(__row, #column, #reading, |__stored| { #decoded #value }, || #default)
         }
     }
 }

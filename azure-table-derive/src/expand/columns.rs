@@ -91,14 +91,18 @@ fn key(key: &Key<'_>, name: &str, property: &str, layout: &str) -> Option<Column
 
 fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
     for property in &body.properties {
-        let Some(codec) = codec(body, property) else { continue };
-        let ty = property.inner_of_option().unwrap_or(property.field.ty);
+        if is_unnamed(body, property) {
+            continue;
+        }
+        let codec = codec(body, property);
         let name = &property.name;
+        let read = property.read_column(body);
+        let aliases = &property.aliases;
         columns.push(Column {
             name: property.field.ident.clone(),
             doc: format!("The property `{name}`."),
-            ty: quote!(__table::Column<__E, #ty #codec>),
-            value: quote!(__table::Column::new(__prefix, #name)),
+            ty: column_type(property, codec),
+            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))*),
         });
     }
     for block in &body.blocks {
@@ -126,33 +130,48 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
         columns.push(Column { name: block.field.ident.clone(), doc: doc.to_owned(), ty, value });
     }
     if let Some(field) = &body.timestamp {
-        let ty = crate::model::inner_of_option(field.ty).unwrap_or(field.ty);
+        let ty = field.ty;
+        let compared = crate::model::inner_of_option(ty).unwrap_or(ty);
         columns.push(Column {
             name: field.ident.clone(),
             doc: "The Timestamp.".to_owned(),
-            ty: quote!(__table::Column<__E, #ty>),
-            value: quote!(__table::Column::new("", "Timestamp")),
+            ty: quote!(__table::Column<__E, #compared, __table::AsIs, #ty>),
+            value: quote! {
+                __table::Column::timestamp(|__row, _| <#ty as __table::TimestampField>::read(__row))
+            },
         });
     }
 }
 
-/// The type that stands for a property's codec, behind a comma; nothing for a property that is stored
-/// as it is, and `None` for a codec that cannot be named.
-fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
-    Some(match &property.codec {
-        None => TokenStream::new(),
-        Some(Codec::BuiltIn(item)) => match item.name() {
-            "as_string" => quote!(, __table::codec::AsString),
-            "as_padded" => quote!(, __table::codec::AsPadded),
-            "as_i32" => quote!(, __table::codec::AsI32),
-            _ => quote!(, __table::codec::AsI64),
-        },
-        Some(Codec::Module(_)) if body.generics.params.is_empty() => {
-            let name = codec_name(body, property);
-            quote!(, #name)
+/// The type of a property's column; that of the field only where it is not what is compared.
+fn column_type(property: &Property<'_>, codec: Option<TokenStream>) -> TokenStream {
+    let ty = property.field.ty;
+    match (property.inner_of_option(), codec) {
+        (Some(inner), codec) => {
+            let codec = codec.unwrap_or_else(|| quote!(__table::AsIs));
+            quote!(__table::Column<__E, #inner, #codec, #ty>)
         }
-        Some(Codec::Module(_)) => return None,
+        (None, Some(codec)) => quote!(__table::Column<__E, #ty, #codec>),
+        (None, None) => quote!(__table::Column<__E, #ty>),
+    }
+}
+
+/// The type that stands for a property's codec, `None` for one that is stored as it is.
+fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
+    Some(match property.codec.as_ref()? {
+        Codec::BuiltIn(item) => match item.name() {
+            "as_string" => quote!(__table::codec::AsString),
+            "as_padded" => quote!(__table::codec::AsPadded),
+            "as_i32" => quote!(__table::codec::AsI32),
+            _ => quote!(__table::codec::AsI64),
+        },
+        Codec::Module(_) => codec_name(body, property).to_token_stream(),
     })
+}
+
+/// Whether the property's codec cannot be named: its type would need the parameters of the struct.
+fn is_unnamed(body: &Body<'_>, property: &Property<'_>) -> bool {
+    matches!(property.codec, Some(Codec::Module(_))) && !body.generics.params.is_empty()
 }
 
 fn codec_name(body: &Body<'_>, property: &Property<'_>) -> Ident {
@@ -163,7 +182,7 @@ fn codec_name(body: &Body<'_>, property: &Property<'_>) -> Ident {
 /// Types for the codecs that are modules of the user's, with what they do.
 fn codecs(body: &Body<'_>) -> Vec<(Ident, TokenStream)> {
     let of_modules = body.properties.iter().filter_map(|property| match &property.codec {
-        Some(Codec::Module(module)) if body.generics.params.is_empty() => Some((property, module)),
+        Some(Codec::Module(module)) if !is_unnamed(body, property) => Some((property, module)),
         _ => None,
     });
     of_modules

@@ -129,3 +129,19 @@ pub(super) fn table_set(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream 
         }
     }
 }
+
+pub(super) fn projection(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    let Some(of) = &attrs.of else { return TokenStream::new() };
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::ProjectionOf<#of> for #ident #ty_generics #where_clause {
+            type Columns = <#of as __table::HasColumns>::Columns<#of>;
+
+            fn projection(_: Self::Columns) -> impl __table::Projection<#of, Output = Self> {
+                __table::project((), |()| -> Self { loop {} })
+            }
+        }
+    }
+}

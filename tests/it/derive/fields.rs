@@ -200,7 +200,7 @@ async fn enums_are_values_and_keys() {
         table.insert(&entity).await.unwrap();
         assert_eq!(table.get(Choices::key(&status, level).unwrap()).await.unwrap().entity, entity);
     }
-    let numbers: Vec<_> = table.with_entity::<DynamicEntity>().query().await.unwrap();
+    let numbers: Vec<_> = table.with_entity::<DynamicEntity>().query().await.unwrap().into_vec();
     let numbers: Vec<_> =
         numbers.iter().map(|row| row.get::<i32>("next").unwrap().unwrap()).collect();
     assert_eq!(numbers, [-1, 0, 5]);

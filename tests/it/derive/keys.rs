@@ -1,5 +1,6 @@
 //! Keys of several parts, formats, and the constructors of keys.
 
+use azure_table_client::client::Results;
 use azure_table_client::entity::{Descending, Escaped, KeyRange, TypedKeys};
 use azure_table_client::filter::Filter;
 use azure_table_client::mock::MockTableService;
@@ -46,7 +47,7 @@ async fn the_months_of_the_paper() {
     assert_eq!(key, EntityKey::new("Football_7991_03", "2521794455999999999"));
     assert_eq!(blogs.get(&key).await.unwrap().entity, blog("Football", 2008, 10, 1));
 
-    let days = |found: Vec<Blog>| -> Vec<(i32, u32)> {
+    let days = |found: Results<Blog>| -> Vec<(i32, u32)> {
         found.iter().map(|blog| (blog.year, blog.month)).collect()
     };
     let of_year = Filter::partitions_in(&Blog::partition_prefix(("Football", 2008)).unwrap());

@@ -247,9 +247,9 @@ async fn a_kind_that_is_no_text_is_one_of_the_others() {
 
     // A projection reads the kind whatever it selects.
     items.insert(&Item::Photo(photo(2))).await.unwrap();
-    let found = items.query().select(["Uri", "Rating"]).await.unwrap();
+    let found = items.query().select_names(["Uri", "Rating"]).await.unwrap();
     assert!(found.iter().any(|item| matches!(item, Item::Photo(_))), "{found:?}");
-    items.query().select(["Uri", "Rating", "EntityType"]).await.unwrap();
+    items.query().select_names(["Uri", "Rating", "EntityType"]).await.unwrap();
 }
 
 #[derive(Debug, Clone, Default, PartialEq, azure_table_client::entity::PropertyGroup)]

@@ -71,7 +71,7 @@ pub async fn the_last_filter_and_projection_count(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(DynamicEntity::new("p", "r").set("A", 1).set("B", 2)).await.unwrap();
     let query = table.query().filter_text("A eq").filter_text("A eq 1");
-    let found = query.select(["a b"]).select(["B"]).await.unwrap();
+    let found = query.select_names(["a b"]).select_names(["B"]).await.unwrap();
     let names: Vec<&str> = found[0].properties().map(|(name, _)| name).collect();
     assert_eq!(names, ["B"]);
     let error = table.query().filter_text("A eq 1").filter_text("A eq").await.unwrap_err();
@@ -89,11 +89,11 @@ pub async fn the_last_filter_and_projection_count(target: &Target) {
 pub async fn bad_names_in_projections(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["", "*", "a b", "A,B", "1a", "A&$top=1", &"x".repeat(256)] {
-        let error = table.query().select(["Good", bad]).await.unwrap_err();
+        let error = table.query().select_names(["Good", bad]).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{bad}");
     }
     let names = ["PartitionKey", "RowKey", "Timestamp", "Größe"];
-    assert_eq!(table.query().select(names).await.unwrap_err().kind(), ErrorKind::Service);
+    assert_eq!(table.query().select_names(names).await.unwrap_err().kind(), ErrorKind::Service);
 }
 
 /// 1 to 1,000.

@@ -88,7 +88,7 @@ pub async fn continuations_travel_as_text(target: &Target) {
     assert_eq!(rest.len(), 2);
     for other in [
         table.query().filter_text("RowKey gt ''"),
-        table.query().select(["A"]),
+        table.query().select_names(["A"]),
         target.service().table_named::<DynamicEntity>("Another").query(),
     ] {
         let error = other.start_at(at()).await.unwrap_err();

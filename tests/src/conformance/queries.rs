@@ -201,7 +201,7 @@ pub async fn a_missing_property_never_matches(target: &Target) {
 pub async fn select_some_properties(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("A", 1), ("B", 2), ("C", 3)]).await;
-    let found = table.query().select(["C", "A"]).await.unwrap();
+    let found = table.query().select_names(["C", "A"]).await.unwrap();
     let mut names: Vec<&str> = found[0].properties().map(|(name, _)| name).collect();
     names.sort_unstable();
     assert_eq!(names, ["A", "C"]);
@@ -226,7 +226,8 @@ pub async fn select_a_missing_property(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("A", 1)]).await;
     insert(&table, "2", [("B", 1)]).await;
-    let found = table.with_entity::<Projection>().query().select(["A", "Other"]).await.unwrap();
+    let found =
+        table.with_entity::<Projection>().query().select_names(["A", "Other"]).await.unwrap();
     let row = |row: &str, a| Projection { partition: "p".into(), row: row.into(), a, other: 0 };
     assert_eq!(found, [row("1", Some(1)), row("2", None)]);
     table.delete_table().await.unwrap();

@@ -130,3 +130,40 @@ leading_parts!([A P1 0] [B P2 1] [C P3 2]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);
+
+/// A whole key whose parts are the tuple `P`: what can be given for its one part, or the tuple of its
+/// several ones.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be given for a key of the parts `{P}`",
+    label = "not of these types",
+    note = "give a value of the type of the only part, or a tuple with one for each part, or references to such"
+)]
+pub trait WholeKey<P> {
+    /// The key.
+    #[doc(hidden)]
+    fn key(&self, layout: KeyLayout) -> Result<String, KeyError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<P, A: KeyArgument<P>> WholeKey<(P,)> for A {
+    fn key(&self, layout: KeyLayout) -> Result<String, KeyError> {
+        layout.write(&[self.key_text()?])
+    }
+}
+
+macro_rules! whole_key {
+    ($([$given:ident $part:ident $at:tt])*) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($part,)* $($given: KeyArgument<$part>),*> WholeKey<($($part,)*)> for ($($given,)*) {
+            fn key(&self, layout: KeyLayout) -> Result<String, KeyError> {
+                layout.write(&[$(self.$at.key_text()?),*])
+            }
+        }
+    };
+}
+
+whole_key!([A P1 0] [B P2 1]);
+whole_key!([A P1 0] [B P2 1] [C P3 2]);
+whole_key!([A P1 0] [B P2 1] [C P3 2] [D P4 3]);
+whole_key!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4]);
+whole_key!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);

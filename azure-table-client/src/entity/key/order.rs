@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use super::EntityKey;
+
 /// Compares as UTF-16 code units without encoding them.
 ///
 /// UTF-8 bytes order as code points. UTF-16 differs in one thing: characters beyond U+FFFF begin
@@ -13,6 +15,11 @@ pub(crate) fn ordinal(a: &str, b: &str) -> Ordering {
         Some(at) => rank(a[at]).cmp(&rank(b[at])),
         None => a.len().cmp(&b.len()),
     }
+}
+
+/// Compares keys as the service orders rows.
+pub(crate) fn by_keys(a: &EntityKey, b: &EntityKey) -> Ordering {
+    ordinal(&a.partition_key, &b.partition_key).then_with(|| ordinal(&a.row_key, &b.row_key))
 }
 
 const fn rank(byte: u8) -> u8 {

@@ -125,7 +125,8 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                     row.other(name)
                 }
                 Member::ETag => {
-                    row.etag = Some(map.next_value_seed(TextSeed)?);
+                    let etag: &'de RawJson = map.next_value()?;
+                    row.etag = Some(etag.get());
                     continue;
                 }
                 Member::Ignored => {

@@ -1,0 +1,134 @@
+//! What all requests of a query have in common.
+
+use std::sync::Arc;
+
+use crate::entity::{EntityKey, ReadRow};
+use crate::error::Error;
+use crate::filter::{Filter, Plan, Split};
+use crate::limits::check_key;
+use crate::operation::continuation::{Continuation, Position};
+use crate::operation::query::{self, QuerySpec, Rows, Token};
+use crate::pipeline::{CallOptions, Pipeline};
+use crate::wire::encoding;
+
+/// The bytes of a filter in a URL that are sent with one request; a list that is longer is asked for
+/// in several. RFC 9110 wants URLs of 8,000 bytes to be possible everywhere.
+const FILTER_BYTES: usize = 6_000;
+
+/// A query before its first page.
+pub(super) struct Start<T> {
+    pub(super) source: Source<T>,
+    /// The filter, and its text as it is sent.
+    pub(super) filter: Option<(Filter, String)>,
+    pub(super) take: Option<u64>,
+    pub(super) at: Option<Continuation>,
+}
+
+/// What all requests of a query have in common.
+pub(super) struct Source<T> {
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) table: Arc<str>,
+    pub(super) select: Vec<String>,
+    pub(super) reader: Arc<dyn ReadRow<T>>,
+    pub(super) page_size: Option<u32>,
+    pub(super) options: CallOptions,
+}
+
+impl<T> Source<T> {
+    /// The same for values that are read otherwise.
+    pub(super) fn reading<U>(&self, select: Vec<String>, reader: Arc<dyn ReadRow<U>>) -> Source<U> {
+        Source {
+            pipeline: Arc::clone(&self.pipeline),
+            table: Arc::clone(&self.table),
+            select,
+            reader,
+            page_size: self.page_size,
+            options: self.options.clone(),
+        }
+    }
+
+    /// The same once more.
+    pub(super) fn again(&self) -> Self {
+        self.reading(self.select.clone(), Arc::clone(&self.reader))
+    }
+
+    /// One page of `what`, whose rows `reader` reads.
+    pub(super) async fn fetch<R>(
+        &self,
+        what: &What,
+        reader: &dyn ReadRow<R>,
+        top: Option<u32>,
+        at: Option<&Token>,
+    ) -> Result<Rows<R>, Error> {
+        match what {
+            What::Row(key) => {
+                let request = query::point(&self.table, key, &self.select)?;
+                let reply = self.pipeline.send(&request, &self.options).await?;
+                query::point_rows(reply, &request, reader)
+            }
+            What::Rows(spec) => {
+                let request = query::query(&self.table, spec, top, at)?;
+                let reply = self.pipeline.send(&request, &self.options).await?;
+                query::rows(reply, &request, reader)
+            }
+        }
+    }
+}
+
+/// The filters of several requests, `None` if one will do.
+pub(super) fn split(pipeline: &Pipeline, (filter, text): &(Filter, String)) -> Option<Split> {
+    let fits = |filter: &Filter, text: &str| {
+        filter.comparisons() <= pipeline.max_comparisons
+            && encoding::encoded_len(text) <= FILTER_BYTES
+    };
+    if fits(filter, text) {
+        return None;
+    }
+    let split = Split::of(filter, &|filter| fits(filter, &filter.to_string()));
+    (split.filters.len() > 1).then_some(split)
+}
+
+/// What a request asks for.
+pub(super) enum What {
+    /// The one row with these keys.
+    Row(EntityKey),
+    Rows(QuerySpec),
+}
+
+impl What {
+    pub(super) fn of(filter: &Filter, text: String, select: &[String]) -> Self {
+        let point = Plan::point_of(filter)
+            // A key that none can be is still a filter that nothing satisfies.
+            .filter(|(p, r)| {
+                check_key("PartitionKey", p).is_ok() && check_key("RowKey", r).is_ok()
+            });
+        match point {
+            Some((partition_key, row_key)) => Self::Row(EntityKey::new(partition_key, row_key)),
+            None => Self::Rows(QuerySpec { filter: Some(text), select: select.to_vec() }),
+        }
+    }
+
+    pub(super) fn all(select: &[String]) -> Self {
+        Self::Rows(QuerySpec { filter: None, select: select.to_vec() })
+    }
+}
+
+/// One of the requests that a query is split into, page by page.
+pub(super) struct Part {
+    pub(super) what: What,
+    /// Where its next page begins.
+    pub(super) next: Position,
+}
+
+impl Part {
+    pub(super) const fn is_over(&self) -> bool {
+        matches!(self.next, Position::End)
+    }
+
+    pub(super) const fn token(&self) -> Option<&Token> {
+        match &self.next {
+            Position::At(token) => Some(token),
+            Position::Start | Position::End => None,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What a query reads of each row, if that is not all.
+
+use std::marker::PhantomData;
+
+use crate::entity::{Columns, DecodeError, ReadRow, Row};
+use crate::limits::LimitError;
+
+/// What a query reads of each row of `E`: a column, a key, or a tuple of such, or of tuples.
+///
+/// See [`Query::select`](crate::client::Query::select).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a selection of the columns of `{E}`",
+    label = "not a column, a key, or a tuple of such",
+    note = "select columns, such as `|b| b.text` or `|b| (b.text, b.rating)`; parts of keys are selected as the whole key"
+)]
+pub trait Projection<E>: Send + Sync + 'static {
+    /// The value of a row.
+    type Output;
+
+    /// Adds what is to be read.
+    #[doc(hidden)]
+    fn select(&self, selection: &mut Selection);
+
+    /// The value of the columns from `next` on, which is moved behind them.
+    #[doc(hidden)]
+    fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<Self::Output, DecodeError>;
+}
+
+/// The properties that are read.
+#[derive(Debug)]
+pub struct Selection {
+    columns: Columns,
+    /// Keys and Timestamp, which every row has a place for.
+    system: Vec<&'static str>,
+}
+
+impl Selection {
+    /// Finds a column that is there twice.
+    pub(crate) fn check(&self) -> Result<(), LimitError> {
+        self.columns.check()
+    }
+
+    /// The names of what travels.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.names().chain(self.system.iter().copied())
+    }
+
+    pub(super) fn property(&mut self, name: &str, aliases: &[String]) {
+        let column = self.columns.add(name);
+        for alias in aliases {
+            self.columns.alias(alias, column);
+        }
+    }
+
+    pub(crate) fn system(&mut self, name: &'static str) {
+        if !self.system.contains(&name) {
+            self.system.push(name);
+        }
+    }
+}
+
+macro_rules! tuples {
+    ($([$part:ident $at:tt])*) => {
+        #[diagnostic::do_not_recommend]
+        impl<Entity: 'static, $($part: Projection<Entity>),*> Projection<Entity> for ($($part,)*) {
+            type Output = ($($part::Output,)*);
+
+            fn select(&self, selection: &mut Selection) {
+                $(self.$at.select(selection);)*
+            }
+
+            fn read(
+                &self,
+                row: &mut Row<'_>,
+                next: &mut usize,
+            ) -> Result<Self::Output, DecodeError> {
+                Ok(($(self.$at.read(row, next)?,)*))
+            }
+        }
+    };
+}
+
+tuples!([A 0]);
+tuples!([A 0] [B 1]);
+tuples!([A 0] [B 1] [C 2]);
+tuples!([A 0] [B 1] [C 2] [D 3]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4] [F 5]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4] [F 5] [G 6]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4] [F 5] [G 6] [H 7]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4] [F 5] [G 6] [H 7] [I 8]);
+tuples!([A 0] [B 1] [C 2] [D 3] [E 4] [F 5] [G 6] [H 7] [I 8] [J 9]);
+
+impl<E: 'static> Projection<E> for () {
+    type Output = ();
+
+    fn select(&self, _: &mut Selection) {}
+
+    fn read(&self, _: &mut Row<'_>, _: &mut usize) -> Result<(), DecodeError> {
+        Ok(())
+    }
+}
+
+/// A struct of some columns of `E`, for [`Query::select_as`](crate::client::Query::select_as).
+///
+/// Implemented by `#[derive(Projection)]` with `#[table(of = "…")]`. Each field is the column of its
+/// name, and of its type; `#[table(column = "…")]` names another one, `home.city` in a group. How it is
+/// read, stored names, codecs and policies included, is what the entity says.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a struct of columns of `{E}`",
+    label = "not a struct of columns",
+    note = "write #[derive(Projection)] and #[table(of = \"…\")], with the name of the entity, on the struct"
+)]
+pub trait ProjectionOf<E>: Sized {
+    /// The columns of `E`.
+    #[doc(hidden)]
+    type Columns;
+
+    /// What is read, and how the struct is made of it.
+    #[doc(hidden)]
+    fn projection(columns: Self::Columns) -> impl Projection<E, Output = Self>;
+}
+
+/// What becomes of the values of a projection.
+struct Built<P, F> {
+    projection: P,
+    build: F,
+}
+
+/// The projection whose values `build` makes of those of another.
+#[doc(hidden)]
+pub fn project<E: 'static, P, T, F>(projection: P, build: F) -> impl Projection<E, Output = T>
+where
+    P: Projection<E>,
+    F: Fn(P::Output) -> T + Send + Sync + 'static,
+{
+    Built { projection, build }
+}
+
+impl<E: 'static, P, T, F> Projection<E> for Built<P, F>
+where
+    P: Projection<E>,
+    F: Fn(P::Output) -> T + Send + Sync + 'static,
+{
+    type Output = T;
+
+    fn select(&self, selection: &mut Selection) {
+        self.projection.select(selection);
+    }
+
+    fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<T, DecodeError> {
+        self.projection.read(row, next).map(&self.build)
+    }
+}
+
+/// Reads rows by a projection.
+pub(crate) struct Projected<E, P> {
+    projection: P,
+    of: PhantomData<fn() -> E>,
+}
+
+impl<E, P: Projection<E>> Projected<E, P> {
+    pub(crate) const fn new(projection: P) -> Self {
+        Self { projection, of: PhantomData }
+    }
+
+    pub(crate) fn selection(&self) -> Selection {
+        let mut selection = Selection { columns: Columns::new(&[]), system: Vec::new() };
+        self.projection.select(&mut selection);
+        selection
+    }
+}
+
+impl<E, P: Projection<E>> ReadRow<P::Output> for Projected<E, P> {
+    fn columns(&self) -> Columns {
+        self.selection().columns
+    }
+
+    fn keeps_others(&self) -> bool {
+        false
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<P::Output, DecodeError> {
+        let value = self.projection.read(row, &mut 0)?;
+        // There is no place for what a field collects.
+        match row.take_problems().into_iter().next() {
+            None => Ok(value),
+            Some(problem) => Err(problem),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Filters that are too long for one request: a list of alternatives is asked for in several.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use super::{Filter, Plan};
+use crate::entity::ordinal;
+
+/// Filters whose rows together are those of the filter that was split.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Split {
+    pub(crate) filters: Vec<Filter>,
+    /// All rows of a filter come before those of the next one. If not, their rows are to be merged,
+    /// and a row may be there more than once.
+    pub(crate) in_order: bool,
+}
+
+impl Split {
+    /// The fewest filters that each fit, one after the other; the filter itself where it fits, or
+    /// where it has no alternatives to be asked for one by one.
+    pub(crate) fn of(filter: &Filter, fits: &dyn Fn(&Filter) -> bool) -> Self {
+        let mut filters = Vec::new();
+        if !split(filter, fits, &mut filters) {
+            filters = vec![filter.clone()];
+        }
+        let plans: Vec<_> = filters.iter().map(|filter| Plan::of(Some(filter))).collect();
+        let in_order = plans.windows(2).all(|pair| pair[0].is_before(&pair[1]));
+        Self { filters, in_order }
+    }
+}
+
+/// Adds what `filter` is split into; `false` if it does not fit and cannot be split.
+fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filter>) -> bool {
+    if fits(filter) {
+        filters.push(filter.clone());
+        return true;
+    }
+    let Some((others, alternatives)) = alternatives(filter) else { return false };
+    let with = |some: &[&Filter]| {
+        let any = some.iter().copied().cloned().reduce(|a, b| a | b);
+        let all = others.iter().copied().cloned().chain(any);
+        all.reduce(|a, b| a & b).unwrap_or_else(|| filter.clone())
+    };
+    let alternatives = in_key_order(alternatives, |one| with(&[one]));
+    let mut rest = &alternatives[..];
+    while !rest.is_empty() {
+        let count = most(rest.len(), |count| fits(&with(&rest[..count])));
+        let (some, more) = rest.split_at(count.max(1));
+        // One that does not fit by itself may have another list in it.
+        if !split(&with(some), fits, filters) {
+            return false;
+        }
+        rest = more;
+    }
+    true
+}
+
+/// The longest list of alternatives, and what must hold beside it.
+fn alternatives(filter: &Filter) -> Option<(Vec<&Filter>, &[Filter])> {
+    match filter {
+        Filter::Or(any) => Some((Vec::new(), any)),
+        Filter::And(all) => {
+            let lists = all.iter().enumerate().filter_map(|(at, filter)| match filter {
+                Filter::Or(any) => Some((at, any)),
+                _ => None,
+            });
+            let (longest, any) = lists.max_by_key(|(_, any)| any.len())?;
+            let others = all.iter().enumerate().filter(|(at, _)| *at != longest);
+            Some((others.map(|(_, filter)| filter).collect(), any))
+        }
+        _ => None,
+    }
+}
+
+/// Each of the alternatives once, in the order of the keys that they lead to.
+fn in_key_order(alternatives: &[Filter], whole: impl Fn(&Filter) -> Filter) -> Vec<&Filter> {
+    let mut known = HashSet::new();
+    let mut ordered: Vec<_> = alternatives
+        .iter()
+        .filter(|one| known.insert(one.to_string()))
+        .map(|one| {
+            let filter = whole(one);
+            let plan = Plan::of(Some(&filter));
+            let (partition_key, row_key) = plan.start();
+            ((partition_key.to_owned(), row_key.to_owned()), one)
+        })
+        .collect();
+    ordered.sort_by(|((p, r), _), ((q, s), _)| match ordinal(p, q) {
+        Ordering::Equal => ordinal(r, s),
+        order => order,
+    });
+    ordered.into_iter().map(|(_, one)| one).collect()
+}
+
+/// The greatest count up to `limit` that fits, where fewer fit whenever more do.
+fn most(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let mut above = 1;
+    while above <= limit && fits(above) {
+        above *= 2;
+    }
+    // `low` fits, or is 0; `high` does not, or is beyond the limit.
+    let (mut low, mut high) = (above / 2, above.min(limit + 1));
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, comparisons: usize) -> (Vec<String>, bool) {
+        let filter = Filter::parse(text).unwrap();
+        let split = Split::of(&filter, &|filter| filter.comparisons() <= comparisons);
+        (split.filters.iter().map(ToString::to_string).collect(), split.in_order)
+    }
+
+    #[test]
+    fn lists_are_split_into_the_fewest_that_fit() {
+        let keys = "PartitionKey eq 'p' and (RowKey eq 'c' or RowKey eq 'a' or RowKey eq 'b')";
+        assert_eq!(of(keys, 4), (vec![keys.to_owned()], true));
+        let (filters, in_order) = of(keys, 3);
+        assert_eq!(
+            filters,
+            [
+                "PartitionKey eq 'p' and (RowKey eq 'a' or RowKey eq 'b')",
+                "PartitionKey eq 'p' and RowKey eq 'c'"
+            ]
+        );
+        assert!(in_order);
+        let (filters, in_order) = of("A eq 3 or A eq 1 or A eq 3 or A eq 2", 2);
+        assert_eq!(filters, ["A eq 3 or A eq 1", "A eq 2"]);
+        assert!(!in_order);
+    }
+
+    #[test]
+    fn partitions_are_in_order_and_rows_of_several_are_not() {
+        assert!(of("PartitionKey eq 'b' or PartitionKey eq 'a'", 1).1);
+        assert!(!of("RowKey eq 'b' or RowKey eq 'a'", 1).1);
+        let ranges = "PartitionKey ge 'b' and PartitionKey lt 'c' or PartitionKey ge 'a' and PartitionKey lt 'b'";
+        assert!(of(ranges, 2).1);
+        let overlapping = "PartitionKey ge 'a' and PartitionKey le 'b' or PartitionKey ge 'b' and PartitionKey lt 'c'";
+        assert!(!of(overlapping, 2).1);
+    }
+
+    #[test]
+    fn two_lists_are_split_both() {
+        let (filters, _) = of("(A eq 1 or A eq 2) and (B eq 1 or B eq 2)", 2);
+        assert_eq!(
+            filters,
+            ["B eq 1 and A eq 1", "B eq 1 and A eq 2", "B eq 2 and A eq 1", "B eq 2 and A eq 2"]
+        );
+    }
+
+    #[test]
+    fn what_has_no_list_stays_whole() {
+        let filter = "A gt 1 and B gt 1 and not (C eq 1 or C eq 2)";
+        assert_eq!(of(filter, 3), (vec![filter.to_owned()], true));
+        let filter = "A eq 1 and (B eq 1 and C eq 1 and D eq 1 or B eq 2)";
+        assert_eq!(of(filter, 3).0, [filter]);
+    }
+
+    #[test]
+    fn a_long_list_in_few_steps() {
+        let many = (0..5000).map(|n| Filter::partition(format!("{n:04}"))).reduce(|a, b| a | b);
+        let split = Split::of(&many.unwrap(), &|filter| filter.comparisons() <= 15);
+        assert_eq!((split.filters.len(), split.in_order), (334, true));
+    }
+}

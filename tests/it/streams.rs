@@ -1,0 +1,186 @@
+//! When the requests of a query are sent, and what is held of their answers.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, Operation, TableClient, TableEntity, TableServiceClient};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+
+async fn filled(mock: &MockTableService, rows: usize) -> TableClient<DynamicEntity> {
+    let table = mock.client().table_named::<DynamicEntity>("Rows");
+    table.create().await.unwrap();
+    for row in 0..rows {
+        table.insert(&DynamicEntity::new("p", format!("{row:06}"))).await.unwrap();
+    }
+    mock.requests().clear();
+    table
+}
+
+#[tokio::test]
+async fn the_next_page_is_asked_for_when_half_of_one_is_used() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 25).await;
+    let mut rows = table.query().page_size(10).stream();
+    let sent = || mock.requests().count(Operation::Query);
+    assert_eq!(sent(), 0, "nothing before the stream is polled");
+    for _ in 0..5 {
+        rows.next().await.unwrap().unwrap();
+        assert_eq!(sent(), 1, "who stops early has asked for one page");
+    }
+    // The answer comes while the rest is used.
+    for _ in 5..10 {
+        rows.next().await.unwrap().unwrap();
+    }
+    assert_eq!(sent(), 2);
+    let rest: Vec<_> = rows.by_ref().try_collect().await.unwrap();
+    assert_eq!((rest.len(), sent()), (15, 3));
+    assert!(rows.next().await.is_none());
+    assert_eq!(rows.cost().to_string(), "25 rows in 3 pages by 3 requests");
+}
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// An entity that counts how many of it there are.
+struct Counted;
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl TableEntity for Counted {
+    const COLUMNS: &'static [&'static str] = &[];
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok("p".into())
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok("r".into())
+    }
+
+    fn write_properties(&self, _: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn from_row(_: &mut Row<'_>) -> Result<Self, DecodeError> {
+        MOST.fetch_max(LIVE.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Ok(Self)
+    }
+}
+
+#[tokio::test]
+async fn a_stream_holds_two_pages_at_most() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 1000).await.with_entity::<Counted>();
+    let mut rows = table.query().page_size(10).stream();
+    let mut count = 0;
+    while let Some(row) = rows.next().await {
+        drop(row.unwrap());
+        count += 1;
+    }
+    assert_eq!((count, rows.cost().pages), (1000, 100));
+    let most = MOST.load(Ordering::SeqCst);
+    assert!((11..=20).contains(&most), "{most} rows of pages of 10");
+    assert_eq!(LIVE.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_point_is_read_as_one_row() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 3).await;
+    let query = || table.query().filter_text("PartitionKey eq 'p' and RowKey eq '000001'");
+    assert_eq!(query().await.unwrap().cost.requests, 1);
+    assert_eq!(query().select_names(["A"]).stream().count().await, 1);
+    let requests = mock.requests();
+    assert_eq!((requests.count(Operation::Get), requests.count(Operation::Query)), (2, 0));
+    assert_eq!(requests.scanned_rows(), 2);
+}
+
+#[tokio::test]
+async fn no_request_goes_beyond_the_documented_comparisons() {
+    let mock = MockTableService::builder().max_comparisons(15).build();
+    let table = filled(&mock, 40).await;
+    let keys = (0..40).map(|row| format!("RowKey eq '{row:06}'")).collect::<Vec<_>>().join(" or ");
+    let text = format!("PartitionKey eq 'p' and ({keys})");
+    assert_eq!(table.query().filter_text(&text).await.unwrap().len(), 40);
+    assert_eq!(mock.requests().count(Operation::Query), 3);
+    // A service that takes more is asked for all at once.
+    let mock = MockTableService::new();
+    filled(&mock, 40).await;
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .max_comparisons(100)
+        .build()
+        .unwrap();
+    let table = client.table_named::<DynamicEntity>("Rows");
+    assert_eq!(table.query().filter_text(&text).await.unwrap().len(), 40);
+    assert_eq!(mock.requests().count(Operation::Query), 1);
+}
+
+#[tokio::test]
+async fn a_merge_that_is_dropped_on_its_way_loses_nothing() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 40).await;
+    for row in 0..40 {
+        let mut entity = DynamicEntity::new("p", format!("{row:06}"));
+        entity.set("N", row * 7 % 40);
+        table.insert_or_replace(&entity).await.unwrap();
+    }
+    let list = (0..40).map(|n| format!("N eq {n}")).collect::<Vec<_>>().join(" or ");
+    for polls in 1..12 {
+        let mut pages = table.query().filter_text(&list).page_size(6).pages();
+        let mut found = Vec::new();
+        loop {
+            let mut next = Box::pin(pages.next());
+            let mut page = Poll::Pending;
+            for _ in 0..polls {
+                if page.is_pending() {
+                    page = futures_util::poll!(next.as_mut());
+                }
+            }
+            drop(next);
+            let page = match page {
+                Poll::Ready(page) => page,
+                Poll::Pending => pages.next().await,
+            };
+            let Some(page) = page else { break };
+            found.extend(page.unwrap().entities.iter().map(|row| row.key().row_key.clone()));
+        }
+        let expected: Vec<_> = (0..40).map(|row| format!("{row:06}")).collect();
+        assert_eq!(found, expected, "after {polls} polls");
+    }
+}
+
+#[tokio::test]
+async fn ranges_begin_where_keys_are() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<DynamicEntity>("Users");
+    table.create().await.unwrap();
+    for n in 0..1000 {
+        table.insert(&DynamicEntity::new(format!("user-{n:04}"), "r")).await.unwrap();
+    }
+    mock.requests().clear();
+    let all = table.query().parallel(10).await.unwrap();
+    assert_eq!((all.len(), all.cost.pages), (1000, 10), "one page for each of ten ranges");
+    let scanned = mock.requests().scanned_rows();
+    assert!(scanned < 1100, "{scanned} rows were looked at for 1,000");
+    let mut ranges: Vec<usize> = mock
+        .requests()
+        .all()
+        .iter()
+        .map(|request| request.scanned_rows)
+        .filter(|rows| *rows > 1)
+        .collect();
+    ranges.sort_unstable();
+    assert_eq!(ranges, [100; 10]);
+    let probes = mock.requests().total() - 10;
+    assert!(probes < 60, "{probes} queries to find the ranges");
+}
