@@ -134,6 +134,25 @@ fn decode_1000_serde_json_by_hand(bencher: Bencher) {
     bencher.bench(|| serde_json::from_slice::<PageByHand>(&body).expect("a page").value);
 }
 
+/// What the service sends for two columns.
+#[divan::bench]
+fn decode_1000_two_columns(bencher: Bencher) {
+    let rows: Vec<String> = (0..1000)
+        .map(|n| {
+            let e = entity(n);
+            format!(
+                r#"{{"odata.etag":"W/\"datetime'2017-11-10T02%3A43%3A55.{n:07}Z'\"","Text":"{}","Rating":{}}}"#,
+                e.text, e.rating
+            )
+        })
+        .collect();
+    let body = format!(r#"{{"value":[{}]}}"#, rows.join(","));
+    bencher.bench(|| {
+        measure::decode_columns::<Typed, _>(body.as_bytes(), |t| (t.text, t.rating))
+            .expect("a page")
+    });
+}
+
 #[divan::bench]
 fn encode_one(bencher: Bencher) {
     let entity = entity(12_345);
