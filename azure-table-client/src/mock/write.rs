@@ -1,6 +1,4 @@
-//! One change of one row: a value, so that several can be made under one lock.
-
-use std::collections::btree_map::Entry;
+//! One change of one row: a value, so that several can be made together or not at all.
 
 use super::check::check_entity;
 use super::failure::Failure;
@@ -44,48 +42,64 @@ pub(super) enum Condition<'a> {
     ETag(&'a str),
 }
 
+/// What is at a key once a change is made.
+#[derive(Debug)]
+struct Outcome {
+    key: StoredKey,
+    row: Option<StoredEntity>,
+}
+
 impl Table {
-    /// Makes one change; the ETag of what is there now. A change that fails leaves no trace, so a
-    /// batch is undone by putting back the rows of its earlier changes.
+    /// Makes one change; the ETag of what is there now. A change that fails leaves no trace.
     pub(super) fn apply(
         &mut self,
         write: Write<'_>,
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
-        let gone = self.gone;
-        match (write.change, self.rows.entry(write.key)) {
-            (Change::Insert(_), Entry::Occupied(_)) => Err(Failure::entity_already_exists()),
-            (Change::Insert(properties), Entry::Vacant(place)) => {
-                let version = Version::after(gone, now);
-                Ok(Some(place.insert(StoredEntity { version, properties }).version.etag()))
-            }
-            (Change::Update(_, mut properties, condition), Entry::Vacant(place)) => {
-                condition.check(None)?;
-                sort(&mut properties);
-                let version = Version::after(gone, now);
-                Ok(Some(place.insert(StoredEntity { version, properties }).version.etag()))
-            }
-            (Change::Update(update, properties, condition), Entry::Occupied(mut place)) => {
-                condition.check(Some(place.get()))?;
-                match update {
-                    Update::Replace => place.get_mut().properties = properties,
-                    Update::Merge => {
-                        check_merged(place.key(), &place.get().properties, &properties)?;
-                        merge(&mut place.get_mut().properties, properties);
-                    }
+        let outcome = self.outcome(write, now)?;
+        Ok(self.commit(outcome))
+    }
+
+    /// What a change would leave behind; nothing is done yet.
+    fn outcome(&self, write: Write<'_>, now: EdmDateTime) -> Result<Outcome, Failure> {
+        let Write { key, change } = write;
+        let old = self.rows.get(&key);
+        let properties = match change {
+            Change::Insert(_) if old.is_some() => return Err(Failure::entity_already_exists()),
+            Change::Insert(properties) => properties,
+            Change::Update(update, mut properties, condition) => {
+                condition.check(old)?;
+                if let (Update::Merge, Some(old)) = (update, old) {
+                    merge(&old.properties, &mut properties);
+                    // The limits hold for what a merge makes, not only for what it brings.
+                    check_entity(&key, &properties)?;
                 }
-                let row = place.get_mut();
-                sort(&mut row.properties);
-                row.version = Version::after(row.version.time(), now);
-                Ok(Some(row.version.etag()))
+                properties.sort_by(|(a, _), (b, _)| ordinal(a, b));
+                properties
             }
-            (Change::Delete(condition), Entry::Occupied(place)) => {
-                condition.check(Some(place.get()))?;
-                self.gone = gone.max(place.remove().version.time());
-                Ok(None)
+            Change::Delete(_) if old.is_none() => return Err(Failure::resource_not_found()),
+            Change::Delete(condition) => {
+                condition.check(old)?;
+                return Ok(Outcome { key, row: None });
             }
-            (Change::Delete(_), Entry::Vacant(_)) => Err(Failure::resource_not_found()),
+        };
+        let last = old.map_or(self.gone, |old| old.version.time());
+        Ok(Outcome {
+            key,
+            row: Some(StoredEntity { version: Version::after(last, now), properties }),
+        })
+    }
+
+    fn commit(&mut self, outcome: Outcome) -> Option<String> {
+        if let Some(row) = outcome.row {
+            let etag = row.version.etag();
+            self.rows.insert(outcome.key, row);
+            return Some(etag);
         }
+        if let Some(old) = self.rows.remove(&outcome.key) {
+            self.gone = self.gone.max(old.version.time());
+        }
+        None
     }
 }
 
@@ -107,23 +121,14 @@ impl Condition<'_> {
     }
 }
 
-/// The limits hold for what a merge makes, not only for what it brings.
-fn check_merged(key: &StoredKey, old: &Properties, new: &Properties) -> Result<(), Failure> {
-    let stays = |name: &str| !new.iter().any(|(known, _)| known == name);
-    check_entity(key, old.iter().filter(|(name, _)| stays(name)).chain(new))
-}
-
-fn merge(old: &mut Properties, new: Properties) {
-    for (name, value) in new {
-        match old.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = value,
-            None => old.push((name, value)),
+/// Adds the old properties that the new ones do not name.
+fn merge(old: &Properties, new: &mut Properties) {
+    let named = new.len();
+    for (name, value) in old {
+        if !new[..named].iter().any(|(known, _)| known == name) {
+            new.push((name.clone(), value.clone()));
         }
     }
-}
-
-fn sort(properties: &mut Properties) {
-    properties.sort_by(|(a, _), (b, _)| ordinal(a, b));
 }
 
 #[cfg(test)]
