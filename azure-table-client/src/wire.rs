@@ -4,6 +4,8 @@ pub(crate) mod encoding;
 pub(crate) mod headers;
 pub(crate) mod json_read;
 pub(crate) mod json_write;
+#[cfg(test)]
+pub(crate) mod multipart;
 mod operation;
 pub(crate) mod service_error;
 

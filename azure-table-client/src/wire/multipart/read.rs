@@ -1,0 +1,198 @@
+//! Reading a body of parts. Nothing is copied; lines end with CRLF or LF.
+
+use http::{HeaderMap, Method, StatusCode, header};
+
+use super::head::{Head, line_feed};
+use super::{MultipartError, boundary_of};
+
+/// A batch, and a changeset in it.
+const MAX_DEPTH: u8 = 2;
+
+/// The parts of a body, in order. After an error there are no more.
+#[derive(Debug, Clone)]
+pub(crate) struct Parts<'a> {
+    boundary: &'a [u8],
+    /// What follows the last boundary that was met.
+    rest: &'a [u8],
+    is_closed: bool,
+    depth: u8,
+}
+
+/// One part.
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    Message(Message<'a>),
+    /// A changeset, or the answer to one.
+    Parts(Parts<'a>),
+}
+
+/// An HTTP request or an HTTP response.
+#[derive(Debug)]
+pub(crate) struct Message<'a> {
+    start: &'a str,
+    head: Head<'a>,
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    /// The parts of a body of this media type.
+    pub(crate) fn read(media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+        Self::at_depth(1, media_type, body)
+    }
+
+    fn at_depth(depth: u8, media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+        if depth > MAX_DEPTH {
+            return Err(MultipartError::Depth);
+        }
+        let boundary = boundary_of(media_type).ok_or(MultipartError::Boundary)?.as_bytes();
+        let first = Delimiter::find(body, 0, boundary).ok_or(MultipartError::Truncated)?;
+        Ok(Self { boundary, rest: &body[first.after..], is_closed: first.closes, depth })
+    }
+
+    fn part(&mut self) -> Result<Part<'a>, MultipartError> {
+        let rest = self.rest;
+        let Some(mut end) = Delimiter::find(rest, 0, self.boundary) else {
+            let is_over = rest.trim_ascii().is_empty();
+            return Err(if is_over {
+                MultipartError::NotClosed
+            } else {
+                MultipartError::Truncated
+            });
+        };
+        let (head, content) = Head::split(&rest[..end.line]);
+        let media_type = head.get("Content-Type")?.unwrap_or_default();
+        let encoding = head.get("Content-Transfer-Encoding")?.unwrap_or("binary");
+        let part = if !is_identity(encoding) {
+            return Err(MultipartError::MediaType);
+        } else if boundary_of(media_type).is_some() {
+            Part::Parts(Self::at_depth(self.depth + 1, media_type, content)?)
+        } else if is_http(media_type) {
+            let mut message = Message::read(content)?;
+            let from = end.line - message.body.len();
+            let to = match message.head.get(header::CONTENT_LENGTH.as_str())? {
+                Some(length) => {
+                    let length: usize = length.parse().map_err(|_| MultipartError::Length)?;
+                    from.checked_add(length).filter(|to| *to <= rest.len())
+                }
+                None => Some(end.before.max(from)),
+            };
+            let to = to.ok_or(MultipartError::Truncated)?;
+            if to > end.before {
+                // What looked like the boundary is in the body, or the length counts its line end.
+                let next = Delimiter::find(rest, to, self.boundary);
+                end = next.ok_or(MultipartError::Truncated)?;
+            }
+            if !rest.get(to..end.before).unwrap_or_default().trim_ascii().is_empty() {
+                return Err(MultipartError::Length);
+            }
+            message.body = &rest[from..to];
+            Part::Message(message)
+        } else {
+            return Err(MultipartError::MediaType);
+        };
+        self.rest = &rest[end.after..];
+        self.is_closed = end.closes;
+        Ok(part)
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Result<Part<'a>, MultipartError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_closed {
+            return None;
+        }
+        let part = self.part();
+        self.is_closed |= part.is_err();
+        Some(part)
+    }
+}
+
+/// Whether a part is as it looks. What is encoded is never sent here.
+fn is_identity(encoding: &str) -> bool {
+    ["binary", "8bit", "7bit"].iter().any(|known| encoding.eq_ignore_ascii_case(known))
+}
+
+fn is_http(media_type: &str) -> bool {
+    let kind = media_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/http")
+}
+
+impl<'a> Message<'a> {
+    /// A message whose body goes to the end.
+    fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
+        let (head, body) = Head::split(text.trim_ascii_start());
+        let (start, head) = head.split_start();
+        let start = std::str::from_utf8(start).map_err(|_| MultipartError::Head)?;
+        Ok(Self { start, head, body })
+    }
+
+    /// The method and the address of a request. Some clients do not encode blanks in addresses.
+    pub(crate) fn request(&self) -> Result<(Method, &'a str), MultipartError> {
+        let line = self.start.split_once(' ').and_then(|(method, rest)| {
+            let (target, version) = rest.rsplit_once(' ')?;
+            let target = target.trim();
+            (version.starts_with("HTTP/1.") && !target.is_empty()).then_some((method, target))
+        });
+        let (method, target) = line.ok_or(MultipartError::Head)?;
+        let method = Method::from_bytes(method.as_bytes()).map_err(|_| MultipartError::Head)?;
+        Ok((method, target))
+    }
+
+    /// The status of a response.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a client reads it"))]
+    pub(crate) fn status(&self) -> Result<StatusCode, MultipartError> {
+        let mut words = self.start.split_ascii_whitespace();
+        let version = words.next().filter(|version| version.starts_with("HTTP/1."));
+        let status = version.and_then(|_| words.next()).ok_or(MultipartError::Head)?;
+        StatusCode::from_bytes(status.as_bytes()).map_err(|_| MultipartError::Head)
+    }
+
+    pub(crate) fn headers(&self) -> Result<HeaderMap, MultipartError> {
+        self.head.to_map()
+    }
+}
+
+/// A line that is a boundary, by what it divides.
+#[derive(Debug, Clone, Copy)]
+struct Delimiter {
+    /// Where the part before it ends; the line end between them belongs to the boundary.
+    before: usize,
+    line: usize,
+    after: usize,
+    closes: bool,
+}
+
+impl Delimiter {
+    /// The first one that begins at `from` or later.
+    fn find(text: &[u8], from: usize, boundary: &[u8]) -> Option<Self> {
+        let mut line = match from.checked_sub(1) {
+            Some(before) => from + line_feed(&text[before..])?,
+            None => 0,
+        };
+        loop {
+            if let Some(delimiter) = Self::at(text, line, boundary) {
+                return Some(delimiter);
+            }
+            line += line_feed(&text[line..])? + 1;
+        }
+    }
+
+    /// The one that this line is.
+    fn at(text: &[u8], line: usize, boundary: &[u8]) -> Option<Self> {
+        let after = text[line..].strip_prefix(b"--")?.strip_prefix(boundary)?;
+        let (after, closes) = match after.strip_prefix(b"--") {
+            Some(after) => (after, true),
+            None => (after, false),
+        };
+        let end = line_feed(after).map_or(after.len(), |at| at + 1);
+        if !after[..end].trim_ascii().is_empty() {
+            return None;
+        }
+        let before = &text[..line];
+        let before = before.strip_suffix(b"\n").unwrap_or(before);
+        let before = before.strip_suffix(b"\r").unwrap_or(before);
+        Some(Self { before: before.len(), line, after: text.len() - after.len() + end, closes })
+    }
+}

@@ -1,0 +1,288 @@
+//! Both directions, and what real requests and replies look like.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use proptest::prelude::*;
+
+use super::*;
+
+const KIND: &str = "multipart/mixed; boundary=b";
+
+fn parts(body: &[u8]) -> Result<Vec<Part<'_>>, MultipartError> {
+    Parts::read(KIND, body)?.collect()
+}
+
+fn message<'a>(part: &Part<'a>) -> (Method, &'a str, HeaderMap, &'a [u8]) {
+    let Part::Message(message) = part else { panic!("parts: {part:?}") };
+    let (method, target) = message.request().unwrap();
+    (method, target, message.headers().unwrap(), message.body)
+}
+
+/// A batch of one GET, its message as given.
+fn one(message: &str) -> String {
+    format!("--b\r\nContent-Type: application/http\r\n\r\n{message}\r\n--b--")
+}
+
+#[test]
+fn media_types() {
+    for (kind, expected) in [
+        ("multipart/mixed; boundary=batch_1", Some("batch_1")),
+        ("Multipart/Mixed;BOUNDARY=\"a b\" ; charset=utf-8", Some("a b")),
+        ("multipart/mixed;charset=\"utf-8;\";boundary=x ", Some("x")),
+        (media_type("batch_1").leak(), Some("batch_1")),
+        ("multipart/mixed; boundary=", None),
+        ("multipart/mixed; boundary=\"open", None),
+        ("multipart/mixed; boundary=\"\n\"", None),
+        ("multipart/mixed", None),
+        ("multipart/mixed;;;", None),
+        ("application/json; boundary=x", None),
+        (&format!("multipart/mixed; boundary={}", "x".repeat(71)), None),
+    ] {
+        assert_eq!(boundary_of(kind), expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_request_with_either_line_end() {
+    let text = "before\n--b\ncontent-type: multipart/mixed; boundary=\"c\"\n\n\n--c \n\
+                Content-Type: application/http\nContent-Transfer-Encoding: binary\n\n\
+                POST /T HTTP/1.1\nContent-ID: 1\nX-Odd:a:b\n\n{\"A\":1}\n\n--cd\n\n--c\n\
+                CONTENT-TYPE: application/http;msgtype=request\n\n\n\
+                DELETE http://host/T(PartitionKey='a b',RowKey='') HTTP/1.1\nIf-Match: *\n\n--c--\n\
+                after\n--b--\nafter";
+    for text in [text.to_owned(), text.replace('\n', "\r\n")] {
+        let parts = parts(text.as_bytes()).unwrap();
+        let [Part::Parts(changeset)] = &parts[..] else { panic!("{parts:?}") };
+        let operations: Vec<_> = changeset.clone().collect::<Result<_, _>>().unwrap();
+        let (method, target, headers, body) = message(&operations[0]);
+        assert_eq!((method, target), (Method::POST, "/T"));
+        assert!(headers["content-id"] == "1" && headers["x-odd"] == "a:b");
+        let body = std::str::from_utf8(body).unwrap().replace('\r', "");
+        assert_eq!(body, "{\"A\":1}\n\n--cd\n", "a longer boundary is none");
+        let (method, target, headers, body) = message(&operations[1]);
+        assert_eq!(method, Method::DELETE);
+        assert_eq!(target, "http://host/T(PartitionKey='a b',RowKey='')");
+        assert!(headers["if-match"] == "*" && body.is_empty());
+        assert_eq!(operations.len(), 2);
+    }
+}
+
+#[test]
+fn a_length_comes_before_the_boundary() {
+    let get = "GET /T HTTP/1.1\r\nContent-Length: ";
+    let body_of = |text: &str| {
+        let parts = parts(text.as_bytes())?;
+        assert_eq!(parts.len(), 1);
+        Ok(String::from_utf8(message(&parts[0]).3.to_vec()).unwrap())
+    };
+    let text = one(&format!("{get}9\r\n\r\nx\r\n--b\r\ny"));
+    assert_eq!(body_of(&text).unwrap(), "x\r\n--b\r\ny");
+    assert_eq!(body_of(&one(&format!("{get}2\r\n\r\n{{}}\r\n"))).unwrap(), "{}");
+    assert_eq!(body_of(&one(&format!("{get}4\r\n\r\n{{}}"))).unwrap(), "{}\r\n", "with line end");
+    for (length, error) in [
+        ("1", MultipartError::Length),
+        ("-1", MultipartError::Length),
+        ("x", MultipartError::Length),
+        ("5", MultipartError::Truncated),
+        ("18446744073709551615", MultipartError::Truncated),
+    ] {
+        assert_eq!(body_of(&one(&format!("{get}{length}\r\n\r\n{{}}"))), Err(error), "{length}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read() {
+    let http = "Content-Type: application/http";
+    let deep = "--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\
+                Content-Type: multipart/mixed; boundary=d\n\n--d--\n--c--\n--b--";
+    for (text, error) in [
+        ("", MultipartError::Truncated),
+        ("--c--", MultipartError::Truncated),
+        ("--b", MultipartError::NotClosed),
+        ("--b\r\n \r\n", MultipartError::NotClosed),
+        (&format!("--b\n{http}\n\nGET / HTTP/1.1\n\n"), MultipartError::Truncated),
+        (&format!("--b\n{http}\n\nGET / HTTP/1.1\n\n--b\n"), MultipartError::NotClosed),
+        ("--b\n\nGET / HTTP/1.1\n\n--b--", MultipartError::MediaType),
+        ("--b\nContent-Type: text/plain\n\nx\n--b--", MultipartError::MediaType),
+        ("--b\nContent-Type: multipart/mixed\n\nx\n--b--", MultipartError::MediaType),
+        (
+            &format!("--b\n{http}\nContent-Transfer-Encoding: base64\n\nx\n--b--"),
+            MultipartError::MediaType,
+        ),
+        ("--b\nno header\n\nx\n--b--", MultipartError::Head),
+        ("--b\n--b--", MultipartError::MediaType),
+        ("--b\nContent-Type: multipart/mixed; boundary=c\n\n--b--", MultipartError::Truncated),
+    ] {
+        assert_eq!(parts(text.as_bytes()).map(|_| ()), Err(error), "{text}");
+    }
+    let parts_of_deep = parts(deep.as_bytes()).unwrap();
+    let [Part::Parts(inner)] = &parts_of_deep[..] else { panic!() };
+    assert_eq!(inner.clone().next().unwrap().unwrap_err(), MultipartError::Depth);
+    for start in ["", "GET", "GET /", "GET  HTTP/1.1", "GET / FTP/1.1", "G\u{e9}T / HTTP/1.1"] {
+        let text = one(&format!("{start}\r\nA: b\r\n"));
+        let parts = parts(text.as_bytes()).unwrap();
+        let Part::Message(message) = &parts[0] else { panic!() };
+        assert_eq!(message.request(), Err(MultipartError::Head), "{start}");
+        assert_eq!(message.status(), Err(MultipartError::Head), "{start}");
+    }
+    let many = (0..40_000).map(|n| format!("h{n}: x")).collect::<Vec<_>>().join("\n");
+    for headers in ["no colon", "a b: c", ": x", "a: \u{1}", &many] {
+        let text = one(&format!("GET / HTTP/1.1\r\n{headers}\r\n"));
+        let parts = parts(text.as_bytes()).unwrap_or_default();
+        let map = parts.first().map(|part| match part {
+            Part::Message(message) => message.headers(),
+            Part::Parts(_) => panic!(),
+        });
+        assert!(map.is_none_or(|map| map.is_err()), "{}", &headers[..headers.len().min(9)]);
+    }
+}
+
+#[test]
+fn a_reply_is_written_as_the_service_writes_it() {
+    let mut out = Vec::new();
+    let mut batch = Writer::new(&mut out, "batchresponse_1".into());
+    let mut changeset = batch.parts("changesetresponse_2".into());
+    let header = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
+    let headers: HeaderMap = [
+        header("content-id", "1"),
+        header("dataserviceversion", "1.0;"),
+        header("etag", "W/\"x\""),
+    ]
+    .into_iter()
+    .collect();
+    changeset.response(StatusCode::NO_CONTENT, &headers, b"");
+    changeset.close();
+    batch.close();
+    let expected = "--batchresponse_1\r\n\
+        Content-Type: multipart/mixed; boundary=changesetresponse_2\r\n\r\n\
+        --changesetresponse_2\r\n\
+        Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+        HTTP/1.1 204 No Content\r\nContent-ID: 1\r\nDataServiceVersion: 1.0;\r\nETag: W/\"x\"\r\n\
+        \r\n\r\n\
+        --changesetresponse_2--\r\n--batchresponse_1--\r\n";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
+}
+
+#[test]
+fn a_changeset_may_be_empty() {
+    let mut out = Vec::new();
+    let mut batch = Writer::new(&mut out, "b".into());
+    batch.parts("c".into()).close();
+    batch.close();
+    let parts = parts(&out).unwrap();
+    let [Part::Parts(changeset)] = &parts[..] else { panic!("{parts:?}") };
+    assert!(changeset.clone().next().is_none());
+}
+
+/// Whether a line of these bytes, or their beginning, looks like a boundary.
+fn holds_boundary(body: &[u8]) -> bool {
+    let text = [b"\n", body].concat();
+    text.windows(4).any(|window| window == b"\n--b" || window == b"\n--c")
+}
+
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    let fragment = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..20),
+        prop_oneof![Just("\r\n"), Just("\n"), Just("\r"), Just("--"), Just("--b"), Just(":")]
+            .prop_map(|text| text.as_bytes().to_vec()),
+    ];
+    proptest::collection::vec(fragment, 0..6).prop_map(|fragments| fragments.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn responses_round_trip(
+        bodies in proptest::collection::vec(
+            body().prop_filter("the boundary", |body| !holds_boundary(body)),
+            0..6,
+        ),
+        value in "[!-~]([ -~]{0,20}[!-~])?",
+        nested in any::<bool>(),
+    ) {
+        let headers: HeaderMap =
+            [(HeaderName::from_static("etag"), HeaderValue::from_str(&value).unwrap())]
+                .into_iter()
+                .collect();
+        let mut out = Vec::new();
+        let mut batch = Writer::new(&mut out, "b".into());
+        let write = |parts: &mut Writer<'_>| {
+            for body in &bodies {
+                parts.response(StatusCode::OK, &headers, body);
+            }
+        };
+        if nested {
+            let mut changeset = batch.parts("c".into());
+            write(&mut changeset);
+            changeset.close();
+        } else {
+            write(&mut batch);
+        }
+        batch.close();
+        let mut read = parts(&out).unwrap();
+        if nested {
+            let Some(Part::Parts(changeset)) = read.pop() else { panic!() };
+            read = changeset.collect::<Result<_, _>>().unwrap();
+        }
+        prop_assert_eq!(read.len(), bodies.len());
+        for (part, body) in read.iter().zip(&bodies) {
+            let Part::Message(message) = part else { panic!() };
+            prop_assert_eq!(message.status(), Ok(StatusCode::OK));
+            prop_assert_eq!(&message.headers().unwrap(), &headers);
+            prop_assert_eq!(message.body, &body[..]);
+        }
+    }
+
+    /// Requests say their length, so that any body will do.
+    #[test]
+    fn requests_round_trip(bodies in proptest::collection::vec(body(), 0..6)) {
+        let mut out = Vec::new();
+        let mut batch = Writer::new(&mut out, "b".into());
+        for body in &bodies {
+            batch.request(&Method::PUT, "/T(PartitionKey='',RowKey='')", [], body);
+        }
+        batch.close();
+        let read = parts(&out).unwrap();
+        let read: Vec<_> = read.iter().map(message).collect();
+        prop_assert_eq!(read.len(), bodies.len());
+        for ((method, target, _, read), body) in read.into_iter().zip(&bodies) {
+            prop_assert_eq!((method, target), (Method::PUT, "/T(PartitionKey='',RowKey='')"));
+            prop_assert_eq!(read, &body[..]);
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(
+        kind in "multipart/mixed;( ?boundary=\"?[bc]\"?;?|[ -~]{0,10})",
+        pieces in proptest::collection::vec(0..PIECES.len(), 0..30),
+        bytes in proptest::collection::vec(any::<u8>(), 0..20),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut body: Vec<u8> = pieces.into_iter().flat_map(|piece| PIECES[piece].bytes()).collect();
+        let at = at.index(body.len() + 1);
+        body.splice(at..at, bytes);
+        for part in Parts::read(&kind, &body).into_iter().flatten().flatten() {
+            match part {
+                Part::Message(message) => {
+                    let _ = (message.request(), message.status(), message.headers());
+                }
+                Part::Parts(parts) => assert!(parts.count() < 1000),
+            }
+        }
+    }
+}
+
+const PIECES: [&str; 12] = [
+    "--b",
+    "--c",
+    "--",
+    "\r\n",
+    "\n",
+    "\n\n",
+    "Content-Type: application/http\n",
+    "Content-Type: multipart/mixed; boundary=c\n\n",
+    "Content-Length: ",
+    "7\n",
+    "GET /T HTTP/1.1\n",
+    "HTTP/1.1 200 OK\n",
+];

@@ -1,0 +1,111 @@
+//! Writing a body of parts.
+
+use std::io::Write as _;
+
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+
+/// Writes parts behind what is in `out`. A boundary must not stand in what is written.
+#[derive(Debug)]
+pub(crate) struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    boundary: String,
+}
+
+/// The media type of a body with this boundary.
+pub(crate) fn media_type(boundary: &str) -> String {
+    format!("multipart/mixed; boundary={boundary}")
+}
+
+impl<'o> Writer<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>, boundary: String) -> Self {
+        Self { out, boundary }
+    }
+
+    /// Begins a part that is parts itself: a changeset, or the answer to one.
+    pub(crate) fn parts(&mut self, boundary: String) -> Writer<'_> {
+        self.delimiter("\r\nContent-Type: ");
+        self.out.extend_from_slice(media_type(&boundary).as_bytes());
+        self.out.extend_from_slice(b"\r\n\r\n");
+        Writer { out: self.out, boundary }
+    }
+
+    /// A request; its address is encoded, and its headers are without a `Content-Length`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a client writes it"))]
+    pub(crate) fn request<'h>(
+        &mut self,
+        method: &Method,
+        target: &str,
+        headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+        body: &[u8],
+    ) {
+        let length = (!body.is_empty()).then_some(body.len());
+        self.message(format_args!("{method} {target} HTTP/1.1"), headers, length, body);
+    }
+
+    pub(crate) fn response<'h>(
+        &mut self,
+        status: StatusCode,
+        headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+        body: &[u8],
+    ) {
+        let reason = status.canonical_reason().unwrap_or_default();
+        self.message(format_args!("HTTP/1.1 {} {reason}", status.as_str()), headers, None, body);
+    }
+
+    /// Ends the parts.
+    pub(crate) fn close(mut self) {
+        self.delimiter("--\r\n");
+    }
+
+    fn message<'h>(
+        &mut self,
+        start: std::fmt::Arguments<'_>,
+        headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+        length: Option<usize>,
+        body: &[u8],
+    ) {
+        self.delimiter(
+            "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n",
+        );
+        // Writing to a Vec cannot fail.
+        let _ = write!(self.out, "{start}\r\n");
+        for (name, value) in headers {
+            self.out.extend_from_slice(spelt(name.as_str()).as_bytes());
+            self.out.extend_from_slice(b": ");
+            self.out.extend_from_slice(value.as_bytes());
+            self.out.extend_from_slice(b"\r\n");
+        }
+        if let Some(length) = length {
+            let _ = write!(self.out, "Content-Length: {length}\r\n");
+        }
+        self.out.extend_from_slice(b"\r\n");
+        self.out.extend_from_slice(body);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn delimiter(&mut self, then: &str) {
+        for text in ["--", &self.boundary, then] {
+            self.out.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+/// A header's name as the service and its clients spell it, for readers that tell case apart.
+fn spelt(name: &str) -> &str {
+    const SPELT: [&str; 13] = [
+        "Accept",
+        "Cache-Control",
+        "Content-ID",
+        "Content-Type",
+        "DataServiceId",
+        "DataServiceVersion",
+        "ETag",
+        "If-Match",
+        "Location",
+        "MaxDataServiceVersion",
+        "Prefer",
+        "Preference-Applied",
+        "X-Content-Type-Options",
+    ];
+    SPELT.into_iter().find(|spelt| spelt.eq_ignore_ascii_case(name)).unwrap_or(name)
+}
