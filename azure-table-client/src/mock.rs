@@ -1,18 +1,19 @@
 //! The table service in memory: for unit tests, without a socket.
 //!
 //! [`MockTableService`] answers as the service does: keys, filters, pages, versions, limits,
-//! signatures and errors. Three hosts share its core: [`MockTableService::transport`] in process,
-//! `MockTableServer` on a loopback port (feature `mock-server`), and your own by
-//! [`MockTableService::respond`].
+//! transactions, signatures and errors. Three hosts share its core:
+//! [`MockTableService::transport`] in process, `MockTableServer` on a loopback port (feature
+//! `mock-server`), and your own by [`MockTableService::respond`].
 //!
 //! Where sources contradict each other, this service follows one rule: a comparison with a property
 //! that is missing or of another type than the literal is false, for all six operators, and `not`
 //! is plain negation.
 //!
-//! Not there yet, and answered 501 `NotImplemented`: entity group transactions, table ACLs, service
-//! properties and statistics. Shared access signatures are refused. Atom is answered 415.
+//! Not there yet, and answered 501 `NotImplemented`: table ACLs, service properties and
+//! statistics. Shared access signatures are refused. Atom is answered 415.
 
 mod authorize;
+mod batch;
 mod body;
 mod check;
 mod client;

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::order::StoredKey;
 use super::query::Scan;
 use super::reply::Reply;
-use super::request::{Preference, Target};
+use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
 use super::store::{StoredEntity, Table};
 use super::write::{Change, Condition, Update, Write};
@@ -38,12 +38,26 @@ impl MockTableService {
         Ok(reply)
     }
 
-    /// The change that a POST to a table asks for; nothing is done yet.
-    pub(super) fn insertion<'a>(
+    /// The change that a request asks for, and its table; nothing is done yet.
+    pub(super) fn change<'a>(
         &self,
         asked: &Asked<'a>,
-        table: &str,
-    ) -> Result<Write<'a>, Failure> {
+        verb: &str,
+        resource: Resource,
+    ) -> Result<(String, Write<'a>), Failure> {
+        match (resource, verb) {
+            (Resource::Entities(table), "POST") => {
+                let write = self.insertion(asked, &table)?;
+                Ok((table, write))
+            }
+            (Resource::Entity(target), "PUT" | "MERGE" | "PATCH" | "DELETE") => {
+                self.change_of_one(asked, verb, target)
+            }
+            _ => Err(Failure::unsupported_verb()),
+        }
+    }
+
+    fn insertion<'a>(&self, asked: &Asked<'a>, table: &str) -> Result<Write<'a>, Failure> {
         check_table_name(table)?;
         let body = Body::parse(asked.request.json_body()?)?;
         let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
@@ -55,8 +69,7 @@ impl MockTableService {
         Ok(Write { key, change: Change::Insert(body.properties) })
     }
 
-    /// The change that another verb asks for on one entity, and its table; nothing is done yet.
-    pub(super) fn change<'a>(
+    fn change_of_one<'a>(
         &self,
         asked: &Asked<'a>,
         verb: &str,
@@ -96,17 +109,27 @@ impl MockTableService {
         // Under the lock, so that what is written later has no earlier time.
         let now = self.edm_now();
         let table = store.table_mut(table)?;
-        let inserted = matches!(write.change, Change::Insert(_)).then(|| write.key.clone());
+        let inserted = write.inserts();
         let etag = table.apply(write, now)?;
-        let mut reply = match inserted {
-            Some(key) => posted(asked, table, &key),
-            None => Reply::no_content(),
-        };
-        if let Some(etag) = etag {
-            reply.text_header(header::ETAG, &etag);
-        }
-        Ok(reply)
+        Ok(changed(asked, table, inserted.as_ref(), etag.as_deref()))
     }
+}
+
+/// The answer to a change that was made.
+pub(super) fn changed(
+    asked: &Asked<'_>,
+    table: &Table,
+    inserted: Option<&StoredKey>,
+    etag: Option<&str>,
+) -> Reply {
+    let mut reply = match inserted {
+        Some(key) => posted(asked, table, key),
+        None => Reply::no_content(),
+    };
+    if let Some(etag) = etag {
+        reply.text_header(header::ETAG, etag);
+    }
+    reply
 }
 
 /// The answer to an insert that was done.

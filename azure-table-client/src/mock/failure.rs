@@ -32,7 +32,9 @@ failures! {
     atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
     authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
+    different_partitions: BAD_REQUEST, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.";
     duplicate_properties: BAD_REQUEST, "DuplicatePropertiesSpecified", "A property is specified more than once.";
+    duplicate_row: BAD_REQUEST, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
     entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
     entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
     invalid_header: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
@@ -51,6 +53,7 @@ failures! {
     resource_not_found: NOT_FOUND, "ResourceNotFound", "The specified resource does not exist.";
     table_already_exists: CONFLICT, "TableAlreadyExists", "The table specified already exists.";
     table_not_found: NOT_FOUND, "TableNotFound", "The table specified does not exist.";
+    too_many_changes: BAD_REQUEST, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.";
     too_many_properties: BAD_REQUEST, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
     unsupported_verb: METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.";
     update_condition: PRECONDITION_FAILED, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.";
@@ -60,6 +63,11 @@ failures! {
 }
 
 impl Failure {
+    /// The failure of the operation at this index of a batch.
+    pub(super) fn at(self, index: usize) -> Self {
+        Self { message: format!("{index}:{}", self.message).into(), ..self }
+    }
+
     /// An `If-Match` that is no tag.
     pub(super) fn invalid_etag(value: &str) -> Self {
         let message = format!(

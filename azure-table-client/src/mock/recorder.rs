@@ -16,6 +16,8 @@ const KEPT: usize = 10_000;
 pub struct RecordedRequest {
     /// What it asked for.
     pub operation: Operation,
+    /// How many operations were in it: those of a batch that could be read, else 1.
+    pub operations: usize,
     /// The table, if it was about one.
     pub table: Option<String>,
     /// The HTTP status of the answer.
@@ -114,6 +116,7 @@ mod tests {
         for status in 0..10_005 {
             recorder.add(RecordedRequest {
                 operation: Operation::Query,
+                operations: 1,
                 table: None,
                 status,
                 plan: Some(PlanKind::TableScan),

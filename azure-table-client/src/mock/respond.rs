@@ -17,6 +17,7 @@ const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// What a request turned out to be, for the record.
 pub(super) struct Note {
     pub(super) operation: Operation,
+    pub(super) operations: usize,
     pub(super) table: Option<String>,
     pub(super) scan: Option<Scan>,
 }
@@ -31,10 +32,11 @@ pub(super) struct Asked<'a> {
 
 impl MockTableService {
     pub(super) fn respond_to(&self, request: &Incoming<'_>) -> HttpResponse {
-        let request_id = new_request_id();
+        let request_id = new_id();
         let level = request.format();
-        let mut note = Note { operation: Operation::Other, table: None, scan: None };
-        let reply = self.answer(request, level.clone(), &mut note).unwrap_or_else(|failure| {
+        let mut note = Note { operation: Operation::Other, operations: 1, table: None, scan: None };
+        let reply = self.answer(request, level.clone(), &request_id, &mut note);
+        let reply = reply.unwrap_or_else(|failure| {
             // Where the format asked for is not known, the refusal is XML.
             let mut reply = Reply::failure(&failure, level.ok(), &request_id, self.edm_now());
             reply.preference_applied(request.preference());
@@ -42,6 +44,7 @@ impl MockTableService {
         });
         self.0.recorder.add(RecordedRequest {
             operation: note.operation,
+            operations: note.operations,
             table: note.table,
             status: reply.status.as_u16(),
             plan: note.scan.map(|scan| scan.plan),
@@ -54,10 +57,10 @@ impl MockTableService {
         &self,
         request: &Incoming<'_>,
         level: Result<Metadata, Failure>,
+        request_id: &str,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
-        let below = below_account(request.path, self.account());
-        let resource = below.ok_or_else(Failure::resource_not_found).and_then(Resource::parse);
+        let resource = self.resource(request);
         let verb = request.verb();
         if let (Ok(resource), Ok(verb)) = (&resource, &verb) {
             note.table = resource.table().map(str::to_owned);
@@ -69,19 +72,33 @@ impl MockTableService {
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
         }
-        // Batches, ACLs, service properties and statistics, none of which has a format in JSON.
-        if request.option("comp").is_some()
-            || matches!(resource, Ok(Resource::Batch | Resource::Service))
-        {
+        // ACLs, service properties and statistics, none of which has a format in JSON.
+        if request.option("comp").is_some() || matches!(resource, Ok(Resource::Service)) {
             return Err(Failure::not_implemented());
         }
-        let asked = Asked {
+        if matches!(resource, Ok(Resource::Batch)) {
+            // Each operation says in which format it wants its answer.
+            return match verb? {
+                "POST" => self.batch(request, request_id, note),
+                _ => Err(Failure::unsupported_verb()),
+            };
+        }
+        self.dispatch(&self.asked(request, level?), verb?, resource?, note)
+    }
+
+    /// What the path of a request names.
+    pub(super) fn resource(&self, request: &Incoming<'_>) -> Result<Resource, Failure> {
+        let below = below_account(request.path, self.account());
+        below.ok_or_else(Failure::resource_not_found).and_then(Resource::parse)
+    }
+
+    pub(super) fn asked<'a>(&'a self, request: &'a Incoming<'a>, level: Metadata) -> Asked<'a> {
+        Asked {
             request,
-            level: level?,
+            level,
             addresses: Addresses { origin: request.origin, account: self.account() },
             preference: request.preference(),
-        };
-        self.dispatch(&asked, verb?, resource?, note)
+        }
     }
 
     fn dispatch(
@@ -98,15 +115,10 @@ impl MockTableService {
             (Resource::Table(name), "DELETE") => self.delete_table(&name),
             (Resource::Entities(table), "GET") => self.query(asked, &table, note),
             (Resource::Entity(target), "GET") => self.get(asked, &target, note),
-            (Resource::Entities(table), "POST") => {
-                let write = self.insertion(asked, &table)?;
+            (resource, _) => {
+                let (table, write) = self.change(asked, verb, resource)?;
                 self.write(asked, &table, write)
             }
-            (Resource::Entity(target), "PUT" | "MERGE" | "PATCH" | "DELETE") => {
-                let (table, write) = self.change(asked, verb, target)?;
-                self.write(asked, &table, write)
-            }
-            _ => Err(Failure::unsupported_verb()),
         }
     }
 }
@@ -150,6 +162,7 @@ fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operati
         (Resource::Tables, "POST") => Operation::CreateTable,
         (Resource::Table(_), "GET") => Operation::GetTable,
         (Resource::Table(_), "DELETE") => Operation::DeleteTable,
+        (Resource::Batch, "POST") => Operation::Transaction,
         (Resource::Entities(_), "GET") => Operation::Query,
         (Resource::Entities(_), "POST") => Operation::Insert,
         (Resource::Entity(_), "GET") => Operation::Get,
@@ -163,6 +176,6 @@ fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operati
 }
 
 /// Random, as it only tells requests apart.
-fn new_request_id() -> String {
+pub(super) fn new_id() -> String {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
 }

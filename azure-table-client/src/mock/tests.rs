@@ -109,8 +109,9 @@ fn every_refusal_has_its_status_and_code() {
             "",
             (415, "JsonFormatNotSupported"),
         ),
-        ("POST", "/$batch", &[], "", (501, "NotImplemented")),
-        ("POST", "/$batch", &[("accept", "multipart/mixed")], "", (501, "NotImplemented")),
+        ("POST", "/$batch", &[], "", (400, "InvalidInput")),
+        ("POST", "/$batch", &[("accept", "multipart/mixed")], "", (400, "InvalidInput")),
+        ("GET", "/$batch", &[], "", (405, "UnsupportedHttpVerb")),
         ("GET", "/?restype=service&comp=stats", &[], "", (501, "NotImplemented")),
         ("GET", "/Blogs?comp=acl", &[], "", (501, "NotImplemented")),
     ] {

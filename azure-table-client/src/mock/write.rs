@@ -15,6 +15,13 @@ pub(super) struct Write<'a> {
     pub(super) change: Change<'a>,
 }
 
+impl Write<'_> {
+    /// The key of a row that is new.
+    pub(super) fn inserts(&self) -> Option<StoredKey> {
+        matches!(self.change, Change::Insert(_)).then(|| self.key.clone())
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Change<'a> {
     /// A new row; its properties stay in the order in which they were sent.
@@ -58,6 +65,21 @@ impl Table {
     ) -> Result<Option<String>, Failure> {
         let outcome = self.outcome(write, now)?;
         Ok(self.commit(outcome))
+    }
+
+    /// Makes all of these changes, or none if one fails, and says which. No two may have the same
+    /// key, so what one finds does not depend on the others.
+    pub(super) fn apply_all(
+        &mut self,
+        writes: Vec<Write<'_>>,
+        now: EdmDateTime,
+    ) -> Result<Vec<Option<String>>, (usize, Failure)> {
+        let outcomes = writes
+            .into_iter()
+            .enumerate()
+            .map(|(index, write)| self.outcome(write, now).map_err(|failure| (index, failure)));
+        let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
+        Ok(outcomes.into_iter().map(|outcome| self.commit(outcome)).collect())
     }
 
     /// What a change would leave behind; nothing is done yet.

@@ -28,6 +28,8 @@ pub enum Operation {
     InsertOrReplace,
     /// Delete an entity.
     Delete,
+    /// An entity group transaction, or the query of an entity in a batch of its own (`$batch`).
+    Transaction,
     /// Anything else.
     Other,
 }
@@ -48,6 +50,7 @@ impl Operation {
             Self::InsertOrMerge => "InsertOrMerge",
             Self::InsertOrReplace => "InsertOrReplace",
             Self::Delete => "Delete",
+            Self::Transaction => "Transaction",
             Self::Other => "Other",
         }
     }

@@ -1,0 +1,313 @@
+//! `$batch`: an entity group transaction, or the query of one entity.
+//!
+//! Source: [Performing entity group transactions][batch]; indexes in messages and headers of parts
+//! are those of recordings.
+//!
+//! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::entities::changed;
+use super::failure::Failure;
+use super::reply::Reply;
+use super::request::{Incoming, Resource};
+use super::respond::{Note, new_id};
+use super::write::Write;
+use super::{MockTableService, split_origin};
+use crate::wire::headers::{DATA_SERVICE_VERSION, X_MS_VERSION};
+use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
+
+/// The most changes of a transaction.
+const MAX_CHANGES: usize = 100;
+
+static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
+
+/// What stands in a batch.
+#[derive(Debug)]
+enum Content<'a> {
+    Changeset(Vec<Operation<'a>>),
+    /// An operation by itself, which can only be a query.
+    Single(Operation<'a>),
+}
+
+/// A request in a batch.
+#[derive(Debug)]
+struct Operation<'a> {
+    method: Method,
+    /// That of the batch: what the operation's own address says of the host is not looked at.
+    origin: &'a str,
+    path: &'a str,
+    query: &'a str,
+    headers: HeaderMap,
+    body: &'a [u8],
+}
+
+/// Why a changeset was refused, and for which of its operations.
+#[derive(Debug)]
+struct Refusal {
+    index: usize,
+    failure: Failure,
+    /// Whether it broke a rule of batches; else the operation would have failed by itself as well.
+    of_batch: bool,
+}
+
+impl MockTableService {
+    /// Answers a batch. Whatever happens to its operations, a batch that can be read is accepted.
+    pub(super) fn batch(
+        &self,
+        request: &Incoming<'_>,
+        request_id: &str,
+        note: &mut Note,
+    ) -> Result<Reply, Failure> {
+        let contents = Content::read_all(request).map_err(|_| Failure::invalid_input())?;
+        let operations = || contents.iter().flat_map(Content::operations);
+        note.operations = operations().count();
+        note.table = operations().next().and_then(|operation| {
+            self.resource(&operation.incoming()).ok()?.table().map(str::to_owned)
+        });
+
+        let boundary = format!("batchresponse_{}", new_id());
+        let kind = media_type(&boundary);
+        let mut body = Vec::new();
+        let mut batch = Writer::new(&mut body, boundary);
+        match &contents[..] {
+            [] => return Err(Failure::invalid_input()),
+            [Content::Single(query)] => match self.query_one(query, note) {
+                Ok(reply) => query.answer(&mut batch, reply),
+                Err(failure) => {
+                    let refusal = Refusal::of_batch(0, failure);
+                    self.refuse(Some(query), &refusal, request_id, &mut batch);
+                }
+            },
+            [Content::Changeset(first), more @ ..] if more.iter().all(Content::is_changeset) => {
+                // The first one is processed and the others are rejected.
+                let mut changeset = batch.parts(format!("changesetresponse_{}", new_id()));
+                match self.transact(first) {
+                    Ok(replies) => {
+                        for (operation, reply) in first.iter().zip(replies) {
+                            operation.answer(&mut changeset, reply);
+                        }
+                    }
+                    Err(refusal) => {
+                        let operation = first.get(refusal.index);
+                        self.refuse(operation, &refusal, request_id, &mut changeset);
+                    }
+                }
+                changeset.close();
+                for content in more {
+                    let mut changeset = batch.parts(format!("changesetresponse_{}", new_id()));
+                    let refusal = Refusal::of_batch(0, Failure::invalid_input());
+                    let operation = content.operations().first();
+                    self.refuse(operation, &refusal, request_id, &mut changeset);
+                    changeset.close();
+                }
+            }
+            // A query and something beside it: what follows the first does not belong there.
+            [first, ..] => {
+                let index = first.operations().len();
+                let refusal = Refusal::of_batch(index, Failure::invalid_input());
+                let operation = operations().nth(index).or_else(|| operations().last());
+                self.refuse(operation, &refusal, request_id, &mut batch);
+            }
+        }
+        batch.close();
+        let mut reply = Reply { status: StatusCode::ACCEPTED, headers: HeaderMap::new(), body };
+        reply.text_header(header::CONTENT_TYPE, &kind);
+        Ok(reply)
+    }
+
+    fn query_one(&self, operation: &Operation<'_>, note: &mut Note) -> Result<Reply, Failure> {
+        let request = operation.incoming();
+        match self.entities_of(&request)? {
+            (Resource::Entity(target), "GET") => {
+                self.get(&self.asked(&request, request.format()?), &target, note)
+            }
+            _ => Err(Failure::invalid_input()),
+        }
+    }
+
+    /// Makes all changes in one step, or none.
+    fn transact(&self, operations: &[Operation<'_>]) -> Result<Vec<Reply>, Refusal> {
+        let count = operations.len();
+        if count > MAX_CHANGES {
+            return Err(Refusal::of_batch(MAX_CHANGES - 1, Failure::too_many_changes()));
+        }
+        let of_operation = |(index, failure): (usize, Failure)| {
+            // A changeset of one operation is answered as the operation itself.
+            let failure = if count > 1 { failure.at(index) } else { failure };
+            Refusal { index, failure, of_batch: false }
+        };
+        let requests: Vec<_> = operations.iter().map(Operation::incoming).collect();
+        let mut table: Option<String> = None;
+        let mut asked = Vec::with_capacity(count);
+        let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
+        for (index, request) in requests.iter().enumerate() {
+            let staged = request.format().and_then(|level| {
+                let (resource, verb) = self.entities_of(request)?;
+                if verb == "GET" {
+                    return Err(Failure::invalid_input());
+                }
+                let one = self.asked(request, level);
+                let (table, write) = self.change(&one, verb, resource)?;
+                Ok((one, table, write))
+            });
+            let (one, name, write) = staged.map_err(|failure| of_operation((index, failure)))?;
+            check_group(table.get_or_insert_with(|| name.clone()), &writes, &name, &write)
+                .map_err(|failure| Refusal::of_batch(index, failure))?;
+            asked.push(one);
+            writes.push(write);
+        }
+        let Some(table) = table else {
+            return Ok(Vec::new());
+        };
+
+        let mut store = self.store_mut();
+        let now = self.edm_now();
+        let table = store.table_mut(&table).map_err(|failure| Refusal::of_batch(0, failure))?;
+        let inserted: Vec<_> = writes.iter().map(Write::inserts).collect();
+        let etags = table.apply_all(writes, now).map_err(of_operation)?;
+        let changes = inserted.iter().zip(&etags);
+        Ok(asked
+            .iter()
+            .zip(changes)
+            .map(|(asked, (key, etag))| changed(asked, table, key.as_ref(), etag.as_deref()))
+            .collect())
+    }
+
+    /// The entity or the table of entities that an operation is about, and its verb.
+    fn entities_of<'a>(&self, request: &Incoming<'a>) -> Result<(Resource, &'a str), Failure> {
+        let verb = request.verb()?;
+        match self.resource(request)? {
+            resource @ (Resource::Entities(_) | Resource::Entity(_))
+                if request.option("comp").is_none() =>
+            {
+                Ok((resource, verb))
+            }
+            _ => Err(Failure::invalid_input()),
+        }
+    }
+
+    /// Answers with a refusal. Where there is no operation to name, as in an empty changeset, there
+    /// is nothing to answer.
+    fn refuse(
+        &self,
+        operation: Option<&Operation<'_>>,
+        refusal: &Refusal,
+        request_id: &str,
+        parts: &mut Writer<'_>,
+    ) {
+        let Some(operation) = operation else {
+            return;
+        };
+        let request = operation.incoming();
+        let level = request.format().ok();
+        let mut reply = Reply::failure(&refusal.failure, level, request_id, self.edm_now());
+        if !refusal.of_batch {
+            reply.preference_applied(request.preference());
+        }
+        operation.answer(parts, reply);
+    }
+}
+
+/// All changes of a transaction are in one table and partition, and each has a row of its own.
+fn check_group(
+    table: &str,
+    earlier: &[Write<'_>],
+    name: &str,
+    write: &Write<'_>,
+) -> Result<(), Failure> {
+    let is_elsewhere = |first: &Write<'_>| first.key.partition != write.key.partition;
+    if !name.eq_ignore_ascii_case(table) || earlier.first().is_some_and(is_elsewhere) {
+        return Err(Failure::different_partitions());
+    }
+    if earlier.iter().any(|other| other.key == write.key) {
+        return Err(Failure::duplicate_row());
+    }
+    Ok(())
+}
+
+impl Refusal {
+    /// Such a refusal always says its index.
+    fn of_batch(index: usize, failure: Failure) -> Self {
+        Self { index, failure: failure.at(index), of_batch: true }
+    }
+}
+
+impl<'a> Content<'a> {
+    /// All that is in a batch, so that one that cannot be read to its end changes nothing.
+    fn read_all(request: &Incoming<'a>) -> Result<Vec<Self>, MultipartError> {
+        let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
+        let mut contents = Vec::new();
+        for part in Parts::read(kind, request.body)? {
+            contents.push(match part {
+                Ok(Part::Message(message)) => Self::Single(Operation::read(&message, request)?),
+                Ok(Part::Parts(parts)) => {
+                    let operations = parts.map(|part| match part? {
+                        Part::Message(message) => Operation::read(&message, request),
+                        Part::Parts(_) => Err(MultipartError::Depth),
+                    });
+                    Self::Changeset(operations.collect::<Result<_, _>>()?)
+                }
+                // Some clients do not close a batch; the service takes it.
+                Err(MultipartError::NotClosed) => break,
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(contents)
+    }
+
+    fn operations(&self) -> &[Operation<'a>] {
+        match self {
+            Self::Changeset(operations) => operations,
+            Self::Single(operation) => std::slice::from_ref(operation),
+        }
+    }
+
+    fn is_changeset(&self) -> bool {
+        matches!(self, Self::Changeset(_))
+    }
+}
+
+impl<'a> Operation<'a> {
+    fn read(message: &Message<'a>, batch: &Incoming<'a>) -> Result<Self, MultipartError> {
+        let (method, target) = message.request()?;
+        let mut headers = message.headers()?;
+        if let Some(version) = batch.headers.get(&X_MS_VERSION) {
+            headers.try_insert(&X_MS_VERSION, version.clone()).map_err(|_| MultipartError::Head)?;
+        }
+        let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Ok(Self { method, origin: batch.origin, path, query, headers, body: message.body })
+    }
+
+    fn incoming(&self) -> Incoming<'_> {
+        Incoming {
+            method: &self.method,
+            origin: self.origin,
+            path: self.path,
+            query: self.query,
+            headers: &self.headers,
+            body: self.body,
+        }
+    }
+
+    /// Writes the answer to this operation, with what every part has.
+    fn answer(&self, parts: &mut Writer<'_>, reply: Reply) {
+        let mut headers = HeaderMap::with_capacity(8);
+        if let Some(id) = self.headers.get(&CONTENT_ID) {
+            headers.insert(&CONTENT_ID, id.clone());
+        }
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // What tells nothing of an entity is of the first version.
+        let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
+        let version = HeaderValue::from_static(if is_bare { "1.0;" } else { "3.0;" });
+        headers.insert(&DATA_SERVICE_VERSION, version);
+        headers.extend(reply.headers);
+        headers.remove(header::CONTENT_LENGTH);
+        parts.response(reply.status, &headers, &reply.body);
+    }
+}
+
+#[cfg(test)]
+mod tests;
