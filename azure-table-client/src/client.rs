@@ -14,6 +14,7 @@ mod set;
 mod source;
 mod stream;
 mod table;
+mod transaction;
 
 pub use azure_table_derive::TableSet;
 pub use builder::TableServiceClientBuilder;
@@ -27,8 +28,10 @@ pub use service::TableServiceClient;
 pub use set::TableSet;
 pub use stream::EntityStream;
 pub use table::TableClient;
+pub use transaction::Transaction;
 
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;
 pub use crate::operation::query::ScanPolicy;
+pub use crate::operation::transaction::{Committed, OperationResult};
 pub use crate::operation::{Done, Written};

@@ -9,7 +9,7 @@ use http::StatusCode;
 
 pub use code::ErrorCode;
 
-use crate::entity::{DecodeError, EncodeError, KeyError};
+use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
 use crate::wire::Operation;
@@ -34,6 +34,7 @@ struct Inner {
     request_id: Option<String>,
     client_request_id: Option<String>,
     batch_index: Option<usize>,
+    entity_key: Option<EntityKey>,
     attempts: u32,
     source: Option<Source>,
 }
@@ -87,6 +88,7 @@ impl Error {
             request_id: None,
             client_request_id: None,
             batch_index: None,
+            entity_key: None,
             attempts: 0,
             source: None,
         }))
@@ -138,6 +140,13 @@ impl Error {
         self
     }
 
+    /// Which operation of a transaction it is about, and on which entity.
+    pub(crate) fn with_batch(mut self, index: Option<usize>, key: Option<EntityKey>) -> Self {
+        self.0.batch_index = index;
+        self.0.entity_key = key;
+        self
+    }
+
     pub(crate) fn with_attempts(mut self, attempts: u32, client_request_id: &str) -> Self {
         self.0.attempts = attempts;
         self.0.client_request_id = Some(client_request_id.to_owned());
@@ -182,6 +191,11 @@ impl Error {
     /// The index of the operation that failed a batch, from 0; `None` if the service did not say.
     pub fn batch_index(&self) -> Option<usize> {
         self.0.batch_index
+    }
+
+    /// The entity of the operation that failed a transaction, where it is known.
+    pub fn entity_key(&self) -> Option<&EntityKey> {
+        self.0.entity_key.as_ref()
     }
 
     /// How many requests were sent; 0 if none was.
@@ -246,7 +260,10 @@ impl fmt::Display for Error {
             });
         }
         if let Some(index) = inner.batch_index {
-            details.push(format!("operation {index} of the batch"));
+            details.push(match &inner.entity_key {
+                Some(key) => format!("operation {index} of the batch, on {key}"),
+                None => format!("operation {index} of the batch"),
+            });
         }
         if inner.attempts > 1 {
             details.push(format!("{} attempts", inner.attempts));
@@ -274,6 +291,7 @@ impl fmt::Debug for Error {
             .field("request_id", &inner.request_id)
             .field("client_request_id", &inner.client_request_id)
             .field("batch_index", &inner.batch_index)
+            .field("entity_key", &inner.entity_key)
             .field("attempts", &inner.attempts)
             .field("source", &inner.source)
             .finish()

@@ -25,6 +25,10 @@ pub const STRING_UTF16_UNITS: usize = 32_768;
 pub const BINARY_BYTES: usize = 65_536;
 /// Bytes of an entity as the service counts them: names and strings as UTF-16.
 pub const ENTITY_BYTES: usize = 1024 * 1024;
+/// Operations of an entity group transaction.
+pub const TRANSACTION_OPERATIONS: usize = 100;
+/// Bytes of the body of an entity group transaction.
+pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// Comparisons of a filter, as documented. Whether the service holds to it is not settled.
 pub const COMPARISONS: usize = 15;
 /// Entities of one page of results.

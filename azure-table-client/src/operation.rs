@@ -5,17 +5,19 @@ pub(crate) mod entity;
 pub(crate) mod query;
 mod reply;
 pub(crate) mod table;
+pub(crate) mod transaction;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 pub(crate) use reply::Reply;
 
 use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
+use crate::transport::HttpResponse;
 use crate::wire::encoding::QueryString;
-use crate::wire::{Metadata, Operation};
+use crate::wire::{Metadata, Operation, headers};
 
 /// What is sent, but for what each attempt adds: dates, signatures and the like.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) query: QueryString,
     pub(crate) headers: Vec<(&'static HeaderName, HeaderValue)>,
+    /// Of the body, if there is one.
+    pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
 }
 
@@ -40,6 +44,7 @@ impl Request {
             path,
             query: QueryString::default(),
             headers: Vec::new(),
+            content_type: headers::JSON.clone(),
             body: Bytes::new(),
         }
     }
@@ -70,9 +75,17 @@ impl Request {
         Ok(self.header(&header::IF_MATCH, value))
     }
 
-    /// Whether it changes anything.
+    /// Whether it changes anything. A read may be in a batch, which is posted.
     pub(crate) fn is_write(&self) -> bool {
-        self.method != Method::GET
+        self.method != Method::GET && self.operation != Operation::Get
+    }
+
+    /// The status of an answer: of a batch, what is in it counts.
+    pub(crate) fn status_of(&self, response: &HttpResponse) -> StatusCode {
+        match self.operation {
+            Operation::Transaction | Operation::Get => transaction::status_of(response),
+            _ => response.status,
+        }
     }
 }
 

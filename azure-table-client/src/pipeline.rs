@@ -6,7 +6,7 @@ mod retry;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{Instrument as _, debug, debug_span, field};
 
@@ -50,7 +50,8 @@ pub(crate) struct CallOptions {
 
 /// Why an attempt is not the last word.
 enum Failure {
-    Answer(HttpResponse),
+    /// An answer, and its status or that of what is in it.
+    Answer(StatusCode, HttpResponse),
     Transport(TransportError),
     TimedOut(Duration),
 }
@@ -135,10 +136,10 @@ impl Pipeline {
             let left = deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
             let limit = self.try_timeout.min(left);
             let failure = match timeout(limit, self.transport.send(outgoing)).await {
-                Ok(Ok(response)) if !retry::is_transient(response.status) => {
+                Ok(Ok(response)) if !retry::is_transient(request.status_of(&response)) => {
                     return Ok(reply(response, attempt, client_request_id, outcome_open));
                 }
-                Ok(Ok(response)) => Failure::Answer(response),
+                Ok(Ok(response)) => Failure::Answer(request.status_of(&response), response),
                 Ok(Err(error)) => Failure::Transport(error),
                 Err(_) => Failure::TimedOut(limit),
             };
@@ -173,7 +174,11 @@ impl Pipeline {
         map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
         map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
         if let Credential::SharedKey(key) = &self.credential {
-            let content_type = if request.body.is_empty() { "" } else { "application/json" };
+            let content_type = match &request.body {
+                body if body.is_empty() => "",
+                // Of our own making, and so text.
+                _ => request.content_type.to_str().unwrap_or_default(),
+            };
             let mut path = String::with_capacity(self.endpoint.path().len() + request.path.len());
             path.push_str(self.endpoint.path());
             path.push_str(&request.path);
@@ -186,7 +191,7 @@ impl Pipeline {
         }
         map.insert(&headers::X_MS_DATE, header_value(&date)?);
         if !request.body.is_empty() {
-            map.insert(header::CONTENT_TYPE, headers::JSON.clone());
+            map.insert(header::CONTENT_TYPE, request.content_type.clone());
         }
         Ok(HttpRequest {
             method: request.method.clone(),
@@ -222,14 +227,14 @@ impl Pipeline {
 impl Failure {
     fn is_transient(&self) -> bool {
         match self {
-            Self::Answer(_) | Self::TimedOut(_) => true,
+            Self::Answer(..) | Self::TimedOut(_) => true,
             Self::Transport(error) => retry::is_transient_error(error.kind()),
         }
     }
 
     fn leaves_outcome_open(&self) -> bool {
         match self {
-            Self::Answer(response) => retry::leaves_outcome_open(response.status),
+            Self::Answer(status, _) => retry::leaves_outcome_open(*status),
             Self::TimedOut(_) => true,
             Self::Transport(error) => {
                 !matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
@@ -239,14 +244,14 @@ impl Failure {
 
     fn server_wait(&self, clock: &SharedClock) -> Option<Duration> {
         match self {
-            Self::Answer(response) => retry::server_wait(&response.headers, clock.now()),
+            Self::Answer(_, response) => retry::server_wait(&response.headers, clock.now()),
             _ => None,
         }
     }
 
     fn describe(&self) -> String {
         match self {
-            Self::Answer(response) => response.status.to_string(),
+            Self::Answer(status, _) => status.to_string(),
             Self::Transport(error) => error.to_string(),
             Self::TimedOut(limit) => format!("no reply within {limit:?}"),
         }
@@ -261,7 +266,7 @@ impl Failure {
         outcome_open: bool,
     ) -> Result<Reply, Error> {
         let error = match self {
-            Self::Answer(response) => {
+            Self::Answer(_, response) => {
                 return Ok(reply(response, attempts, client_request_id, outcome_open));
             }
             Self::Transport(error) => Error::from(error),

@@ -4,7 +4,6 @@ pub(crate) mod encoding;
 pub(crate) mod headers;
 pub(crate) mod json_read;
 pub(crate) mod json_write;
-#[cfg(any(test, feature = "mock"))]
 pub(crate) mod multipart;
 mod operation;
 pub(crate) mod service_error;

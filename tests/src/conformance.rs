@@ -12,6 +12,7 @@ pub mod paging;
 pub mod projections;
 pub mod queries;
 pub mod tables;
+pub mod transactions;
 pub mod types;
 
 /// Hands the list of all tests to `$run`, which makes a test function of each.
@@ -69,6 +70,10 @@ macro_rules! for_each_conformance_test {
             lists {
                 long_lists_of_keys, long_lists_of_values, long_lists_are_resumed,
                 a_filter_too_long_for_a_url, points, parallel_ranges, whole_keys,
+            }
+            transactions {
+                every_operation, all_or_nothing, bad_transactions_are_not_sent,
+                odd_keys_in_transactions, several_types_in_one,
             }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,

@@ -62,7 +62,8 @@ impl<T> Source<T> {
     ) -> Result<Rows<R>, Error> {
         match what {
             What::Row(key) => {
-                let request = query::point(&self.table, key, &self.select)?;
+                let base = self.pipeline.endpoint.base();
+                let request = query::point(&self.table, key, &self.select, base)?;
                 let reply = self.pipeline.send(&request, &self.options).await?;
                 query::point_rows(reply, &request, reader)
             }

@@ -2,12 +2,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Call, Query};
+use super::{Call, Query, Transaction};
 use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::entity::{self, Fetched, Update};
+use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, check_readable, table};
 use crate::pipeline::Pipeline;
 
@@ -158,7 +159,7 @@ impl<T: TableEntity> TableClient<T> {
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         check_readable::<T>(&Entities, self.pipeline.metadata)?;
-        self.checked(|| entity::get(&self.name, key))
+        self.checked(|| query::point(&self.name, key, &[], self.pipeline.endpoint.base()))
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
@@ -227,6 +228,11 @@ impl<T: TableEntity> TableClient<T> {
     ) -> Call<bool> {
         let request = entity::delete(&self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
+    }
+
+    /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
+    pub fn transaction(&self) -> Transaction<T> {
+        Transaction::new(Arc::clone(&self.pipeline), &self.name)
     }
 
     /// All entities of the table, until the query is narrowed.

@@ -69,7 +69,7 @@ impl MockTableService {
         let boundary = format!("batchresponse_{}", new_id());
         let kind = media_type(&boundary);
         let mut body = Vec::new();
-        let mut batch = Writer::new(&mut body, boundary);
+        let mut batch = Writer::new(&mut body, &boundary);
         match &contents[..] {
             [] => return Err(Failure::invalid_input()),
             [Content::Single(query)] => match self.query_one(query, note) {
@@ -81,7 +81,8 @@ impl MockTableService {
             },
             [Content::Changeset(first), more @ ..] if more.iter().all(Content::is_changeset) => {
                 // The first one is processed and the others are rejected.
-                let mut changeset = batch.parts(format!("changesetresponse_{}", new_id()));
+                let boundary = format!("changesetresponse_{}", new_id());
+                let mut changeset = batch.parts(&boundary);
                 match self.transact(first) {
                     Ok(replies) => {
                         for (operation, reply) in first.iter().zip(replies) {
@@ -95,7 +96,8 @@ impl MockTableService {
                 }
                 changeset.close();
                 for content in more {
-                    let mut changeset = batch.parts(format!("changesetresponse_{}", new_id()));
+                    let boundary = format!("changesetresponse_{}", new_id());
+                    let mut changeset = batch.parts(&boundary);
                     let refusal = Refusal::of_batch(0, Failure::invalid_input());
                     let operation = content.operations().first();
                     self.refuse(operation, &refusal, request_id, &mut changeset);

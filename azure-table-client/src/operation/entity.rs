@@ -10,7 +10,7 @@ use std::ops::Deref;
 
 use http::{Method, StatusCode};
 
-use super::{Reply, Request};
+use super::{Reply, Request, transaction};
 use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -62,12 +62,19 @@ impl<T> Deref for Fetched<T> {
     }
 }
 
+/// What a write of an entity does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Write<'c> {
+    /// The entity must not exist.
+    Insert,
+    /// It must exist, in a version that satisfies the condition.
+    Update(Update, &'c IfMatch),
+    /// It need not exist.
+    Upsert(Update),
+}
+
 pub(crate) fn insert<T: TableEntity>(table: &str, entity: &T) -> Result<Request, Error> {
-    let (partition_key, row_key) = checked_keys(table, entity)?;
-    let body = json_write::entity(entity, &partition_key, &row_key)?;
-    Ok(Request::new(Operation::Insert, table, Method::POST, encoding::table_path(table))
-        .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
-        .body(body))
+    write(table, entity, &checked_keys(table, entity)?, Write::Insert)
 }
 
 /// An update of an entity that must exist.
@@ -77,11 +84,7 @@ pub(crate) fn update<T: TableEntity>(
     update: Update,
     condition: &IfMatch,
 ) -> Result<Request, Error> {
-    let operation = match update {
-        Update::Merge => Operation::Merge,
-        Update::Replace => Operation::Replace,
-    };
-    put(table, entity, operation, update)?.if_match(condition)
+    write(table, entity, &checked_keys(table, entity)?, Write::Update(update, condition))
 }
 
 /// An update of an entity that need not exist.
@@ -90,23 +93,36 @@ pub(crate) fn upsert<T: TableEntity>(
     entity: &T,
     update: Update,
 ) -> Result<Request, Error> {
-    let operation = match update {
-        Update::Merge => Operation::InsertOrMerge,
-        Update::Replace => Operation::InsertOrReplace,
-    };
-    put(table, entity, operation, update)
+    write(table, entity, &checked_keys(table, entity)?, Write::Upsert(update))
 }
 
-fn put<T: TableEntity>(
+/// A write of the entity with these keys, which are checked.
+pub(crate) fn write<T: TableEntity>(
     table: &str,
     entity: &T,
-    operation: Operation,
-    update: Update,
+    (partition_key, row_key): &(Cow<'_, str>, Cow<'_, str>),
+    write: Write<'_>,
 ) -> Result<Request, Error> {
-    let (partition_key, row_key) = checked_keys(table, entity)?;
-    let body = json_write::entity(entity, &partition_key, &row_key)?;
-    let path = encoding::entity_path(table, &partition_key, &row_key);
-    Ok(Request::new(operation, table, update.method(), path).body(body))
+    let body = json_write::entity(entity, partition_key, row_key)?;
+    let put = |operation, update: Update| {
+        let path = encoding::entity_path(table, partition_key, row_key);
+        Request::new(operation, table, update.method(), path)
+    };
+    let request = match write {
+        Write::Insert => {
+            Request::new(Operation::Insert, table, Method::POST, encoding::table_path(table))
+                .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
+        }
+        Write::Update(Update::Merge, condition) => {
+            put(Operation::Merge, Update::Merge).if_match(condition)?
+        }
+        Write::Update(Update::Replace, condition) => {
+            put(Operation::Replace, Update::Replace).if_match(condition)?
+        }
+        Write::Upsert(Update::Merge) => put(Operation::InsertOrMerge, Update::Merge),
+        Write::Upsert(Update::Replace) => put(Operation::InsertOrReplace, Update::Replace),
+    };
+    Ok(request.body(body))
 }
 
 pub(crate) fn delete(table: &str, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
@@ -125,7 +141,8 @@ fn checked_path(table: &str, key: &EntityKey) -> Result<String, Error> {
     Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
 }
 
-fn checked_keys<'e, T: TableEntity>(
+/// The keys of an entity that are fit for the service.
+pub(crate) fn checked_keys<'e, T: TableEntity>(
     table: &str,
     entity: &'e T,
 ) -> Result<(Cow<'e, str>, Cow<'e, str>), Error> {
@@ -140,6 +157,7 @@ pub(crate) fn fetched<T: TableEntity>(
     reply: Reply,
     request: &Request,
 ) -> Result<Fetched<T>, Error> {
+    let reply = transaction::only(reply, request)?;
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }

@@ -5,7 +5,7 @@
 
 use http::{Method, StatusCode};
 
-use super::{Reply, Request, entity};
+use super::{Reply, Request, entity, transaction};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::check_table_name;
@@ -85,10 +85,18 @@ pub(crate) fn query(
     Ok(request)
 }
 
-/// The request for the one row with these keys.
-pub(crate) fn point(table: &str, key: &EntityKey, properties: &[String]) -> Result<Request, Error> {
+/// The request for the one row with these keys; in a batch if no URL holds them.
+pub(crate) fn point(
+    table: &str,
+    key: &EntityKey,
+    properties: &[String],
+    base: &str,
+) -> Result<Request, Error> {
     let mut request = entity::get(table, key)?;
     select(&mut request, properties);
+    if request.path.len() + 1 + request.query.as_str().len() > URL_BYTES {
+        return transaction::in_batch(&request, table, base);
+    }
     Ok(request)
 }
 
@@ -126,7 +134,7 @@ pub(crate) fn point_rows<T>(
 ) -> Result<Rows<T>, Error> {
     let request_id = reply.request_id().map(str::to_owned);
     let attempts = reply.attempts;
-    let value = reply.if_exists(request, |reply, request| {
+    let value = transaction::only(reply, request)?.if_exists(request, |reply, request| {
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
         }

@@ -67,7 +67,7 @@ impl Reply {
     }
 
     /// An error about an answer whose status says that the call was done.
-    fn unusable(&self, error: Error, request: &Request) -> Error {
+    pub(super) fn unusable(&self, error: Error, request: &Request) -> Error {
         let outcome = if request.is_write() { Outcome::Applied } else { Outcome::NotApplied };
         self.describe(error.with_outcome(outcome), request)
     }

@@ -78,8 +78,8 @@ fn write(parts: &mut Writer<'_>, operations: &[Sent<'_>]) {
 /// A batch of one changeset.
 fn changeset(operations: &[Sent<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
-    let mut batch = Writer::new(&mut body, "b".into());
-    let mut changeset = batch.parts("c".into());
+    let mut batch = Writer::new(&mut body, "b");
+    let mut changeset = batch.parts("c");
     write(&mut changeset, operations);
     changeset.close();
     batch.close();
@@ -353,7 +353,7 @@ fn the_query_of_one_entity() {
     commit(&service, &[("POST", "/Blogs", &[], &keys("1"))]);
     let batch = |operations: &[Sent<'_>]| {
         let mut body = Vec::new();
-        let mut batch = Writer::new(&mut body, "b".into());
+        let mut batch = Writer::new(&mut body, "b");
         write(&mut batch, operations);
         batch.close();
         let answers = answers(&post(&service, "multipart/mixed; boundary=\"b\"", body));
@@ -398,11 +398,11 @@ fn a_query_beside_a_changeset() {
     let query: [Sent<'_>; 1] = [("GET", &entity("1"), &[("content-id", "q")], "")];
     for query_first in [true, false] {
         let mut body = Vec::new();
-        let mut batch = Writer::new(&mut body, "b".into());
+        let mut batch = Writer::new(&mut body, "b");
         if query_first {
             write(&mut batch, &query);
         }
-        let mut changeset = batch.parts("c".into());
+        let mut changeset = batch.parts("c");
         write(&mut changeset, &changes);
         changeset.close();
         if !query_first {
@@ -422,9 +422,9 @@ fn a_query_beside_a_changeset() {
 fn a_second_changeset_is_rejected() {
     let service = service();
     let mut body = Vec::new();
-    let mut batch = Writer::new(&mut body, "b".into());
+    let mut batch = Writer::new(&mut body, "b");
     for (boundary, row) in [("c", "1"), ("d", "2")] {
-        let mut changeset = batch.parts(boundary.into());
+        let mut changeset = batch.parts(boundary);
         write(&mut changeset, &[("PUT", &entity(row), &[], "{}")]);
         changeset.close();
     }

@@ -1,6 +1,8 @@
 //! Reading a body of parts. Nothing is copied; lines end with CRLF or LF.
 
-use http::{HeaderMap, Method, StatusCode, header};
+#[cfg(any(test, feature = "mock"))]
+use http::Method;
+use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::head::{Head, line_feed};
 use super::{MultipartError, boundary_of};
@@ -129,6 +131,7 @@ impl<'a> Message<'a> {
     }
 
     /// The method and the address of a request. Some clients do not encode blanks in addresses.
+    #[cfg(any(test, feature = "mock"))]
     pub(crate) fn request(&self) -> Result<(Method, &'a str), MultipartError> {
         let line = self.start.split_once(' ').and_then(|(method, rest)| {
             let (target, version) = rest.rsplit_once(' ')?;
@@ -141,12 +144,16 @@ impl<'a> Message<'a> {
     }
 
     /// The status of a response.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a client reads it"))]
     pub(crate) fn status(&self) -> Result<StatusCode, MultipartError> {
         let mut words = self.start.split_ascii_whitespace();
         let version = words.next().filter(|version| version.starts_with("HTTP/1."));
         let status = version.and_then(|_| words.next()).ok_or(MultipartError::Head)?;
         StatusCode::from_bytes(status.as_bytes()).map_err(|_| MultipartError::Head)
+    }
+
+    /// The value of a header that is text.
+    pub(crate) fn header(&self, name: &HeaderName) -> Result<Option<&'a str>, MultipartError> {
+        self.head.get(name.as_str())
     }
 
     pub(crate) fn headers(&self) -> Result<HeaderMap, MultipartError> {

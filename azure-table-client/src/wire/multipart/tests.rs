@@ -139,8 +139,8 @@ fn what_cannot_be_read() {
 #[test]
 fn a_reply_is_written_as_the_service_writes_it() {
     let mut out = Vec::new();
-    let mut batch = Writer::new(&mut out, "batchresponse_1".into());
-    let mut changeset = batch.parts("changesetresponse_2".into());
+    let mut batch = Writer::new(&mut out, "batchresponse_1");
+    let mut changeset = batch.parts("changesetresponse_2");
     let header = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
     let headers: HeaderMap = [
         header("content-id", "1"),
@@ -165,8 +165,8 @@ fn a_reply_is_written_as_the_service_writes_it() {
 #[test]
 fn a_changeset_may_be_empty() {
     let mut out = Vec::new();
-    let mut batch = Writer::new(&mut out, "b".into());
-    batch.parts("c".into()).close();
+    let mut batch = Writer::new(&mut out, "b");
+    batch.parts("c").close();
     batch.close();
     let parts = parts(&out).unwrap();
     let [Part::Parts(changeset)] = &parts[..] else { panic!("{parts:?}") };
@@ -205,14 +205,14 @@ proptest! {
                 .into_iter()
                 .collect();
         let mut out = Vec::new();
-        let mut batch = Writer::new(&mut out, "b".into());
+        let mut batch = Writer::new(&mut out, "b");
         let write = |parts: &mut Writer<'_>| {
             for body in &bodies {
                 parts.response(StatusCode::OK, &headers, body);
             }
         };
         if nested {
-            let mut changeset = batch.parts("c".into());
+            let mut changeset = batch.parts("c");
             write(&mut changeset);
             changeset.close();
         } else {
@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn requests_round_trip(bodies in proptest::collection::vec(body(), 0..6)) {
         let mut out = Vec::new();
-        let mut batch = Writer::new(&mut out, "b".into());
+        let mut batch = Writer::new(&mut out, "b");
         for body in &bodies {
             batch.request(&Method::PUT, "/T(PartitionKey='',RowKey='')", [], body);
         }

@@ -2,13 +2,15 @@
 
 use std::io::Write as _;
 
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+#[cfg(any(test, feature = "mock"))]
+use http::StatusCode;
+use http::{HeaderName, HeaderValue, Method};
 
 /// Writes parts behind what is in `out`. A boundary must not stand in what is written.
 #[derive(Debug)]
 pub(crate) struct Writer<'o> {
     out: &'o mut Vec<u8>,
-    boundary: String,
+    boundary: &'o str,
 }
 
 /// The media type of a body with this boundary.
@@ -17,20 +19,19 @@ pub(crate) fn media_type(boundary: &str) -> String {
 }
 
 impl<'o> Writer<'o> {
-    pub(crate) fn new(out: &'o mut Vec<u8>, boundary: String) -> Self {
+    pub(crate) const fn new(out: &'o mut Vec<u8>, boundary: &'o str) -> Self {
         Self { out, boundary }
     }
 
     /// Begins a part that is parts itself: a changeset, or the answer to one.
-    pub(crate) fn parts(&mut self, boundary: String) -> Writer<'_> {
+    pub(crate) fn parts<'p>(&'p mut self, boundary: &'p str) -> Writer<'p> {
         self.delimiter("\r\nContent-Type: ");
-        self.out.extend_from_slice(media_type(&boundary).as_bytes());
+        self.out.extend_from_slice(media_type(boundary).as_bytes());
         self.out.extend_from_slice(b"\r\n\r\n");
         Writer { out: self.out, boundary }
     }
 
     /// A request; its address is encoded, and its headers are without a `Content-Length`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a client writes it"))]
     pub(crate) fn request<'h>(
         &mut self,
         method: &Method,
@@ -42,6 +43,7 @@ impl<'o> Writer<'o> {
         self.message(format_args!("{method} {target} HTTP/1.1"), headers, length, body);
     }
 
+    #[cfg(any(test, feature = "mock"))]
     pub(crate) fn response<'h>(
         &mut self,
         status: StatusCode,
@@ -84,7 +86,7 @@ impl<'o> Writer<'o> {
     }
 
     fn delimiter(&mut self, then: &str) {
-        for text in ["--", &self.boundary, then] {
+        for text in ["--", self.boundary, then] {
             self.out.extend_from_slice(text.as_bytes());
         }
     }

@@ -1,0 +1,380 @@
+//! Entity group transactions, and the query of one entity in a batch.
+//!
+//! Source: [Performing entity group transactions][batch].
+//!
+//! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
+
+use std::collections::HashMap;
+
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::entity::{self, Write};
+use super::{Reply, Request};
+use crate::entity::{EntityKey, TableEntity};
+use crate::error::{Error, Outcome};
+use crate::etag::{ETag, IfMatch};
+use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS, check_table_name};
+use crate::transport::HttpResponse;
+use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
+use crate::wire::{Metadata, Operation, headers};
+
+static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
+const PATH: &str = "/$batch";
+
+/// The result of one operation of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OperationResult {
+    /// The entity's new version; `None` for a delete.
+    pub etag: Option<ETag>,
+    /// The HTTP status of the operation.
+    pub status: u16,
+}
+
+/// The result of a transaction that was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// The results of the operations, in their order.
+    pub operations: Vec<OperationResult>,
+    /// The HTTP status of the whole, 202.
+    pub status: u16,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// The operations of a transaction, as they will be sent.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    table: String,
+    /// The address of the service, before the path of each operation.
+    base: String,
+    /// The boundaries of the body, and of the changeset that is in it.
+    outer: String,
+    inner: String,
+    /// The body but for its closing boundaries.
+    body: Vec<u8>,
+    partition_key: Option<String>,
+    /// The index of each RowKey.
+    row_keys: HashMap<String, usize>,
+}
+
+/// Why an operation is not in a transaction.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It does not fit beside the others; it may fit in the next transaction.
+    Full(Error),
+    /// It fits in none, or not into this one.
+    Invalid(Error),
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Full(error) | Refused::Invalid(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+/// The keys of what was sent, by index.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    partition_key: String,
+    row_keys: HashMap<String, usize>,
+}
+
+impl Batch {
+    pub(crate) fn new(table: &str, base: &str) -> Self {
+        let id = |kind| format!("{kind}_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
+        let (outer, inner) = (id("batch"), id("changeset"));
+        let mut body = Vec::with_capacity(1024);
+        Writer::new(&mut body, &outer).parts(&inner);
+        Self {
+            table: table.to_owned(),
+            base: base.to_owned(),
+            outer,
+            inner,
+            body,
+            partition_key: None,
+            row_keys: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.row_keys.len()
+    }
+
+    /// The bytes of the body with its closing boundaries.
+    pub(crate) fn bytes(&self) -> usize {
+        // `--`, the boundary, `--` and the end of the line, twice.
+        self.body.len() + self.outer.len() + self.inner.len() + 12
+    }
+
+    pub(crate) fn write<T: TableEntity>(
+        &mut self,
+        entity: &T,
+        write: Write<'_>,
+    ) -> Result<(), Refused> {
+        let keys = entity::checked_keys(&self.table, entity)?;
+        let request = entity::write(&self.table, entity, &keys, write)?;
+        self.push(&request, &keys.0, &keys.1)
+    }
+
+    pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
+        let request = entity::delete(&self.table, key, condition)?;
+        self.push(&request, &key.partition_key, &key.row_key)
+    }
+
+    /// Adds an operation; one that is refused leaves everything as it was.
+    fn push(
+        &mut self,
+        request: &Request,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<(), Refused> {
+        let index = self.len();
+        let end = self.body.len();
+        self.check(partition_key, row_key)
+            .and_then(|()| {
+                self.write_part(request, index);
+                match self.bytes() {
+                    ..=TRANSACTION_BYTES => Ok(()),
+                    bytes => {
+                        self.body.truncate(end);
+                        Err(Refused::Full(Error::invalid_input(format!(
+                            "a transaction has at most {TRANSACTION_BYTES} bytes, and with this \
+                         operation it would have {bytes}"
+                        ))))
+                    }
+                }
+            })
+            .map_err(|refused| {
+                let key = EntityKey::new(partition_key, row_key);
+                let of = |error: Error| {
+                    let error = error.with_operation(request.operation, &self.table);
+                    error.with_batch(Some(index), Some(key))
+                };
+                match refused {
+                    Refused::Full(error) => Refused::Full(of(error)),
+                    Refused::Invalid(error) => Refused::Invalid(of(error)),
+                }
+            })?;
+        if self.partition_key.is_none() {
+            self.partition_key = Some(partition_key.to_owned());
+        }
+        self.row_keys.insert(row_key.to_owned(), index);
+        Ok(())
+    }
+
+    fn check(&self, partition_key: &str, row_key: &str) -> Result<(), Refused> {
+        if let Some(partition) = &self.partition_key
+            && partition != partition_key
+        {
+            return Err(Refused::Invalid(Error::invalid_input(format!(
+                "a transaction is of one partition, and this entity is in {partition_key:?} while \
+                 those before it are in {partition:?}"
+            ))));
+        }
+        if self.row_keys.contains_key(row_key) {
+            return Err(Refused::Invalid(Error::invalid_input(
+                "a transaction has an entity once, and this one is in it already",
+            )));
+        }
+        if self.len() == TRANSACTION_OPERATIONS {
+            return Err(Refused::Full(Error::invalid_input(format!(
+                "a transaction has at most {TRANSACTION_OPERATIONS} operations"
+            ))));
+        }
+        Ok(())
+    }
+
+    fn write_part(&mut self, request: &Request, index: usize) {
+        let target = format!("{}{}", self.base, request.path);
+        let id = HeaderValue::from(index);
+        let accept = HeaderValue::from_static(Metadata::Minimal.media_type());
+        let kind = (!request.body.is_empty()).then_some((&header::CONTENT_TYPE, &headers::JSON));
+        let fixed = [
+            (&CONTENT_ID, &id),
+            (&header::ACCEPT, &accept),
+            (&headers::DATA_SERVICE_VERSION, &headers::DATA_SERVICE_VERSION_3),
+        ];
+        let own = request.headers.iter().map(|(name, value)| (*name, value));
+        let headers = fixed.into_iter().chain(kind).chain(own);
+        let mut changeset = Writer::new(&mut self.body, &self.inner);
+        changeset.request(&request.method, &target, headers, &request.body);
+    }
+
+    /// The request, and what is in it.
+    pub(crate) fn finish(mut self) -> Result<(Request, Sent), Error> {
+        check_table_name(&self.table)?;
+        let Some(partition_key) = self.partition_key else {
+            return Err(Error::invalid_input("a transaction has at least one operation"));
+        };
+        Writer::new(&mut self.body, &self.inner).close();
+        Writer::new(&mut self.body, &self.outer).close();
+        let request = batch_request(Operation::Transaction, &self.table, &self.outer, self.body)?;
+        Ok((request, Sent { partition_key, row_keys: self.row_keys }))
+    }
+}
+
+fn batch_request(
+    operation: Operation,
+    table: &str,
+    boundary: &str,
+    body: Vec<u8>,
+) -> Result<Request, Error> {
+    let mut request = Request::new(operation, table, Method::POST, PATH.to_owned()).body(body);
+    request.content_type = HeaderValue::from_str(&media_type(boundary)).map_err(|error| {
+        Error::invalid_input("the boundary of a batch is no header").with_source(error)
+    })?;
+    Ok(request)
+}
+
+/// A read in a batch: its address then need not fit into a URL.
+pub(super) fn in_batch(read: &Request, table: &str, base: &str) -> Result<Request, Error> {
+    let boundary = format!("batch_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
+    let mut target = format!("{base}{}", read.path);
+    if !read.query.as_str().is_empty() {
+        target.push('?');
+        target.push_str(read.query.as_str());
+    }
+    let accept = HeaderValue::from_static(Metadata::Minimal.media_type());
+    let headers = [
+        (&header::ACCEPT, &accept),
+        (&headers::DATA_SERVICE_VERSION, &headers::DATA_SERVICE_VERSION_3),
+    ];
+    let mut body = Vec::with_capacity(512 + target.len());
+    let mut batch = Writer::new(&mut body, &boundary);
+    batch.request(&read.method, &target, headers, &[]);
+    batch.close();
+    batch_request(read.operation, table, &boundary, body)
+}
+
+impl Sent {
+    fn key(&self, index: usize) -> Option<EntityKey> {
+        let (row_key, _) = self.row_keys.iter().find(|(_, at)| **at == index)?;
+        Some(EntityKey::new(&*self.partition_key, &**row_key))
+    }
+
+    fn len(&self) -> usize {
+        self.row_keys.len()
+    }
+}
+
+/// Reads the answer to a transaction.
+pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, Error> {
+    if reply.status != StatusCode::ACCEPTED {
+        return Err(reply.into_error(request));
+    }
+    let messages = match messages(&reply.headers, &reply.body) {
+        Ok(messages) => messages,
+        Err(error) => return Err(unreadable(&reply, request, error)),
+    };
+    let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
+    if let Some(message) = failed {
+        // What the service says first counts; a transaction of one operation says nothing.
+        let id = message.header(&CONTENT_ID).ok().flatten().and_then(|id| id.parse().ok());
+        let id = id.or((sent.len() == 1).then_some(0)).filter(|index| *index < sent.len());
+        let inner = inner(&reply, message, request)?;
+        let error = inner.into_error(request);
+        let index = error.batch_index().or(id);
+        return Err(error.with_batch(index, index.and_then(|index| sent.key(index))));
+    }
+    if messages.len() != sent.len() {
+        let error = Error::unexpected_reply(format!(
+            "the answer has {} results for {} operations",
+            messages.len(),
+            sent.len()
+        ));
+        return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
+    }
+    let result = |message: &Message<'_>| {
+        let etag = message.header(&header::ETAG)?.filter(|tag| !tag.is_empty()).map(ETag::from);
+        Ok(OperationResult { etag, status: message.status()?.as_u16() })
+    };
+    let operations = messages.iter().map(result).collect::<Result<_, _>>();
+    let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
+    Ok(Committed {
+        operations,
+        status: reply.status.as_u16(),
+        request_id: reply.request_id().map(str::to_owned),
+    })
+}
+
+/// The answer to a read; that in the batch if it was in one.
+pub(super) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
+    if request.body.is_empty() || reply.status != StatusCode::ACCEPTED {
+        return Ok(reply);
+    }
+    match messages(&reply.headers, &reply.body).as_deref() {
+        Ok([message]) => inner(&reply, message, request),
+        Ok(_) => Err(unreadable(&reply, request, MultipartError::Truncated)),
+        Err(error) => Err(unreadable(&reply, request, *error)),
+    }
+}
+
+/// The status of an answer, or that of what failed in it.
+pub(super) fn status_of(response: &HttpResponse) -> StatusCode {
+    if response.status != StatusCode::ACCEPTED {
+        return response.status;
+    }
+    let failed = messages(&response.headers, &response.body).ok().and_then(|messages| {
+        let mut statuses = messages.iter().filter_map(|message| message.status().ok());
+        statuses.find(|status| !status.is_success())
+    });
+    failed.unwrap_or(response.status)
+}
+
+/// The answers in a batch, those in a changeset included.
+fn messages<'a>(
+    headers: &'a http::HeaderMap,
+    body: &'a [u8],
+) -> Result<Vec<Message<'a>>, MultipartError> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let mut messages = Vec::new();
+    for part in Parts::read(kind.ok_or(MultipartError::Boundary)?, body)? {
+        match part? {
+            Part::Message(message) => messages.push(message),
+            Part::Parts(changeset) => {
+                for part in changeset {
+                    match part? {
+                        Part::Message(message) => messages.push(message),
+                        Part::Parts(_) => return Err(MultipartError::Depth),
+                    }
+                }
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// What is in a batch, as if it had come alone.
+fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
+    let of = |error| unreadable(reply, request, error);
+    let mut headers = message.headers().map_err(of)?;
+    if let Some(id) = reply.headers.get(&headers::X_MS_REQUEST_ID) {
+        headers.insert(&headers::X_MS_REQUEST_ID, id.clone());
+    }
+    Ok(Reply {
+        status: message.status().map_err(of)?,
+        headers,
+        body: reply.body.slice_ref(message.body),
+        attempts: reply.attempts,
+        client_request_id: reply.client_request_id.clone(),
+        outcome_open: reply.outcome_open,
+    })
+}
+
+/// The service took the batch, and what became of it cannot be read.
+fn unreadable(reply: &Reply, request: &Request, error: MultipartError) -> Error {
+    let error =
+        Error::unexpected_reply("the answer to the batch cannot be read").with_source(error);
+    let error = reply.unusable(error, request);
+    if request.is_write() { error.with_outcome(Outcome::Unknown) } else { error }
+}
