@@ -7,6 +7,7 @@ mod dynamic;
 mod extra;
 mod group;
 mod key;
+mod ownership;
 mod raw;
 mod read_row;
 mod reading;
@@ -27,8 +28,11 @@ pub use key::{
     WholeKey,
 };
 pub(crate) use key::{after_prefix, by_keys, ordinal};
+#[doc(hidden)]
+pub use ownership::Ownership;
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub(crate) use read_row::{Entities, Keyed, ReadRow};
+pub(crate) use row::RawText;
 pub use row::Row;
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
@@ -101,6 +105,12 @@ pub trait TableEntity: Sized {
     /// A property is missing, null, of another type or out of range; the error names the entity
     /// and the property.
     fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// For which properties the entity speaks.
+    #[doc(hidden)]
+    fn ownership(&self) -> Ownership {
+        Ownership::of::<Self>()
+    }
 
     /// Both keys.
     ///

@@ -4,6 +4,7 @@ mod code;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use http::StatusCode;
 
@@ -15,14 +16,16 @@ use crate::transport::{TransportError, TransportErrorKind};
 use crate::wire::Operation;
 use crate::wire::service_error::ErrorBody;
 
-type Source = Box<dyn std::error::Error + Send + Sync>;
+type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 /// Why a call failed. One pointer wide.
 ///
 /// The text says what went wrong at this level; [`source`](std::error::Error::source) leads to
 /// the cause. Neither shows a key, a signature or a token.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
@@ -153,8 +156,11 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_source(mut self, source: impl Into<Source>) -> Self {
-        self.0.source = Some(source.into());
+    pub(crate) fn with_source(
+        mut self,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        self.0.source = Some(Arc::new(source));
         self
     }
 

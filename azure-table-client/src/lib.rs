@@ -36,7 +36,7 @@
 //! ```
 //!
 //! The layers, each of which uses those before it and none behind it:
-//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client`.
+//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client <- context`.
 //! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
 //! reaches up.
 
@@ -62,6 +62,7 @@ pub mod transport;
 
 // ---- what users call ----
 pub mod client;
+pub mod context;
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -33,8 +33,8 @@ pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 pub use crate::entity::{
     Accept, Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument,
     KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyParts, KeyPiece, KeyRange, NamedTable,
-    Policy, PropertyGroup, PropertyWriter, Reading, Row, SeriesField, SeriesName, SplitField,
-    TableEntity, TypedKeys, codec,
+    Ownership, Policy, PropertyGroup, PropertyWriter, Reading, Row, SeriesField, SeriesName,
+    SplitField, TableEntity, TypedKeys, codec,
 };
 use crate::etag::ETag;
 pub use crate::filter::{

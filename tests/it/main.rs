@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod context;
 mod derive;
 mod endpoint;
 mod hostile_replies;

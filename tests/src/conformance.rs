@@ -1,6 +1,7 @@
 //! What every service must do, one function a behaviour.
 
 pub mod conditions;
+pub mod context;
 pub mod entities;
 pub mod failures;
 pub mod filters;
@@ -75,6 +76,7 @@ macro_rules! for_each_conformance_test {
                 every_operation, all_or_nothing, bad_transactions_are_not_sent,
                 odd_keys_in_transactions, several_types_in_one,
             }
+            context { a_unit_of_work, conflicts, many_changes, }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,
             }

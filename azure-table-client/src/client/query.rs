@@ -12,7 +12,7 @@ use super::parallel::Parallel;
 use super::results::Results;
 use super::source::{self, Source, Start};
 use super::stream::EntityStream;
-use crate::entity::{Entities, ReadRow, TableEntity};
+use crate::entity::{DynamicEntity, Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{
     Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection, ProjectionOf,
@@ -218,6 +218,12 @@ impl<E, T> Query<E, T> {
         self.reading(Arc::new(projected), select.map_err(Error::from))
     }
 
+    /// The same query, of which rows are read without a struct.
+    pub(crate) fn into_dynamic(mut self) -> Query<E, DynamicEntity> {
+        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
+        self.reading(Arc::new(Entities), select)
+    }
+
     fn reading<U>(
         self,
         reader: Arc<dyn ReadRow<U>>,
@@ -302,7 +308,7 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    pub(super) fn take_at_most(self, entities: u64) -> Self {
+    pub(crate) fn take_at_most(self, entities: u64) -> Self {
         let limit = self.take.map_or(entities, |take| take.min(entities));
         self.take(limit)
     }

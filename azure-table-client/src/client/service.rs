@@ -22,6 +22,10 @@ impl TableServiceClient {
         Self { pipeline: Arc::new(pipeline) }
     }
 
+    pub(crate) const fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
     /// Connects by a connection string, as the portal shows it.
     ///
     /// Keys that are read: `DefaultEndpointsProtocol`, `AccountName`, `AccountKey`,

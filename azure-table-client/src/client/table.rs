@@ -74,7 +74,7 @@ impl<T> fmt::Debug for TableClient<T> {
 }
 
 impl<T: TableEntity> TableClient<T> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
         Self { pipeline, name: name.into(), fault: T::check_columns().err(), entity: PhantomData }
     }
 

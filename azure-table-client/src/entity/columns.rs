@@ -14,6 +14,8 @@ pub struct Columns {
     further: Vec<String>,
     /// Other names of a column, and which one that is.
     aliases: Vec<(String, usize)>,
+    /// The columns that an entity does not always write.
+    silent: Vec<usize>,
     /// Put before every name of the group that is being added.
     prefix: String,
     /// The number of the group's first column.
@@ -30,7 +32,14 @@ impl Columns {
 
     /// These and no others.
     pub(crate) const fn new(fixed: &'static [&'static str]) -> Self {
-        Self { fixed, further: Vec::new(), aliases: Vec::new(), prefix: String::new(), start: 0 }
+        Self {
+            fixed,
+            further: Vec::new(),
+            aliases: Vec::new(),
+            silent: Vec::new(),
+            prefix: String::new(),
+            start: 0,
+        }
     }
 
     /// Adds a column behind those that are there.
@@ -48,6 +57,12 @@ impl Columns {
     /// the row has the column itself not.
     pub fn alias(&mut self, name: &str, index: usize) {
         self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
+    }
+
+    /// Says that the column at `index` of the entity or of the group is not always written: where an
+    /// entity does not write it, that does not mean that it has none.
+    pub fn silent(&mut self, index: usize) {
+        self.silent.push(self.start + index);
     }
 
     /// Adds the columns of a [group](super::PropertyGroup), `prefix` before the name of each;
@@ -95,6 +110,11 @@ impl Columns {
         let further = self.further.iter().map(String::as_str);
         let aliases = self.aliases.iter().map(|(alias, _)| alias.as_str());
         further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
+    }
+
+    /// Whether an entity that does not write this property has none.
+    pub(super) fn speak_for(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|at| at < self.len() && !self.silent.contains(&at))
     }
 
     /// Whether a column or an alias has this name.

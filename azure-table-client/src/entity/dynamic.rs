@@ -53,6 +53,16 @@ impl DynamicEntity {
         Ok(dynamic)
     }
 
+    /// The entity as a struct, read as a row of the service would be.
+    ///
+    /// # Errors
+    /// As [`TableEntity::from_row`].
+    pub fn to_entity<T: TableEntity>(&self) -> Result<T, DecodeError> {
+        let mut row = Row::of::<T>(true);
+        row.fill(&self.key, self.etag.as_ref(), self.timestamp, self.properties());
+        T::from_row(&mut row)
+    }
+
     /// Both keys.
     pub fn key(&self) -> &EntityKey {
         &self.key
@@ -76,6 +86,11 @@ impl DynamicEntity {
             None => self.properties.push((name, value)),
         }
         self
+    }
+
+    /// Other properties in the place of those that are there.
+    pub(crate) fn replace_properties(&mut self, properties: Vec<(String, EdmValue)>) {
+        self.properties = properties;
     }
 
     /// Removes a property; a later replace removes it in the service as well (a merge does not).

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine};
 
 use super::decode_error::DecodeReason;
-use crate::edm::{EdmCow, EdmType};
+use crate::edm::{EdmCow, EdmType, EdmValue};
 
 /// A property as it was read: its annotation, wherever that stood, and its JSON value.
 #[derive(Debug, Default)]
@@ -40,6 +40,23 @@ pub(crate) enum RawValue<'de> {
     },
     /// An object or an array.
     NoScalar,
+}
+
+impl<'de> RawProperty<'de> {
+    /// A value that is at hand, as a reply would have it.
+    pub(super) fn of(value: &'de EdmValue) -> Self {
+        let raw = match value {
+            EdmValue::String(text) => RawValue::Text(Cow::Borrowed(text)),
+            EdmValue::Boolean(value) => RawValue::Boolean(*value),
+            EdmValue::Int32(value) => RawValue::Integer(i64::from(*value)),
+            EdmValue::Int64(value) => RawValue::Integer(*value),
+            EdmValue::Double(value) => RawValue::Float(*value),
+            EdmValue::DateTime(value) => RawValue::Text(Cow::Owned(value.to_string())),
+            EdmValue::Guid(value) => RawValue::Text(Cow::Owned(value.to_string())),
+            EdmValue::Binary(bytes) => RawValue::Text(Cow::Owned(STANDARD.encode(bytes))),
+        };
+        Self { annotation: Annotation::Edm(value.edm_type()), value: raw }
+    }
 }
 
 impl RawProperty<'_> {

@@ -26,8 +26,7 @@ pub struct Row<'de> {
     keeps_others: bool,
     /// Whether the reply annotates types (minimal and full metadata).
     typed: bool,
-    /// As JSON, since few ask for it.
-    pub(crate) etag: Option<&'de str>,
+    pub(crate) etag: Option<RawText<'de>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
     /// What fields could not read and left at their defaults.
@@ -35,6 +34,14 @@ pub struct Row<'de> {
     /// Whether a property was there twice: the last one counts, but the service refuses that.
     #[cfg(feature = "mock")]
     pub(crate) repeated: bool,
+}
+
+/// Text that few ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RawText<'de> {
+    /// With its quotes and escapes.
+    Json(&'de str),
+    Plain(&'de str),
 }
 
 impl<'de> Row<'de> {
@@ -329,9 +336,12 @@ impl<'de> Row<'de> {
 
     /// The entity's version, or `None` if the reply has none (no metadata).
     pub fn etag(&self) -> Option<ETag> {
-        self.etag
-            .and_then(|json| serde_json::from_str::<String>(json).ok())
-            .map(|tag| ETag::from(&*tag))
+        match self.etag? {
+            RawText::Json(json) => {
+                serde_json::from_str::<String>(json).ok().map(|tag| ETag::from(&*tag))
+            }
+            RawText::Plain(text) => Some(ETag::from(text)),
+        }
     }
 
     /// The properties that have no column, in the order of the reply; nulls are left out.
@@ -447,6 +457,36 @@ impl<'de> Row<'de> {
         let entity = V::from_row(&mut row);
         self.slots.resize_with(SYSTEM_SLOTS, RawProperty::default);
         entity
+    }
+
+    /// Fills the row of an entity that is at hand with its properties.
+    pub(super) fn fill(
+        &mut self,
+        key: &'de EntityKey,
+        etag: Option<&'de ETag>,
+        timestamp: Option<EdmDateTime>,
+        properties: impl Iterator<Item = (&'de str, &'de EdmValue)>,
+    ) {
+        self.clear();
+        self.etag = etag.map(|etag| RawText::Plain(etag.as_str()));
+        let text = |text: &'de str| RawProperty {
+            annotation: Annotation::None,
+            value: RawValue::Text(Cow::Borrowed(text)),
+        };
+        self.slots[PARTITION_KEY] = text(&key.partition_key);
+        self.slots[ROW_KEY] = text(&key.row_key);
+        if let Some(timestamp) = timestamp {
+            let value = RawValue::Text(Cow::Owned(timestamp.to_string()));
+            self.slots[TIMESTAMP] = RawProperty { annotation: Annotation::None, value };
+        }
+        for (name, value) in properties {
+            let property = RawProperty::of(value);
+            match self.columns.find(name) {
+                Some(column) => self.slots[SYSTEM_SLOTS + column] = property,
+                None if self.keeps_others => self.others.push((Cow::Borrowed(name), property)),
+                None => {}
+            }
+        }
     }
 
     /// The properties that have no column, as they were read.

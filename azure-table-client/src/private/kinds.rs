@@ -2,7 +2,8 @@
 
 use super::KeyText;
 use crate::entity::{
-    Columns, DecodeError, EncodeError, KeyError, PropertyWriter, Row, TableEntity, TypedKeys,
+    Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
+    TypedKeys,
 };
 use crate::limits::LimitError;
 
@@ -29,6 +30,9 @@ pub trait KindField: Sized {
 
     /// Finds two properties of one name, that which tells the kinds apart among them.
     fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError>;
+
+    /// For which properties the entity speaks.
+    fn ownership(&self) -> Ownership;
 
     /// Writes the properties.
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
@@ -57,6 +61,10 @@ impl<T: TableEntity> KindField for T {
 
     fn row_key(&self) -> KeyText<'_> {
         TableEntity::row_key(self)
+    }
+
+    fn ownership(&self) -> Ownership {
+        TableEntity::ownership(self)
     }
 
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {

@@ -14,7 +14,8 @@ impl Body<'_> {
         self.properties.iter().map(|property| &property.name)
     }
 
-    /// Adds what is not in `names`: the properties of the blocks, and the aliases.
+    /// Adds what is not in `names`: the properties of the blocks, the aliases, and what is not always
+    /// written.
     pub(super) fn further_columns(&self) -> Vec<TokenStream> {
         let blocks =
             self.blocks.iter().map(|Block { field: Field { ty, .. }, kind, .. }| match kind {
@@ -33,7 +34,14 @@ impl Body<'_> {
             let index = Literal::usize_unsuffixed(index);
             property.aliases.iter().map(move |alias| quote!(__columns.alias(#alias, #index);))
         });
-        blocks.chain(aliases).collect()
+        let silent = self.properties.iter().enumerate();
+        let silent =
+            silent.filter(|(_, property)| property.read_only || property.skip_if.is_some());
+        let silent = silent.map(|(index, _)| {
+            let index = Literal::usize_unsuffixed(index);
+            quote!(__columns.silent(#index);)
+        });
+        blocks.chain(aliases).chain(silent).collect()
     }
 
     /// A statement for each field that writes it.

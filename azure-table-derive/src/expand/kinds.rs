@@ -8,14 +8,9 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
     let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
-    let each = |method: TokenStream| {
-        let arms = all.clone().map(|(variant, ty)| {
-            quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity),)
-        });
-        quote!(match self { #(#arms)* })
-    };
-    let partition_key = each(quote!(partition_key));
-    let row_key = each(quote!(row_key));
+    let partition_key = each(kinds, &quote!(partition_key));
+    let row_key = each(kinds, &quote!(row_key));
+    let ownership = each(kinds, &quote!(ownership));
     let writes = kinds.variants.iter().map(|kind| write(kind, kinds.property.as_deref()));
     let other_write = kinds.other.map(|(ident, ty)| {
         quote! {
@@ -86,6 +81,10 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
                 #row_key
             }
 
+            fn ownership(&self) -> __table::Ownership {
+                #ownership
+            }
+
             fn write_properties(
                 &self,
                 __writer: &mut __table::PropertyWriter<'_>,
@@ -108,6 +107,15 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             }
         }
     }
+}
+
+/// What a method of the entity that is held returns.
+fn each(kinds: &Kinds<'_>, method: &TokenStream) -> TokenStream {
+    let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
+    let arms = all.map(|(variant, ty)| {
+        quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity),)
+    });
+    quote!(match self { #(#arms)* })
 }
 
 /// The number of the first kind that has keys of this form.

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::value::RawValue as RawJson;
 
 use super::value::{TextSeed, ValueSeed};
-use crate::entity::{Annotation, RawProperty, RawValue, Row};
+use crate::entity::{Annotation, RawProperty, RawText, RawValue, Row};
 
 const ANNOTATION: &str = "@odata.type";
 /// More than any service stores; keeps the search among unknown names short on hostile input.
@@ -126,7 +126,7 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                 }
                 Member::ETag => {
                     let etag: &'de RawJson = map.next_value()?;
-                    row.etag = Some(etag.get());
+                    row.etag = Some(RawText::Json(etag.get()));
                     continue;
                 }
                 Member::Ignored => {

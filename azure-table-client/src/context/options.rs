@@ -1,0 +1,79 @@
+/// How a context saves its changes. By default each change is a request of its own, in the order in
+/// which they were made, and the first failure ends the save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaveOptions {
+    pub(super) mode: Mode,
+    pub(super) continue_on_error: bool,
+    pub(super) replace_on_update: bool,
+    pub(super) missing_is_deleted: bool,
+    pub(super) at_once: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Each,
+    Atomic,
+    PerPartition,
+}
+
+/// Transactions of a save by partitions that are on their way at the same time.
+const AT_ONCE: usize = 8;
+
+impl Default for SaveOptions {
+    fn default() -> Self {
+        Self::each()
+    }
+}
+
+impl SaveOptions {
+    /// One request for each change, in order; the first failure ends the save.
+    pub const fn each() -> Self {
+        Self {
+            mode: Mode::Each,
+            continue_on_error: false,
+            replace_on_update: false,
+            missing_is_deleted: false,
+            at_once: AT_ONCE,
+        }
+    }
+
+    /// All changes in one entity group transaction: all are made or none is. They must be of one
+    /// table and one partition, at most 100 and at most 4 MiB, or nothing is sent.
+    pub const fn atomic() -> Self {
+        Self { mode: Mode::Atomic, ..Self::each() }
+    }
+
+    /// As few entity group transactions as there can be, each of one table and one partition.
+    pub const fn per_partition() -> Self {
+        Self { mode: Mode::PerPartition, ..Self::each() }
+    }
+
+    /// Tries the other changes after one has failed.
+    #[must_use]
+    pub const fn continue_on_error(mut self) -> Self {
+        self.continue_on_error = true;
+        self
+    }
+
+    /// Replaces what is updated as a whole, instead of merging what was changed.
+    #[must_use]
+    pub const fn replace_on_update(mut self) -> Self {
+        self.replace_on_update = true;
+        self
+    }
+
+    /// Takes an entity that is to be deleted and is not there for deleted.
+    #[must_use]
+    pub const fn missing_is_deleted(mut self) -> Self {
+        self.missing_is_deleted = true;
+        self
+    }
+
+    /// How many transactions of a save [by partitions](Self::per_partition) are on their way at the
+    /// same time; 8 by default, 1 at least.
+    #[must_use]
+    pub const fn at_once(mut self, transactions: usize) -> Self {
+        self.at_once = if transactions == 0 { 1 } else { transactions };
+        self
+    }
+}

@@ -1,0 +1,228 @@
+//! The requests of a save, before any is sent.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::change::dynamic;
+use super::hooks::EntityHook;
+use super::options::{Mode, SaveOptions};
+use super::save::properties;
+use super::state::{Change, Identity, Pending, Tracked, Tracker};
+use crate::entity::EntityKey;
+use crate::error::Error;
+use crate::operation::Request;
+use crate::operation::entity::{self, Write};
+use crate::operation::transaction::{Batch, Refused, Sent};
+use crate::wire::Operation;
+
+/// What a save would send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SavePlan {
+    /// The requests in their order.
+    pub requests: Vec<PlannedRequest>,
+}
+
+/// A request of a save.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlannedRequest {
+    /// The table.
+    pub table: String,
+    /// What is done to which entity; several in a transaction.
+    pub operations: Vec<(Operation, EntityKey)>,
+    /// The bytes of its body.
+    pub bytes: usize,
+}
+
+impl fmt::Display for SavePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for PlannedRequest { table, operations, bytes } in &self.requests {
+            match operations.as_slice() {
+                [(operation, key)] => writeln!(f, "{operation} {key} in {table}, {bytes} bytes")?,
+                many => writeln!(f, "{} operations in {table}, {bytes} bytes", many.len())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A change that is to be sent.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) id: Identity,
+    pub(super) table: Arc<str>,
+    pub(super) key: EntityKey,
+    pub(super) change: Change,
+}
+
+/// One request, and the numbers of the changes in it.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) table: Arc<str>,
+    pub(super) request: Request,
+    /// `None` for a single operation.
+    pub(super) sent: Option<Sent>,
+    pub(super) changes: Vec<usize>,
+}
+
+/// The changes in their order, after `hook` has seen what is to be written.
+pub(super) fn candidates(
+    tracker: &mut Tracker,
+    options: SaveOptions,
+    hook: Option<&mut EntityHook>,
+) -> Result<Vec<Candidate>, Error> {
+    if let Some(hook) = hook {
+        tracker.pass_to(hook);
+    }
+    let mut candidates = Vec::new();
+    for (id, tracked) in tracker.in_order() {
+        // What is not known is found out first.
+        if tracked.sent.is_some() {
+            continue;
+        }
+        let Some(change) = tracked.change(options.replace_on_update)? else { continue };
+        candidates.push(Candidate {
+            id: id.clone(),
+            table: Arc::clone(&tracked.table),
+            key: tracked.key.clone(),
+            change,
+        });
+    }
+    Ok(candidates)
+}
+
+impl Tracker {
+    /// Lets `hook` change the entities that are to be written.
+    fn pass_to(&mut self, hook: &mut EntityHook) {
+        let ids: Vec<_> = self.in_order().into_iter().map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            let Some(tracked) = self.entities.get_mut(&id) else { continue };
+            let is_written = matches!(tracked.pending, Pending::Add(_) | Pending::Update);
+            if is_written && tracked.sent.is_none() {
+                let mut entity = dynamic(tracked, &tracked.current);
+                hook(&mut entity);
+                tracked.current = properties(&entity);
+            }
+        }
+    }
+}
+
+/// The requests for these changes. Whatever is wrong with one of them is found here.
+pub(super) fn units(
+    tracker: &Tracker,
+    candidates: &[Candidate],
+    options: SaveOptions,
+    base: &str,
+) -> Result<Vec<Unit>, Error> {
+    match options.mode {
+        Mode::Each => {
+            let units = candidates.iter().enumerate();
+            units.map(|(at, candidate)| single(tracker, candidate, at)).collect()
+        }
+        Mode::Atomic => atomic(tracker, candidates, base),
+        Mode::PerPartition => per_partition(tracker, candidates, base),
+    }
+}
+
+fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracked, Error> {
+    let tracked = tracker.get(&candidate.id);
+    tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
+}
+
+fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, Error> {
+    let Candidate { table, key, change, .. } = candidate;
+    let tracked = tracked(tracker, candidate)?;
+    let condition = tracked.if_match();
+    let request = match (change.write(condition), change.properties()) {
+        (Some(write), Some(properties)) => {
+            let entity = dynamic(tracked, properties);
+            let keys = entity::checked_keys(table, &entity)?;
+            entity::write(table, &entity, &keys, write)
+        }
+        _ => entity::delete(table, key, condition),
+    };
+    let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
+    Ok(Unit { table: Arc::clone(table), request, sent: None, changes: vec![at] })
+}
+
+fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
+    let tracked = tracked(tracker, candidate)?;
+    let condition = tracked.if_match();
+    let write: Option<Write<'_>> = candidate.change.write(condition);
+    match (write, candidate.change.properties()) {
+        (Some(write), Some(properties)) => batch.write(&dynamic(tracked, properties), write),
+        _ => batch.delete(&candidate.key, condition),
+    }
+}
+
+fn finish(table: &Arc<str>, batch: Batch, changes: Vec<usize>) -> Result<Unit, Error> {
+    let (request, sent) = batch.finish()?;
+    Ok(Unit { table: Arc::clone(table), request, sent: Some(sent), changes })
+}
+
+fn atomic(tracker: &Tracker, candidates: &[Candidate], base: &str) -> Result<Vec<Unit>, Error> {
+    let Some(first) = candidates.first() else { return Ok(Vec::new()) };
+    let mut batch = Batch::new(&first.table, base);
+    for (at, candidate) in candidates.iter().enumerate() {
+        if !candidate.table.eq_ignore_ascii_case(&first.table) {
+            let error = Error::invalid_input(format!(
+                "an atomic save is of one table, and there are changes in {} and in {}",
+                first.table, candidate.table
+            ));
+            return Err(error.with_batch(Some(at), Some(candidate.key.clone())));
+        }
+        push(tracker, &mut batch, candidate)?;
+    }
+    Ok(vec![finish(&first.table, batch, (0..candidates.len()).collect())?])
+}
+
+fn per_partition(
+    tracker: &Tracker,
+    candidates: &[Candidate],
+    base: &str,
+) -> Result<Vec<Unit>, Error> {
+    let mut units = Vec::new();
+    // The transaction that is being filled of each partition, in the order of their first changes.
+    let mut open: Vec<(Arc<str>, Batch, Vec<usize>)> = Vec::new();
+    let mut by_partition: HashMap<(String, &str), usize> = HashMap::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        let partition = (candidate.table.to_ascii_lowercase(), &*candidate.key.partition_key);
+        let place = *by_partition.entry(partition).or_insert_with(|| {
+            let table = Arc::clone(&candidate.table);
+            open.push((table, Batch::new(&candidate.table, base), Vec::new()));
+            open.len() - 1
+        });
+        let (table, batch, changes) = &mut open[place];
+        match push(tracker, batch, candidate) {
+            Ok(()) => {}
+            Err(Refused::Full(_)) if batch.len() > 0 => {
+                let full = std::mem::replace(batch, Batch::new(table, base));
+                units.push(finish(table, full, std::mem::take(changes))?);
+                push(tracker, batch, candidate)?;
+            }
+            Err(refused) => return Err(refused.into()),
+        }
+        changes.push(at);
+    }
+    for (table, batch, changes) in open {
+        units.push(finish(&table, batch, changes)?);
+    }
+    Ok(units)
+}
+
+impl SavePlan {
+    pub(super) fn of(units: &[Unit], candidates: &[Candidate]) -> Self {
+        let requests = units.iter().map(|unit| PlannedRequest {
+            table: unit.table.to_string(),
+            operations: unit
+                .changes
+                .iter()
+                .map(|at| (candidates[*at].change.operation(), candidates[*at].key.clone()))
+                .collect(),
+            bytes: unit.request.body.len(),
+        });
+        Self { requests: requests.collect() }
+    }
+}

@@ -1,0 +1,206 @@
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::TryStreamExt as _;
+
+use super::TableContext;
+use super::merge_option::{MergeOption, ServerRow};
+use super::save::properties;
+use super::state::Known;
+use crate::client::{EntityStream, Query, QueryCost};
+use crate::edm::EdmValue;
+use crate::entity::{DynamicEntity, TableEntity};
+use crate::error::Error;
+use crate::filter::{Condition, Filter, HasColumns};
+
+/// A query whose entities the context tracks. `.await` collects all of them; a
+/// [`cursor`](Self::cursor) takes them one by one while the context is changed.
+#[must_use = "a query is sent when it is awaited"]
+pub struct ContextQuery<'c, T> {
+    context: &'c mut TableContext,
+    table: Arc<str>,
+    query: Query<T>,
+    option: MergeOption,
+    columns: Option<BTreeSet<String>>,
+}
+
+impl<'c, T: TableEntity> ContextQuery<'c, T> {
+    pub(super) fn new(context: &'c mut TableContext, table: Arc<str>, query: Query<T>) -> Self {
+        let option = context.merge_option;
+        Self { context, table, query, option, columns: None }
+    }
+
+    fn map(mut self, change: impl FnOnce(Query<T>) -> Query<T>) -> Self {
+        self.query = change(self.query);
+        self
+    }
+
+    /// Only the entities for which the condition holds; see [`Query::filter`].
+    pub fn filter(self, condition: impl FnOnce(T::Columns<T>) -> Condition<T>) -> Self
+    where
+        T: HasColumns,
+    {
+        self.map(|query| query.filter(condition))
+    }
+
+    /// Only the entities for which this OData filter holds; see [`Query::filter_text`].
+    pub fn filter_text(self, text: &str) -> Self {
+        self.map(|query| query.filter_text(text))
+    }
+
+    /// Only the entities for which this filter holds; see [`Query::matching`].
+    pub fn matching(self, filter: &Filter) -> Self {
+        self.map(|query| query.matching(filter))
+    }
+
+    /// Only these properties travel; see [`Query::select_names`]. Of such an entity nothing can be
+    /// removed by an update: that would take a replace, and lose what was not selected.
+    pub fn select_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        self.columns = Some(names.iter().cloned().collect());
+        self.map(|query| query.select_names(names))
+    }
+
+    /// At most this many entities in all.
+    pub fn take(self, entities: u64) -> Self {
+        self.map(|query| query.take(entities))
+    }
+
+    /// At most this many entities a page, 1 to 1,000.
+    pub fn page_size(self, entities: u32) -> Self {
+        self.map(|query| query.page_size(entities))
+    }
+
+    /// What to do about entities that are tracked already, instead of the context's
+    /// [`merge_option`](TableContext::merge_option).
+    pub fn merge_option(mut self, option: MergeOption) -> Self {
+        self.option = option;
+        self
+    }
+
+    /// The entities one by one. The cursor borrows the context for each step only, so that entities
+    /// can be updated or deleted on the way.
+    pub fn cursor(self) -> Cursor<T> {
+        Cursor {
+            table: self.table,
+            rows: self.query.into_dynamic().stream(),
+            option: self.option,
+            columns: self.columns,
+            entity: PhantomData,
+        }
+    }
+
+    async fn collect(self) -> Result<Vec<T>, Error> {
+        let Self { context, table, query, option, columns } = self;
+        let rows = query.into_dynamic().await?;
+        let rows = rows.into_iter();
+        rows.map(|row| context.meet(&table, row, option, columns.as_ref())).collect()
+    }
+}
+
+impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
+    /// The first entity in key order, `None` if there is none.
+    ///
+    /// # Errors
+    /// As the query itself.
+    pub async fn first(self) -> Result<Option<T>, Error> {
+        Ok(self.map(|query| query.take_at_most(1)).await?.pop())
+    }
+
+    /// The only entity, `None` if there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
+    pub async fn one_or_none(self) -> Result<Option<T>, Error> {
+        let table = Arc::clone(&self.table);
+        let mut entities = self.map(|query| query.take_at_most(2)).await?;
+        if entities.len() > 1 {
+            return Err(Error::not_single(format!(
+                "the query of {table} has more than one result"
+            )));
+        }
+        Ok(entities.pop())
+    }
+}
+
+impl<'c, T: TableEntity + Send + 'static> IntoFuture for ContextQuery<'c, T> {
+    type Output = Result<Vec<T>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.collect())
+    }
+}
+
+impl<T> fmt::Debug for ContextQuery<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContextQuery").field("query", &self.query).finish_non_exhaustive()
+    }
+}
+
+/// The entities of a query, one by one, tracked by the context that each step is given.
+pub struct Cursor<T> {
+    table: Arc<str>,
+    rows: EntityStream<DynamicEntity>,
+    option: MergeOption,
+    columns: Option<BTreeSet<String>>,
+    entity: PhantomData<fn() -> T>,
+}
+
+impl<T: TableEntity> Cursor<T> {
+    /// The next entity; `None` after the last one and after an error.
+    ///
+    /// # Errors
+    /// As the query itself.
+    pub async fn next(&mut self, context: &mut TableContext) -> Result<Option<T>, Error> {
+        match self.rows.try_next().await? {
+            Some(row) => {
+                context.meet(&self.table, row, self.option, self.columns.as_ref()).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// What the pages took that were begun.
+    pub const fn cost(&self) -> QueryCost {
+        self.rows.cost()
+    }
+}
+
+impl<T> fmt::Debug for Cursor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursor").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl TableContext {
+    /// Takes a row of the service, and makes of it what the caller gets.
+    pub(super) fn meet<T: TableEntity>(
+        &mut self,
+        table: &Arc<str>,
+        mut row: DynamicEntity,
+        option: MergeOption,
+        columns: Option<&BTreeSet<String>>,
+    ) -> Result<T, Error> {
+        if let Some(hook) = &mut self.hooks.reading {
+            hook(&mut row);
+        }
+        let etag = row
+            .etag()
+            .cloned()
+            .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
+        let server = ServerRow {
+            key: row.key().clone(),
+            etag,
+            properties: properties(&row),
+            known: columns.map_or(Known::All, |columns| Known::Some(columns.clone())),
+        };
+        let values = self.tracker.meet(table, server, option);
+        row.replace_properties(values.into_iter().collect::<Vec<(String, EdmValue)>>());
+        Ok(row.to_entity()?)
+    }
+}

@@ -1,0 +1,127 @@
+use std::fmt;
+
+use crate::entity::EntityKey;
+use crate::error::Error;
+use crate::etag::ETag;
+use crate::wire::Operation;
+
+/// What became of each change of a save.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SaveReport {
+    /// The changes in their order.
+    pub results: Vec<SaveResult>,
+}
+
+/// What became of one change.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SaveResult {
+    /// The table.
+    pub table: String,
+    /// The entity.
+    pub key: EntityKey,
+    /// What was to be done.
+    pub operation: Operation,
+    /// What became of it.
+    pub outcome: SaveOutcome,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum SaveOutcome {
+    /// It was made.
+    Applied {
+        /// The HTTP status; `None` where a read found out that it was made.
+        status: Option<u16>,
+        /// The entity's new version; `None` for a delete.
+        etag: Option<ETag>,
+    },
+    /// It was not made, and is still pending.
+    Failed(Error),
+    /// It was not sent, or was rolled back with the rest of its transaction; it is still pending.
+    NotAttempted,
+    /// It was sent, and whether it was made could not be found out. The next save tries that first.
+    Unknown(Error),
+}
+
+impl SaveReport {
+    /// How many changes were made.
+    pub fn applied(&self) -> usize {
+        self.count(|outcome| matches!(outcome, SaveOutcome::Applied { .. }))
+    }
+
+    /// How many changes were refused.
+    pub fn failed(&self) -> usize {
+        self.count(|outcome| matches!(outcome, SaveOutcome::Failed(_)))
+    }
+
+    /// How many changes were not sent, or were rolled back.
+    pub fn not_attempted(&self) -> usize {
+        self.count(|outcome| matches!(outcome, SaveOutcome::NotAttempted))
+    }
+
+    /// Of how many changes it is not known whether they were made.
+    pub fn unknown(&self) -> usize {
+        self.count(|outcome| matches!(outcome, SaveOutcome::Unknown(_)))
+    }
+
+    /// Whether all changes were made.
+    pub fn is_complete(&self) -> bool {
+        self.applied() == self.results.len()
+    }
+
+    /// The first error.
+    pub fn error(&self) -> Option<&Error> {
+        self.results.iter().find_map(|result| match &result.outcome {
+            SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => Some(error),
+            SaveOutcome::Applied { .. } | SaveOutcome::NotAttempted => None,
+        })
+    }
+
+    fn count(&self, is: impl Fn(&SaveOutcome) -> bool) -> usize {
+        self.results.iter().filter(|result| is(&result.outcome)).count()
+    }
+}
+
+impl fmt::Display for SaveReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} applied, {} failed, {} not attempted, {} unknown",
+            self.applied(),
+            self.failed(),
+            self.not_attempted(),
+            self.unknown()
+        )
+    }
+}
+
+/// A save that did not make all changes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SaveError {
+    /// What became of each change.
+    pub report: SaveReport,
+    /// The first error; if nothing was sent, why.
+    pub error: Error,
+}
+
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not all changes were saved: {}", self.report)
+    }
+}
+
+impl std::error::Error for SaveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl From<SaveError> for Error {
+    fn from(error: SaveError) -> Self {
+        error.error
+    }
+}

@@ -1,0 +1,271 @@
+//! Sending the changes, and what their replies mean.
+
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+
+use super::TableContext;
+use super::merge_option::ServerRow;
+use super::options::{Mode, SaveOptions};
+use super::plan::{self, Candidate, Unit};
+use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
+use super::resolve::Resolution;
+use super::state::{Change, Identity, Known};
+use crate::client::TableClient;
+use crate::entity::{DynamicEntity, EntityKey};
+use crate::error::{Error, Outcome};
+use crate::etag::{ETag, IfMatch};
+use crate::operation::{Reply, transaction};
+use crate::pipeline::{CallOptions, Pipeline};
+use crate::wire::Operation;
+
+/// A request that was sent, and its answer.
+type Answer = (Unit, Result<Reply, Error>);
+
+impl TableContext {
+    pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
+        self.last_report = SaveReport::default();
+        let all_known = self.resolve_unknown(options).await;
+        let candidates =
+            plan::candidates(&mut self.tracker, options, self.hooks.writing.as_deref_mut());
+        let candidates = candidates.map_err(|error| self.refused(error))?;
+        let base = self.pipeline.endpoint.base();
+        let units = plan::units(&self.tracker, &candidates, options, base);
+        let first = self.last_report.results.len();
+        self.last_report.results.extend(candidates.iter().map(|candidate| SaveResult {
+            table: candidate.table.to_string(),
+            key: candidate.key.clone(),
+            operation: candidate.change.operation(),
+            outcome: SaveOutcome::NotAttempted,
+        }));
+        let units = units.map_err(|error| self.refused(error))?;
+        if all_known || options.continue_on_error {
+            self.send_all(units, &candidates, first, options).await;
+        }
+        match self.last_report.error() {
+            None => Ok(self.last_report.clone()),
+            Some(error) => {
+                Err(SaveError { error: error.clone(), report: self.last_report.clone() })
+            }
+        }
+    }
+
+    /// Nothing is sent.
+    fn refused(&self, error: Error) -> SaveError {
+        SaveError { report: self.last_report.clone(), error }
+    }
+
+    async fn send_all(
+        &mut self,
+        units: Vec<Unit>,
+        candidates: &[Candidate],
+        first: usize,
+        options: SaveOptions,
+    ) {
+        let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
+        let mut waiting = units.into_iter();
+        let mut on_way = FuturesUnordered::new();
+        let mut goes_on = true;
+        loop {
+            while goes_on
+                && on_way.len() < at_once
+                && let Some(unit) = waiting.next()
+            {
+                // From here on it is not known what becomes of them, until a reply says it. That holds
+                // too if this future is dropped.
+                for at in &unit.changes {
+                    let Candidate { id, change, .. } = &candidates[*at];
+                    if let Some(tracked) = self.tracker.entities.get_mut(id) {
+                        tracked.sent = Some(change.clone());
+                    }
+                }
+                if let Some(hook) = &mut self.hooks.request {
+                    hook(unit.request.operation, &unit.table);
+                }
+                on_way.push(send(Arc::clone(&self.pipeline), unit));
+            }
+            let Some((unit, reply)) = on_way.next().await else { break };
+            if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
+                hook(reply.status.as_u16(), reply.request_id());
+            }
+            let is_done = self.receive(unit, reply, candidates, first, options).await;
+            goes_on &= is_done || options.continue_on_error;
+        }
+    }
+
+    /// Takes the answer to a request; whether all of it was made.
+    async fn receive(
+        &mut self,
+        unit: Unit,
+        reply: Result<Reply, Error>,
+        candidates: &[Candidate],
+        first: usize,
+        options: SaveOptions,
+    ) -> bool {
+        let result = reply.and_then(|reply| read(reply, &unit));
+        let error = match result {
+            Ok(results) => {
+                for (at, (status, etag)) in unit.changes.iter().zip(results) {
+                    self.applied(&candidates[*at], first + at, Some(status), etag);
+                }
+                return true;
+            }
+            Err(error) => error,
+        };
+        if error.outcome() != Outcome::NotApplied {
+            let mut is_done = true;
+            for at in &unit.changes {
+                is_done &= self.look_up(&candidates[*at], first + at, &error).await;
+            }
+            return is_done;
+        }
+        let failed = match error.batch_index() {
+            Some(index) if unit.sent.is_some() => unit.changes.get(index).copied(),
+            _ => None,
+        };
+        let is_missing = options.missing_is_deleted && error.is_not_found();
+        let mut is_done = true;
+        for at in &unit.changes {
+            let Candidate { id, change, .. } = &candidates[*at];
+            if unit.sent.is_none() && is_missing && *change == Change::Delete {
+                self.applied(&candidates[*at], first + at, error.status(), None);
+                continue;
+            }
+            is_done = false;
+            let Some(tracked) = self.tracker.entities.get_mut(id) else { continue };
+            tracked.sent = None;
+            // The others of its transaction were rolled back.
+            if failed.is_none_or(|failed| failed == *at) {
+                tracked.error = Some(error.clone());
+                self.last_report.results[first + at].outcome = SaveOutcome::Failed(error.clone());
+            }
+        }
+        is_done
+    }
+
+    fn applied(
+        &mut self,
+        candidate: &Candidate,
+        result: usize,
+        status: Option<u16>,
+        etag: Option<ETag>,
+    ) {
+        let Candidate { id, change, .. } = candidate;
+        if *change == Change::Delete {
+            self.tracker.entities.remove(id);
+        } else if let Some(tracked) = self.tracker.entities.get_mut(id) {
+            tracked.take_applied(change.clone(), etag.as_ref());
+        }
+        self.last_report.results[result].outcome = SaveOutcome::Applied { status, etag };
+    }
+
+    /// Finds out by a read what became of a change; whether it was made.
+    async fn look_up(&mut self, candidate: &Candidate, result: usize, error: &Error) -> bool {
+        let Candidate { id, table, key, change } = candidate;
+        let row = read_back(&self.pipeline, table, key).await;
+        let outcome = match row {
+            Ok(row) => {
+                let etag = row.as_ref().map(|row| row.etag.clone());
+                match self.tracker.resolve(id, row.as_ref()) {
+                    Resolution::Applied => SaveOutcome::Applied { status: None, etag },
+                    // An attempt that is still on its way may yet be done, unless it carries a version.
+                    Resolution::NotApplied if !self.is_fenced(id, change) => {
+                        if let Some(tracked) = self.tracker.entities.get_mut(id) {
+                            tracked.sent = Some(change.clone());
+                        }
+                        SaveOutcome::Unknown(error.clone())
+                    }
+                    Resolution::NotApplied => SaveOutcome::Failed(error.clone()),
+                }
+            }
+            Err(_) => SaveOutcome::Unknown(error.clone()),
+        };
+        let is_applied = matches!(outcome, SaveOutcome::Applied { .. });
+        if !is_applied && let Some(tracked) = self.tracker.entities.get_mut(id) {
+            tracked.error = Some(error.clone());
+        }
+        self.last_report.results[result].outcome = outcome;
+        is_applied
+    }
+
+    /// Whether a version guards against an attempt that comes late.
+    fn is_fenced(&self, id: &Identity, change: &Change) -> bool {
+        let tracked = self.tracker.get(id);
+        let has_tag = tracked.is_some_and(|t| matches!(t.condition, Some(IfMatch::Tag(_))));
+        has_tag && !matches!(change, Change::Add(..))
+    }
+
+    /// Finds out what became of earlier changes; whether all of it is known now.
+    async fn resolve_unknown(&mut self, options: SaveOptions) -> bool {
+        let unknown: Vec<_> = self
+            .tracker
+            .in_order()
+            .into_iter()
+            .filter_map(|(id, tracked)| {
+                let change = tracked.sent.as_ref()?;
+                let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
+                Some((id.clone(), table, key, change.operation()))
+            })
+            .collect();
+        for (id, table, key, operation) in unknown {
+            let outcome = match read_back(&self.pipeline, &table, &key).await {
+                Ok(row) => {
+                    let etag = row.as_ref().map(|row| row.etag.clone());
+                    match self.tracker.resolve(&id, row.as_ref()) {
+                        Resolution::Applied => SaveOutcome::Applied { status: None, etag },
+                        // It is sent again with the others.
+                        Resolution::NotApplied => continue,
+                    }
+                }
+                Err(error) => SaveOutcome::Unknown(error),
+            };
+            let is_known = matches!(outcome, SaveOutcome::Applied { .. });
+            let result = SaveResult { table: table.to_string(), key, operation, outcome };
+            self.last_report.results.push(result);
+            if !is_known && !options.continue_on_error {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+async fn send(pipeline: Arc<Pipeline>, unit: Unit) -> Answer {
+    let reply = pipeline.send(&unit.request, &CallOptions::default()).await;
+    (unit, reply)
+}
+
+/// The status and the new version of each change in the answer to a request.
+fn read(reply: Reply, unit: &Unit) -> Result<Vec<(u16, Option<ETag>)>, Error> {
+    if let Some(sent) = &unit.sent {
+        let committed = transaction::committed(reply, &unit.request, sent)?;
+        let results = committed.operations.into_iter();
+        return Ok(results.map(|result| (result.status, result.etag)).collect());
+    }
+    if unit.request.operation == Operation::Delete {
+        let done = reply.done(&unit.request)?;
+        return Ok(vec![(done.status, None)]);
+    }
+    let written = reply.written(&unit.request)?;
+    Ok(vec![(written.status, Some(written.etag))])
+}
+
+/// What the service holds now.
+async fn read_back(
+    pipeline: &Arc<Pipeline>,
+    table: &Arc<str>,
+    key: &EntityKey,
+) -> Result<Option<ServerRow>, Error> {
+    let table = TableClient::<DynamicEntity>::new(Arc::clone(pipeline), table.to_string());
+    let found = table.get_if_exists(key).await?;
+    Ok(found.map(|fetched| ServerRow {
+        key: key.clone(),
+        etag: fetched.etag.clone(),
+        properties: properties(&fetched),
+        known: Known::All,
+    }))
+}
+
+pub(super) fn properties(entity: &DynamicEntity) -> super::state::Properties {
+    entity.properties().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}

@@ -1,0 +1,369 @@
+//! What is known of each entity, and how calls change it. No I/O.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::edm::EdmValue;
+use crate::entity::{EntityKey, Ownership};
+use crate::error::Error;
+use crate::etag::{ETag, IfMatch};
+
+/// Properties by name.
+pub(super) type Properties = BTreeMap<String, EdmValue>;
+
+/// What a context has to do about an entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EntityState {
+    /// It is to be inserted.
+    Added,
+    /// There is nothing to do.
+    Unchanged,
+    /// It is to be updated.
+    Modified,
+    /// It is to be deleted.
+    Deleted,
+    /// A change was sent, and what became of it is not known. The next save finds out first.
+    Unknown,
+}
+
+impl fmt::Display for EntityState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Added => "added",
+            Self::Unchanged => "unchanged",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// What an entity is told from others by. Tables ignore case.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    table: String,
+    key: EntityKey,
+}
+
+impl Identity {
+    pub(super) fn new(table: &str, key: &EntityKey) -> Self {
+        Self { table: table.to_ascii_lowercase(), key: key.clone() }
+    }
+}
+
+/// How an entity that was added is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Add {
+    Insert,
+    InsertOrMerge,
+    InsertOrReplace,
+}
+
+/// Which columns of the service's row are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Known {
+    All,
+    /// Those of a projection.
+    Some(BTreeSet<String>),
+    /// Those that were written: the entity was attached and never read.
+    Written,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    Nothing,
+    Add(Add),
+    Update,
+    Delete,
+}
+
+/// A change that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Change {
+    Add(Add, Properties),
+    Merge(Properties),
+    Put(Properties),
+    Delete,
+}
+
+/// A tracked entity.
+#[derive(Debug, Clone)]
+pub(super) struct Tracked {
+    /// As it was first named.
+    pub(super) table: Arc<str>,
+    pub(super) key: EntityKey,
+    pub(super) pending: Pending,
+    /// When the change was made, among all.
+    pub(super) order: u64,
+    /// What the service holds, as far as it is known; `None` for what was never read or written.
+    pub(super) snapshot: Option<Properties>,
+    pub(super) current: Properties,
+    pub(super) known: Known,
+    /// `None` for what is to be inserted.
+    pub(super) condition: Option<IfMatch>,
+    /// It was deleted and added again: it is to be replaced as a whole.
+    pub(super) replaces: bool,
+    /// A property of the struct that an attached entity does not have. A merge cannot remove it.
+    pub(super) lacks: Option<String>,
+    /// What was sent last, while no reply says what became of it.
+    pub(super) sent: Option<Change>,
+    /// Why the last save of it failed.
+    pub(super) error: Option<Error>,
+}
+
+/// The values of an entity as a struct has them.
+pub(super) struct Values {
+    pub(super) key: EntityKey,
+    pub(super) properties: Properties,
+    pub(super) ownership: Ownership,
+    /// A column of the struct that has no value.
+    pub(super) lacks: Option<String>,
+}
+
+#[derive(Debug, Default, Clone)]
+pub(super) struct Tracker {
+    pub(super) entities: HashMap<Identity, Tracked>,
+    last_order: u64,
+}
+
+pub(super) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
+    Error::invalid_input(format!("entity {key}: {message}")).with_batch(None, Some(key.clone()))
+}
+
+impl Tracked {
+    pub(super) fn state(&self) -> EntityState {
+        match self.pending {
+            _ if self.sent.is_some() => EntityState::Unknown,
+            Pending::Nothing => EntityState::Unchanged,
+            Pending::Add(_) => EntityState::Added,
+            Pending::Update => EntityState::Modified,
+            Pending::Delete => EntityState::Deleted,
+        }
+    }
+
+    /// The names of the properties that differ from what the service holds.
+    pub(super) fn changed(&self) -> Vec<&str> {
+        let Some(snapshot) = &self.snapshot else {
+            return self.current.keys().map(String::as_str).collect();
+        };
+        let set = self.current.iter().filter(|(name, value)| snapshot.get(*name) != Some(value));
+        let removed = snapshot.keys().filter(|name| !self.current.contains_key(*name));
+        set.map(|(name, _)| name).chain(removed).map(String::as_str).collect()
+    }
+
+    fn differs(&self) -> bool {
+        self.replaces || self.snapshot.as_ref() != Some(&self.current)
+    }
+
+    /// Whether an update is pending, from what differs.
+    pub(super) fn settle(&mut self) {
+        self.pending = if self.differs() { Pending::Update } else { Pending::Nothing };
+    }
+
+    /// What the service was found to hold.
+    pub(super) fn take_server(&mut self, server: Properties, known: Known, etag: &ETag) {
+        self.snapshot = Some(server);
+        self.known = known;
+        self.condition = Some(IfMatch::Tag(etag.clone()));
+        self.lacks = None;
+    }
+
+    /// What a reply said: the change was made.
+    pub(super) fn take_applied(&mut self, change: Change, etag: Option<&ETag>) {
+        self.error = None;
+        self.sent = None;
+        self.replaces = false;
+        match change {
+            Change::Add(Add::InsertOrMerge, written) => {
+                self.known = Known::Written;
+                self.snapshot = Some(written);
+            }
+            Change::Add(_, written) | Change::Put(written) => {
+                self.known = Known::All;
+                self.snapshot = Some(written);
+            }
+            Change::Merge(written) => self.snapshot.get_or_insert_default().extend(written),
+            Change::Delete => {}
+        }
+        self.lacks = None;
+        if let Some(etag) = etag {
+            self.condition = Some(IfMatch::Tag(etag.clone()));
+        }
+        // It may have been changed again while the reply was not known.
+        if self.pending != Pending::Delete {
+            self.settle();
+        }
+    }
+}
+
+impl Tracker {
+    fn next_order(&mut self) -> u64 {
+        self.last_order += 1;
+        self.last_order
+    }
+
+    pub(super) fn get(&self, id: &Identity) -> Option<&Tracked> {
+        self.entities.get(id)
+    }
+
+    /// All of them in the order of their changes.
+    pub(super) fn in_order(&self) -> Vec<(&Identity, &Tracked)> {
+        let mut all: Vec<_> = self.entities.iter().collect();
+        all.sort_by_key(|(_, tracked)| tracked.order);
+        all
+    }
+
+    /// Tracks an entity that was not tracked.
+    pub(super) fn track(
+        &mut self,
+        table: &Arc<str>,
+        key: &EntityKey,
+        pending: Pending,
+        current: Properties,
+    ) -> &mut Tracked {
+        let order = self.next_order();
+        let tracked = Tracked {
+            table: Arc::clone(table),
+            key: key.clone(),
+            pending,
+            order,
+            snapshot: None,
+            current,
+            known: Known::All,
+            condition: None,
+            replaces: false,
+            lacks: None,
+            sent: None,
+            error: None,
+        };
+        self.entities.entry(Identity::new(table, key)).insert_entry(tracked).into_mut()
+    }
+
+    pub(super) fn add(&mut self, table: &Arc<str>, values: Values, add: Add) -> Result<(), Error> {
+        let id = Identity::new(table, &values.key);
+        let order = self.last_order + 1;
+        match self.entities.get_mut(&id) {
+            None => {
+                self.track(table, &values.key, Pending::Add(add), values.properties);
+            }
+            Some(tracked) if tracked.pending == Pending::Delete && tracked.sent.is_none() => {
+                tracked.pending = Pending::Update;
+                tracked.current = values.properties;
+                tracked.replaces = true;
+                tracked.order = order;
+                self.last_order = order;
+            }
+            Some(tracked) => {
+                return Err(refusal(
+                    &values.key,
+                    format_args!("it is tracked already, as {}", tracked.state()),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn attach(
+        &mut self,
+        table: &Arc<str>,
+        values: Values,
+        condition: IfMatch,
+    ) -> Result<(), Error> {
+        if let Some(tracked) = self.entities.get(&Identity::new(table, &values.key)) {
+            return Err(refusal(
+                &values.key,
+                format_args!("it is tracked already, as {}", tracked.state()),
+            ));
+        }
+        let tracked = self.track(table, &values.key, Pending::Nothing, values.properties);
+        tracked.known = Known::Written;
+        tracked.condition = Some(condition);
+        tracked.lacks = values.lacks;
+        Ok(())
+    }
+
+    pub(super) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
+        let order = self.last_order + 1;
+        let Values { key, properties, ownership, lacks } = values;
+        let tracked = self.tracked(table, &key)?;
+        if tracked.pending == Pending::Delete {
+            return Err(refusal(&key, "it is deleted; add it instead"));
+        }
+        let mut next = properties;
+        // What the struct does not speak for stays as it is.
+        for (name, value) in &tracked.current {
+            if !ownership.includes(name) && !next.contains_key(name) {
+                next.insert(name.clone(), value.clone());
+            }
+        }
+        tracked.current = next;
+        if tracked.known == Known::Written {
+            tracked.lacks = lacks;
+        }
+        if matches!(tracked.pending, Pending::Add(_)) {
+            return Ok(());
+        }
+        let was = tracked.pending;
+        tracked.settle();
+        if was == Pending::Nothing && tracked.pending == Pending::Update {
+            tracked.order = order;
+            self.last_order = order;
+        }
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, table: &Arc<str>, key: &EntityKey) -> Result<(), Error> {
+        let order = self.last_order + 1;
+        let tracked = self.tracked(table, key)?;
+        match tracked.pending {
+            // Nothing was ever sent.
+            Pending::Add(_) if tracked.sent.is_none() => {
+                self.entities.remove(&Identity::new(table, key));
+            }
+            Pending::Delete => {}
+            _ => {
+                tracked.pending = Pending::Delete;
+                tracked.order = order;
+                self.last_order = order;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn detach(&mut self, table: &str, key: &EntityKey) -> bool {
+        self.entities.remove(&Identity::new(table, key)).is_some()
+    }
+
+    pub(super) fn reset(&mut self, table: &Arc<str>, key: &EntityKey) -> Result<(), Error> {
+        let tracked = self.tracked(table, key)?;
+        if tracked.sent.is_some() {
+            return Err(refusal(key, "its last change was sent, and its outcome is not known yet"));
+        }
+        match tracked.pending {
+            Pending::Add(_) => return Err(refusal(key, "it is new; detach it instead")),
+            Pending::Nothing => {}
+            Pending::Update | Pending::Delete => {
+                tracked.pending = Pending::Nothing;
+                tracked.replaces = false;
+                tracked.error = None;
+                if let Some(snapshot) = &tracked.snapshot {
+                    tracked.current.clone_from(snapshot);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tracked(&mut self, table: &str, key: &EntityKey) -> Result<&mut Tracked, Error> {
+        let id = Identity::new(table, key);
+        self.entities.get_mut(&id).ok_or_else(|| {
+            refusal(
+                key,
+                format_args!("{table} has no tracked entity with this key: read, add or attach it first; an entity whose key was changed is another one"),
+            )
+        })
+    }
+}

@@ -1,0 +1,179 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::query::ContextQuery;
+use super::state::{Add, Identity, Tracked, Values};
+use super::{EntityState, TableContext};
+use crate::client::TableClient;
+use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::error::Error;
+use crate::etag::IfMatch;
+use crate::limits::{check_key, check_table_name};
+
+/// One table of a context, whose entities are of type `T`.
+pub struct ContextTable<'c, T> {
+    pub(super) context: &'c mut TableContext,
+    pub(super) table: Arc<str>,
+    pub(super) entity: PhantomData<fn() -> T>,
+}
+
+impl<'c, T: TableEntity> ContextTable<'c, T> {
+    /// Inserts the entity with the next save.
+    ///
+    /// # Errors
+    /// It is tracked already, unless it is to be deleted: then it becomes one replace. Its values or its
+    /// keys are outside what the service holds.
+    pub fn add(&mut self, entity: &T) -> Result<(), Error> {
+        self.add_as(entity, Add::Insert)
+    }
+
+    /// Inserts the entity with the next save, or sets its properties if it is there.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_or_merge(&mut self, entity: &T) -> Result<(), Error> {
+        self.add_as(entity, Add::InsertOrMerge)
+    }
+
+    /// Inserts the entity with the next save, or replaces it if it is there.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_or_replace(&mut self, entity: &T) -> Result<(), Error> {
+        self.add_as(entity, Add::InsertOrReplace)
+    }
+
+    fn add_as(&mut self, entity: &T, add: Add) -> Result<(), Error> {
+        let values = self.values(entity)?;
+        self.context.tracker.add(&self.table, values, add)
+    }
+
+    /// Tracks an entity that was not read, in the version that `condition` says: an ETag, or
+    /// [`IfMatch::Any`] for updates and deletes whatever the version is.
+    ///
+    /// # Errors
+    /// It is tracked already.
+    pub fn attach(&mut self, entity: &T, condition: impl Into<IfMatch>) -> Result<(), Error> {
+        let values = self.values(entity)?;
+        self.context.tracker.attach(&self.table, values, condition.into())
+    }
+
+    /// Takes the entity's values. The next save sends those that differ from the service's.
+    ///
+    /// # Errors
+    /// It is not tracked, which is so too for an entity whose key was changed; or it is deleted.
+    pub fn update(&mut self, entity: &T) -> Result<(), Error> {
+        let values = self.values(entity)?;
+        self.context.tracker.update(&self.table, values)
+    }
+
+    /// Deletes the entity with the next save. One that was added is only forgotten.
+    ///
+    /// # Errors
+    /// It is not tracked.
+    pub fn delete(&mut self, entity: &T) -> Result<(), Error> {
+        self.context.tracker.delete(&self.table, &entity.entity_key()?)
+    }
+
+    /// Deletes the entity with these keys with the next save.
+    ///
+    /// # Errors
+    /// It is not tracked.
+    pub fn delete_key(&mut self, key: impl Into<EntityKey>) -> Result<(), Error> {
+        self.context.tracker.delete(&self.table, &key.into())
+    }
+
+    /// Forgets the entity; `false` if it was not tracked.
+    ///
+    /// # Errors
+    /// It has no key.
+    pub fn detach(&mut self, entity: &T) -> Result<bool, Error> {
+        Ok(self.context.tracker.detach(&self.table, &entity.entity_key()?))
+    }
+
+    /// Undoes the local changes of an entity that was read, a deletion too.
+    ///
+    /// # Errors
+    /// It is not tracked, or is new, or was sent with an outcome that is not known yet.
+    pub fn reset(&mut self, entity: &T) -> Result<(), Error> {
+        self.context.tracker.reset(&self.table, &entity.entity_key()?)
+    }
+
+    /// What is known of the entity with these keys; `None` if it is not tracked.
+    pub fn entry(&self, key: impl Into<EntityKey>) -> Option<Entry<'_>> {
+        self.context.tracker.get(&Identity::new(&self.table, &key.into())).map(Entry)
+    }
+
+    /// A query whose entities are tracked.
+    pub fn query(self) -> ContextQuery<'c, T> {
+        let pipeline = Arc::clone(&self.context.pipeline);
+        let query = TableClient::<T>::new(pipeline, self.table.to_string()).query();
+        ContextQuery::new(self.context, self.table, query)
+    }
+
+    fn values(&self, entity: &T) -> Result<Values, Error> {
+        check_table_name(&self.table)?;
+        let dynamic = DynamicEntity::from_entity(entity)?;
+        let key = dynamic.key().clone();
+        check_key("PartitionKey", &key.partition_key)?;
+        check_key("RowKey", &key.row_key)?;
+        let properties = super::save::properties(&dynamic);
+        let ownership = entity.ownership();
+        let lacks = ownership.first_without(|name| properties.contains_key(name));
+        Ok(Values { key, properties, ownership, lacks })
+    }
+}
+
+impl<T> fmt::Debug for ContextTable<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContextTable").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+/// What a context knows of an entity.
+#[derive(Clone, Copy)]
+pub struct Entry<'c>(pub(super) &'c Tracked);
+
+impl<'c> Entry<'c> {
+    /// The table.
+    pub fn table(&self) -> &'c str {
+        &self.0.table
+    }
+
+    /// Both keys.
+    pub const fn key(&self) -> &'c EntityKey {
+        &self.0.key
+    }
+
+    /// What is to be done about it.
+    pub fn state(&self) -> EntityState {
+        self.0.state()
+    }
+
+    /// The version that an update or a delete will name; `None` for what is new.
+    pub const fn condition(&self) -> Option<&'c IfMatch> {
+        self.0.condition.as_ref()
+    }
+
+    /// The names of the properties that differ from what the service holds, as far as that is known.
+    pub fn changed(&self) -> Vec<&'c str> {
+        self.0.changed()
+    }
+
+    /// Why its last save failed.
+    pub const fn error(&self) -> Option<&'c Error> {
+        self.0.error.as_ref()
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("table", &self.0.table)
+            .field("key", &self.0.key)
+            .field("state", &self.state())
+            .field("changed", &self.changed())
+            .finish_non_exhaustive()
+    }
+}

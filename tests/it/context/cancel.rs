@@ -1,0 +1,197 @@
+//! A save that is dropped at any point, and one whose replies are lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use azure_table_client::context::{EntityState, SaveOptions, TableContext};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{
+    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{RetryPolicy, TableClient, TableServiceClient};
+
+use super::{Blog, blog, context, service};
+
+/// Changes of every sort in one partition: 1 is updated, 2 deleted, 3 and 4 are new.
+async fn changed(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
+    for id in ["1", "2"] {
+        blogs.insert(&blog(id, "old")).await.unwrap();
+    }
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&blog("1", "new")).unwrap();
+    ctx.delete(&blog("2", "")).unwrap();
+    ctx.add(&blog("3", "new")).unwrap();
+    ctx.table::<Blog>().add_or_replace(&blog("4", "new")).unwrap();
+}
+
+async fn texts(blogs: &TableClient<Blog>) -> Vec<(String, String)> {
+    blogs.query().select(|b| (b.id, b.text)).await.unwrap().into_vec()
+}
+
+fn done() -> Vec<(String, String)> {
+    ["1", "3", "4"].map(|id| (id.to_owned(), "new".to_owned())).to_vec()
+}
+
+/// What the tracker says of each entity is so on the service.
+async fn check(ctx: &TableContext, blogs: &TableClient<Blog>, what: &str) {
+    let stored = texts(blogs).await;
+    let text = |id: &str| stored.iter().find(|row| row.0 == id).map(|row| row.1.as_str());
+    for (id, before, after) in [
+        ("1", Some("old"), Some("new")),
+        ("2", Some("old"), None),
+        ("3", None, Some("new")),
+        ("4", None, Some("new")),
+    ] {
+        let entry = ctx.entry(&blog(id, "")).unwrap();
+        match entry.map(|entry| entry.state()) {
+            None | Some(EntityState::Unchanged) => assert_eq!(text(id), after, "{what}: {id}"),
+            Some(EntityState::Unknown) => {
+                assert!(text(id) == before || text(id) == after, "{what}: {id}");
+            }
+            Some(_) => assert_eq!(text(id), before, "{what}: {id}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn dropped_after_every_poll() {
+    let mut points = 0;
+    for options in [SaveOptions::each(), SaveOptions::atomic(), SaveOptions::per_partition()] {
+        for polls in 0.. {
+            let (mock, blogs) = service().await;
+            let mut ctx = context(&mock);
+            changed(&blogs, &mut ctx).await;
+            let mut is_done = false;
+            {
+                let mut save = Box::pin(ctx.save_changes_with(options));
+                for _ in 0..polls {
+                    if let Poll::Ready(report) = futures_util::poll!(save.as_mut()) {
+                        assert!(report.unwrap().is_complete());
+                        is_done = true;
+                        break;
+                    }
+                }
+            }
+            let what = format!("{options:?} after {polls} polls");
+            check(&ctx, &blogs, &what).await;
+            // The next save makes all of it so, and nothing twice.
+            if !is_done {
+                let report = ctx.save_changes_with(options).await.unwrap();
+                assert!(report.is_complete(), "{what}: {report}");
+            }
+            assert_eq!(texts(&blogs).await, done(), "{what}");
+            assert!(!ctx.has_changes(), "{what}");
+            points += 1;
+            if is_done {
+                break;
+            }
+        }
+    }
+    println!("{points} points");
+    assert!(points > 20, "only {points} points were tested");
+}
+
+/// Loses the reply of the n-th request from now on, after or before it was done.
+#[derive(Debug)]
+struct Lossy {
+    inner: Arc<dyn Transport>,
+    left: AtomicUsize,
+    after: bool,
+}
+
+impl Transport for Lossy {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_write = request.method != "GET";
+        let is_lost = is_write && self.left.fetch_sub(1, Ordering::SeqCst) == 1;
+        Box::pin(async move {
+            if is_lost && !self.after {
+                return Err(TransportError::new(TransportErrorKind::Interrupted, "lost"));
+            }
+            let reply = self.inner.send(request).await;
+            if is_lost {
+                return Err(TransportError::new(TransportErrorKind::Interrupted, "lost"));
+            }
+            reply
+        })
+    }
+}
+
+fn lossy(mock: &MockTableService, at: usize, after: bool) -> TableServiceClient {
+    let transport = Lossy { inner: mock.transport(), left: AtomicUsize::new(at), after };
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(Arc::new(transport))
+        .clock(mock.clock())
+        .retry(RetryPolicy::none())
+        .build()
+        .unwrap()
+}
+
+/// A lost reply is no failure if the change was made, and none is made twice if it was not.
+#[tokio::test]
+async fn lost_replies() {
+    for options in [
+        SaveOptions::each().continue_on_error(),
+        SaveOptions::atomic(),
+        SaveOptions::per_partition(),
+    ] {
+        for at in 1..=4 {
+            for after in [true, false] {
+                let (mock, blogs) = service().await;
+                let mut ctx = TableContext::new(&lossy(&mock, at, after));
+                changed(&blogs, &mut ctx).await;
+                let what = format!("{options:?}, request {at}, after it was done: {after}");
+                let first = ctx.save_changes_with(options).await;
+                check(&ctx, &blogs, &what).await;
+                if after {
+                    assert!(first.unwrap().is_complete(), "{what}: found out by reading");
+                } else if let Err(error) = first {
+                    // What a version guards was not done; the rest may yet be.
+                    assert!(error.report.unknown() + error.report.failed() > 0, "{what}: {error}");
+                    ctx.save_changes_with(options).await.unwrap();
+                }
+                assert_eq!(texts(&blogs).await, done(), "{what}");
+                assert!(!ctx.has_changes(), "{what}");
+            }
+        }
+    }
+}
+
+/// While nothing can be read either, it stays unknown, and later changes follow what is found out.
+#[tokio::test]
+async fn unknown_stays_unknown_and_takes_changes() {
+    for after in [true, false] {
+        let (mock, blogs) = service().await;
+        let mut ctx = TableContext::new(&lossy(&mock, 1, after));
+        blogs.insert(&blog("1", "old")).await.unwrap();
+        ctx.query::<Blog>().await.unwrap();
+        ctx.update(&blog("1", "new")).unwrap();
+        {
+            // Dropped when the request is on its way.
+            let mut save = Box::pin(ctx.save_changes());
+            let _ = futures_util::poll!(save.as_mut());
+        }
+        assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().state(), EntityState::Unknown);
+        ctx.update(&blog("1", "newer")).unwrap();
+        assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().state(), EntityState::Unknown);
+        assert!(ctx.reset(&blog("1", "")).is_err());
+        assert!(ctx.add(&blog("1", "")).is_err());
+        while ctx.has_changes() {
+            let _ = ctx.save_changes().await;
+        }
+        assert_eq!(texts(&blogs).await, [("1".to_owned(), "newer".to_owned())]);
+        // A new one that is deleted while it is unknown.
+        let mut ctx = TableContext::new(&lossy(&mock, 1, after));
+        ctx.add(&blog("2", "new")).unwrap();
+        {
+            let mut save = Box::pin(ctx.save_changes());
+            let _ = futures_util::poll!(save.as_mut());
+        }
+        ctx.delete(&blog("2", "")).unwrap();
+        while ctx.has_changes() {
+            let _ = ctx.save_changes().await;
+        }
+        assert_eq!(texts(&blogs).await.len(), 1);
+    }
+}

@@ -1,0 +1,141 @@
+//! One test for each cell of the table of merge options.
+
+use azure_table_client::IfMatch;
+use azure_table_client::context::{EntityState, MergeOption};
+
+use super::{Blog, STARTS, Start, blog, in_state, service, state, stored};
+
+use EntityState::{Added, Deleted, Modified, Unchanged};
+
+/// The text and the rating that the query returns, the state then, and which ETag counts then.
+type Cell = (&'static str, i32, Option<EntityState>, ETag);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ETag {
+    None,
+    Old,
+    New,
+}
+
+/// Meanwhile the service's text is "server" and its rating 9; locally, "local" is the text.
+const TABLE: [(MergeOption, [Cell; 5]); 4] = [
+    (
+        MergeOption::NoTracking,
+        [
+            ("server", 9, None, ETag::None),
+            ("server", 9, Some(Added), ETag::None),
+            ("server", 9, Some(Unchanged), ETag::Old),
+            ("server", 9, Some(Modified), ETag::Old),
+            ("server", 9, Some(Deleted), ETag::Old),
+        ],
+    ),
+    (
+        MergeOption::AppendOnly,
+        [
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("old", 3, Some(Added), ETag::None),
+            ("old", 3, Some(Unchanged), ETag::Old),
+            ("local", 3, Some(Modified), ETag::Old),
+            ("old", 3, Some(Deleted), ETag::Old),
+        ],
+    ),
+    (
+        MergeOption::OverwriteChanges,
+        [
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("server", 9, Some(Unchanged), ETag::New),
+        ],
+    ),
+    (
+        MergeOption::PreserveChanges,
+        [
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("old", 3, Some(Modified), ETag::New),
+            ("server", 9, Some(Unchanged), ETag::New),
+            ("local", 9, Some(Modified), ETag::New),
+            ("server", 9, Some(Deleted), ETag::New),
+        ],
+    ),
+];
+
+#[tokio::test]
+async fn every_cell() {
+    let (mock, blogs) = service().await;
+    let mut cells = 0;
+    for (option, row) in TABLE {
+        for (start, (text, rating, then, etag)) in STARTS.into_iter().zip(row) {
+            let what = format!("{option:?} on {start:?}");
+            let mut ctx = in_state(&mock, &blogs, start).await;
+            let old = ctx.entry(&blog("1", "")).unwrap().and_then(|e| e.condition().cloned());
+            let server = Blog { rating: Some(9), ..blog("1", "server") };
+            let new = blogs.insert_or_replace(&server).await.unwrap().etag;
+            let found = ctx.query::<Blog>().merge_option(option).await.unwrap();
+            assert_eq!(found.len(), 1);
+            assert_eq!((&*found[0].text, found[0].rating), (text, Some(rating)), "{what}");
+            assert_eq!(state(&ctx), then, "{what}");
+            let condition = ctx.entry(&blog("1", "")).unwrap().and_then(|e| e.condition().cloned());
+            let expected = match etag {
+                ETag::None => None,
+                ETag::Old => old,
+                ETag::New => Some(IfMatch::Tag(new)),
+            };
+            assert_eq!(condition, expected, "{what}");
+            // The same identity twice gives equal values.
+            let again = ctx.query::<Blog>().merge_option(option).await.unwrap();
+            assert_eq!(again, found, "{what}");
+            cells += 1;
+        }
+    }
+    println!("{cells} cells");
+}
+
+/// After a refresh that preserves changes, the client wins; without one, the conflict is found.
+#[tokio::test]
+async fn preserved_changes_win() {
+    let (mock, blogs) = service().await;
+    for (option, text) in
+        [(MergeOption::AppendOnly, "server"), (MergeOption::PreserveChanges, "local")]
+    {
+        let mut ctx = in_state(&mock, &blogs, Start::Modified).await;
+        blogs.insert_or_replace(&blog("1", "server")).await.unwrap();
+        ctx.query::<Blog>().merge_option(option).await.unwrap();
+        let saved = ctx.save_changes().await;
+        assert_eq!(saved.is_ok(), option == MergeOption::PreserveChanges);
+        assert_eq!(blogs.get(("c", "1")).await.unwrap().text, text);
+    }
+}
+
+/// What a projection left out is filled in later; what is tracked stays.
+#[tokio::test]
+async fn a_projection_is_completed() {
+    let (mock, blogs) = service().await;
+    let table = stored(&mock);
+    let mut other = azure_table_client::DynamicEntity::new("c", "1");
+    other.set("Text", "old").set("Rating", 3).set("Foreign", "stays");
+    table.insert(&other).await.unwrap();
+    let mut ctx = super::context(&mock);
+    let found = ctx.query::<Blog>().select_names(["Text"]).await.unwrap();
+    assert_eq!(found[0].rating, None, "not read");
+    // A property that is removed takes a replace, which would lose what was not read.
+    let removing = Blog { rating: Some(4), ..found[0].clone() };
+    ctx.update(&removing).unwrap();
+    assert_eq!(ctx.entry(&removing).unwrap().unwrap().changed(), ["Rating"]);
+    blogs.merge(&Blog { rating: Some(5), ..blog("1", "server") }, IfMatch::Any).await.unwrap();
+    let found = ctx.query::<Blog>().await.unwrap();
+    assert_eq!((&*found[0].text, found[0].rating), ("old", Some(4)), "what is tracked stays");
+    let mut ctx = super::context(&mock);
+    ctx.query::<Blog>().select_names(["Text", "Rating"]).await.unwrap();
+    ctx.update(&Blog { rating: None, ..blog("1", "server") }).unwrap();
+    mock.requests().clear();
+    let error = ctx.save_changes().await.unwrap_err();
+    assert!(error.error.to_string().contains("did not select"), "{}", error.error);
+    assert_eq!(mock.requests().total(), 0);
+    // Once the row was read as a whole, it can be removed, and the rest stays.
+    ctx.query::<Blog>().await.unwrap();
+    ctx.save_changes().await.unwrap();
+    let row = table.get(("c", "1")).await.unwrap();
+    assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok("stays".to_owned()))));
+}

@@ -1,0 +1,401 @@
+//! What a save sends, and what it leaves behind.
+
+use azure_table_client::context::{EntityState, SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::{
+    DynamicEntity, ErrorCode, IfMatch, Operation, TableClient, TableEntity, TableServiceClient,
+};
+
+use super::{Blog, Start, blog, context, in_state, service, state, stored};
+
+#[tokio::test]
+async fn no_change_sends_nothing() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_state(&mock, &blogs, Start::Unchanged).await;
+    mock.requests().clear();
+    for options in [SaveOptions::each(), SaveOptions::atomic(), SaveOptions::per_partition()] {
+        ctx.update(&blog("1", "old")).unwrap();
+        assert!(!ctx.has_changes());
+        assert!(ctx.save_changes_with(options).await.unwrap().results.is_empty());
+    }
+    assert_eq!(mock.requests().total(), 0);
+}
+
+/// One property: one MERGE under the ETag, with this property and no other.
+#[tokio::test]
+async fn one_property_is_one_merge_with_it() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_state(&mock, &blogs, Start::Unchanged).await;
+    ctx.update(&blog("1", "new")).unwrap();
+    let plan = ctx.plan(SaveOptions::default()).unwrap();
+    let [request] = &plan.requests[..] else { panic!("one request") };
+    assert_eq!(request.operations[0].0, Operation::Merge);
+    let body = r#"{"PartitionKey":"c","RowKey":"1","Text":"new"}"#;
+    assert_eq!(request.bytes, body.len());
+    // Another program changes the rest meanwhile: without a merge of one property it would be lost.
+    mock.requests().clear();
+    let report = ctx.save_changes().await.unwrap();
+    assert_eq!((report.applied(), report.results.len()), (1, 1));
+    assert_eq!((mock.requests().total(), mock.requests().count(Operation::Merge)), (1, 1));
+    assert_eq!(state(&ctx), Some(EntityState::Unchanged));
+    // The new ETag counts for the next one.
+    ctx.update(&blog("1", "newer")).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "newer");
+}
+
+/// A property that went is removed by a replace, which keeps what other programs wrote.
+#[tokio::test]
+async fn a_removed_property_is_a_replace_that_loses_nothing() {
+    let (mock, _) = service().await;
+    let table = stored(&mock);
+    let mut row = DynamicEntity::new("c", "1");
+    row.set("Text", "old").set("Rating", 3).set("Foreign", 5_i64);
+    table.insert(&row).await.unwrap();
+    let mut ctx = context(&mock);
+    let mut read = ctx.query::<Blog>().await.unwrap().remove(0);
+    read.rating = None;
+    ctx.update(&read).unwrap();
+    mock.requests().clear();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(mock.requests().count(Operation::Replace), 1);
+    let row = table.get(("c", "1")).await.unwrap();
+    assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok(5_i64))));
+    // And back again.
+    read.rating = Some(1);
+    ctx.update(&read).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(mock.requests().count(Operation::Merge), 1);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Blogs", rename_all = "PascalCase")]
+struct Careful {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(alias = "Body")]
+    text: String,
+    #[table(read_only)]
+    views: Option<i64>,
+    #[table(default, skip_if = "is_zero")]
+    rating: i32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what `skip_if` calls")]
+fn is_zero(rating: &i32) -> bool {
+    *rating == 0
+}
+
+/// What a struct never writes is not removed: read-only properties, former names, skipped values.
+#[tokio::test]
+async fn what_a_struct_does_not_speak_for_stays() {
+    let (mock, _) = service().await;
+    let table = stored(&mock);
+    let mut row = DynamicEntity::new("c", "1");
+    row.set("Body", "old").set("Views", 5_i64).set("Rating", 3);
+    table.insert(&row).await.unwrap();
+    let mut ctx = context(&mock);
+    let mut read = ctx.query::<Careful>().await.unwrap().remove(0);
+    assert_eq!((&*read.text, read.views, read.rating), ("old", Some(5), 3));
+    (read.text, read.rating) = ("new".into(), 0);
+    ctx.update(&read).unwrap();
+    mock.requests().clear();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(mock.requests().count(Operation::Merge), 1);
+    let row = table.get(("c", "1")).await.unwrap();
+    assert_eq!(row.get("Text"), Some(Ok("new".to_owned())));
+    assert_eq!(row.get("Body"), Some(Ok("old".to_owned())), "older programs read it");
+    assert_eq!((row.get("Views"), row.get("Rating")), (Some(Ok(5_i64)), Some(Ok(3))));
+}
+
+/// The unconditional update of the paper (5.1), and what an attached entity cannot do.
+#[tokio::test]
+async fn attached_entities() {
+    let (mock, blogs) = service().await;
+    let etag = blogs.insert(&blog("1", "old")).await.unwrap().etag;
+    blogs.insert_or_replace(&blog("1", "other")).await.unwrap();
+    let mut ctx = context(&mock);
+    ctx.attach(&blog("1", "mine"), IfMatch::Any).unwrap();
+    assert!(!ctx.has_changes(), "attached is unchanged");
+    ctx.update(&blog("1", "mine")).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "mine");
+    // A second change sends what it changes.
+    ctx.update(&blog("1", "again")).unwrap();
+    assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().changed(), ["Text"]);
+    ctx.save_changes().await.unwrap();
+    // With a version, a conflict is found.
+    let mut ctx = context(&mock);
+    ctx.attach(&blog("1", "mine"), &etag).unwrap();
+    ctx.update(&blog("1", "mine")).unwrap();
+    let error = ctx.save_changes().await.unwrap_err();
+    assert!(error.error.is_precondition_failed());
+    // A merge cannot remove what has no value.
+    let mut ctx = context(&mock);
+    let none = Blog { rating: None, ..blog("1", "mine") };
+    ctx.attach(&none, IfMatch::Any).unwrap();
+    ctx.update(&none).unwrap();
+    mock.requests().clear();
+    let error = ctx.save_changes().await.unwrap_err();
+    assert!(
+        error.error.to_string().contains("cannot remove property \"Rating\""),
+        "{}",
+        error.error
+    );
+    assert_eq!((mock.requests().total(), state(&ctx)), (0, Some(EntityState::Modified)));
+    ctx.save_changes_with(SaveOptions::each().replace_on_update()).await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);
+}
+
+/// Delete and add again is one replace under the version that was read.
+#[tokio::test]
+async fn deleted_and_added_again() {
+    let (mock, blogs) = service().await;
+    for options in [SaveOptions::each(), SaveOptions::atomic()] {
+        let mut ctx = in_state(&mock, &blogs, Start::Deleted).await;
+        ctx.add(&Blog { rating: None, ..blog("1", "again") }).unwrap();
+        let plan = ctx.plan(options).unwrap();
+        assert_eq!(plan.requests[0].operations[0].0, Operation::Replace);
+        ctx.save_changes_with(options).await.unwrap();
+        let row = blogs.get(("c", "1")).await.unwrap();
+        assert_eq!((&*row.text, row.rating), ("again", None));
+        assert_eq!(state(&ctx), Some(EntityState::Unchanged));
+    }
+}
+
+async fn three(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
+    for id in ["1", "2", "3"] {
+        blogs.insert_or_replace(&blog(id, "old")).await.unwrap();
+    }
+    ctx.query::<Blog>().await.unwrap();
+    for id in ["1", "2", "3"] {
+        ctx.update(&blog(id, "new")).unwrap();
+    }
+    // Another program was faster with the second.
+    blogs.insert_or_replace(&blog("2", "other")).await.unwrap();
+}
+
+fn outcomes(ctx: &TableContext) -> Vec<&'static str> {
+    let outcome = |outcome: &SaveOutcome| match outcome {
+        SaveOutcome::Applied { .. } => "applied",
+        SaveOutcome::Failed(_) => "failed",
+        SaveOutcome::NotAttempted => "not attempted",
+        _ => "unknown",
+    };
+    ctx.last_report().results.iter().map(|result| outcome(&result.outcome)).collect()
+}
+
+/// One row for each save option: what is applied when the second of three changes fails.
+#[tokio::test]
+async fn a_failure_by_save_option() {
+    for (options, expected, states) in [
+        (SaveOptions::each(), ["applied", "failed", "not attempted"], [false, true, true]),
+        (
+            SaveOptions::each().continue_on_error(),
+            ["applied", "failed", "applied"],
+            [false, true, false],
+        ),
+        (SaveOptions::atomic(), ["not attempted", "failed", "not attempted"], [true, true, true]),
+        (
+            SaveOptions::per_partition(),
+            ["not attempted", "failed", "not attempted"],
+            [true, true, true],
+        ),
+        (
+            SaveOptions::each().replace_on_update(),
+            ["applied", "failed", "not attempted"],
+            [false, true, true],
+        ),
+    ] {
+        let (mock, blogs) = service().await;
+        let mut ctx = context(&mock);
+        three(&blogs, &mut ctx).await;
+        let error = ctx.save_changes_with(options).await.unwrap_err();
+        assert!(error.error.is_precondition_failed(), "{options:?}: {error}");
+        assert_eq!(outcomes(&ctx), expected, "{options:?}");
+        for (id, is_pending) in ["1", "2", "3"].into_iter().zip(states) {
+            let entry = ctx.entry(&blog(id, "")).unwrap().unwrap();
+            assert_eq!(entry.state() == EntityState::Modified, is_pending, "{options:?} {id}");
+            assert_eq!(entry.error().is_some(), id == "2", "{options:?} {id}");
+        }
+        // What stayed pending is tried again by the next save, without what is detached (4.10).
+        ctx.detach(&blog("2", "")).unwrap();
+        ctx.save_changes_with(options).await.unwrap();
+        for (id, text) in [("1", "new"), ("2", "other"), ("3", "new")] {
+            assert_eq!(blogs.get(("c", id)).await.unwrap().text, text, "{options:?}");
+        }
+    }
+}
+
+/// 250 changes over 3 partitions: as few transactions as there can be.
+#[tokio::test]
+async fn the_least_number_of_transactions() {
+    let (mock, blogs) = service().await;
+    let mut ctx = context(&mock);
+    for n in 0..250 {
+        let channel = format!("c{}", n % 3);
+        ctx.add(&Blog { channel, ..blog(&n.to_string(), "x") }).unwrap();
+    }
+    let plan = ctx.plan(SaveOptions::per_partition()).unwrap();
+    let sizes: Vec<_> = plan.requests.iter().map(|request| request.operations.len()).collect();
+    assert_eq!(sizes, [84, 83, 83]);
+    mock.requests().clear();
+    let report = ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();
+    assert_eq!((report.applied(), mock.requests().total()), (250, 3));
+    assert_eq!(blogs.query().count().await.unwrap(), 250);
+    // Of more than a hundred in one partition, the hundreds are full.
+    for n in 0..250 {
+        ctx.add(&blog(&format!("m{n}"), "x")).unwrap();
+    }
+    let plan = ctx.plan(SaveOptions::per_partition()).unwrap();
+    let sizes: Vec<_> = plan.requests.iter().map(|request| request.operations.len()).collect();
+    assert_eq!(sizes, [100, 100, 50]);
+}
+
+/// Puts changes into a context.
+type Fill = fn(&mut TableContext);
+
+/// What cannot be one transaction is refused before anything is sent, and nothing changes.
+#[tokio::test]
+async fn what_is_not_atomic_is_not_sent() {
+    let (mock, _) = service().await;
+    let many = |ctx: &mut TableContext| {
+        for n in 0..101 {
+            ctx.add(&blog(&n.to_string(), "x")).unwrap();
+        }
+    };
+    let partitions = |ctx: &mut TableContext| {
+        ctx.add(&blog("1", "x")).unwrap();
+        ctx.add(&Blog { channel: "other".into(), ..blog("1", "x") }).unwrap();
+    };
+    let tables = |ctx: &mut TableContext| {
+        ctx.add(&blog("1", "x")).unwrap();
+        ctx.table_named::<Blog>("Other").add(&blog("1", "x")).unwrap();
+    };
+    for (fill, text) in [
+        (many as Fill, "at most 100"),
+        (partitions as Fill, "one partition"),
+        (tables as Fill, "one table"),
+    ] {
+        let mut ctx = context(&mock);
+        fill(&mut ctx);
+        let before = format!("{ctx:?}");
+        mock.requests().clear();
+        let error = ctx.save_changes_with(SaveOptions::atomic()).await.unwrap_err();
+        assert!(error.error.to_string().contains(text), "{}", error.error);
+        assert_eq!((mock.requests().total(), error.report.applied()), (0, 0));
+        assert_eq!(format!("{ctx:?}"), before);
+    }
+    // An entity that is too large is refused when it comes.
+    let mut ctx = context(&mock);
+    assert!(ctx.add(&blog("1", &"x".repeat(40_000))).is_err());
+    assert!(ctx.add(&blog("a/b", "x")).is_err());
+    assert!(ctx.entries().is_empty());
+}
+
+#[tokio::test]
+async fn a_missing_row_by_option() {
+    let (mock, blogs) = service().await;
+    for (options, is_gone) in
+        [(SaveOptions::each(), false), (SaveOptions::each().missing_is_deleted(), true)]
+    {
+        let mut ctx = in_state(&mock, &blogs, Start::Deleted).await;
+        blogs.delete(("c", "1"), IfMatch::Any).await.unwrap();
+        let saved = ctx.save_changes_with(options).await;
+        assert_eq!((saved.is_ok(), state(&ctx).is_none()), (is_gone, is_gone));
+    }
+}
+
+#[tokio::test]
+async fn upserts() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    blogs.insert(&blog("2", "old")).await.unwrap();
+    let mut ctx = context(&mock);
+    let new = |id| Blog { rating: None, ..blog(id, "new") };
+    ctx.table::<Blog>().add_or_merge(&new("1")).unwrap();
+    ctx.table::<Blog>().add_or_replace(&new("2")).unwrap();
+    ctx.add(&new("3")).unwrap();
+    ctx.save_changes_with(SaveOptions::atomic()).await.unwrap();
+    let ratings = blogs.query().select(|b| b.rating).await.unwrap();
+    assert_eq!(ratings, [Some(3), None, None]);
+    let error = {
+        let mut ctx = context(&mock);
+        ctx.add(&new("3")).unwrap();
+        ctx.save_changes().await.unwrap_err()
+    };
+    assert_eq!(error.error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+}
+
+/// Hooks see and change what is read and written; what they add is no change of its own.
+#[tokio::test]
+async fn hooks() {
+    use std::sync::{Arc, Mutex};
+    let (mock, blogs) = service().await;
+    let mut ctx = context(&mock);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (requests, replies) = (Arc::clone(&log), Arc::clone(&log));
+    ctx.on_writing(|entity| {
+        entity.set("By", "joe");
+    });
+    ctx.on_reading(|entity| {
+        entity.set("Text", "read");
+    });
+    ctx.on_request(move |operation, table| {
+        requests.lock().unwrap().push(format!("{operation} {table}"));
+    });
+    ctx.on_reply(move |status, id| {
+        replies.lock().unwrap().push(format!("{status} {}", id.is_some()));
+    });
+    ctx.add(&blog("1", "old")).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert!(!ctx.has_changes());
+    assert_eq!(stored(&mock).get(("c", "1")).await.unwrap().get("By"), Some(Ok("joe".to_owned())));
+    assert_eq!(*log.lock().unwrap(), ["Insert Blogs", "204 true"]);
+    ctx.clear();
+    assert_eq!(ctx.query::<Blog>().await.unwrap()[0].text, "read");
+    assert!(!ctx.has_changes());
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "old");
+}
+
+/// A cursor leaves the context free between its steps.
+#[tokio::test]
+async fn a_cursor_and_changes_on_the_way() {
+    let (mock, blogs) = service().await;
+    for n in 0..25 {
+        blogs.insert(&blog(&format!("{n:02}"), "old")).await.unwrap();
+    }
+    let mut ctx = context(&mock);
+    let mut cursor = ctx.query::<Blog>().page_size(10).cursor();
+    let mut count = 0;
+    while let Some(mut read) = cursor.next(&mut ctx).await.unwrap() {
+        count += 1;
+        if count % 2 == 0 {
+            ctx.delete(&read).unwrap();
+        } else {
+            read.text = "new".into();
+            ctx.update(&read).unwrap();
+        }
+    }
+    assert_eq!((count, cursor.cost().pages), (25, 3));
+    ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();
+    let texts = blogs.query().select(|b| b.text).await.unwrap();
+    assert_eq!((texts.len(), texts.iter().all(|text| text == "new")), (13, true));
+}
+
+/// What a service without metadata sends cannot be tracked.
+#[tokio::test]
+async fn no_metadata_no_tracking() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .metadata(azure_table_client::Metadata::None)
+        .build()
+        .unwrap();
+    let mut ctx = TableContext::new(&client);
+    assert!(ctx.query::<Blog>().await.is_err());
+}
