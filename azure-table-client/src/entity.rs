@@ -32,8 +32,8 @@ pub(crate) use key::{after_prefix, by_keys, ordinal};
 pub use ownership::Ownership;
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub(crate) use read_row::{Entities, Keyed, ReadRow};
-pub(crate) use row::RawText;
 pub use row::Row;
+pub(crate) use row::{Form, RawText};
 pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
 

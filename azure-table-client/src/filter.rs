@@ -32,13 +32,13 @@ pub use column::{Column, HasColumns, SeriesColumns};
 pub use condition::Condition;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
-pub(crate) use plan::Plan;
 pub use plan::PlanKind;
+pub(crate) use plan::{Plan, from};
 pub(crate) use projection::Projected;
 pub use projection::{Projection, ProjectionOf};
 #[doc(hidden)]
 pub use projection::{Selection, project};
-pub(crate) use split::Split;
+pub(crate) use split::{MAX_QUERIES, Split};
 #[doc(hidden)]
 pub use stored::stored;
 pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec, OrderedEdm, TextEdm};

@@ -1,13 +1,13 @@
 //! The steps inside a call, for the benches: not part of the public interface.
 
 use crate::auth::{SharedKey, canonicalized_resource, string_to_sign};
-use crate::entity::{Entities, TableEntity};
+use crate::entity::{Entities, Form, TableEntity};
 use crate::filter::{HasColumns, Projected, Projection};
 use crate::wire::{json_read, json_write};
 
 /// Decodes the body of a query's reply.
 pub fn decode_page<T: TableEntity>(body: &[u8]) -> Option<Vec<T>> {
-    json_read::read_page(body, true, &Entities).ok()
+    json_read::read_page(body, Form::WHOLE, &Entities).ok()
 }
 
 /// Decodes the body of a query's reply into what a projection reads.
@@ -16,7 +16,7 @@ pub fn decode_columns<E: HasColumns, P: Projection<E>>(
     columns: impl FnOnce(E::Columns<E>) -> P,
 ) -> Option<Vec<P::Output>> {
     let projected = Projected::<E, P>::new(columns(E::typed_columns("")));
-    json_read::read_page(body, true, &projected).ok()
+    json_read::read_page(body, Form { typed: true, selected: true }, &projected).ok()
 }
 
 /// Encodes the body of an insert.

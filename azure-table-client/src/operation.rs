@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) query: QueryString,
     pub(crate) headers: Vec<(&'static HeaderName, HeaderValue)>,
+    /// Whether it names the properties that it wants.
+    pub(crate) selects: bool,
     /// Of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
@@ -44,6 +46,7 @@ impl Request {
             path,
             query: QueryString::default(),
             headers: Vec::new(),
+            selects: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
         }

@@ -17,6 +17,7 @@ mod mock;
 mod mock_server;
 mod plans;
 mod random_filters;
+mod random_queries;
 mod real_replies;
 mod retry;
 mod security;

@@ -322,3 +322,26 @@ async fn a_repeated_request_is_part_of_the_cost() {
     let results = table(&script, every_second(3)).query().await.unwrap();
     assert_eq!(results.cost.to_string(), "0 rows in 1 pages by 3 requests");
 }
+
+/// Rows out of order cannot be merged; taken for repeated ones, they would be lost.
+#[tokio::test]
+async fn rows_out_of_order_are_an_error_in_a_merge() {
+    #[derive(Debug)]
+    struct Unsorted;
+    impl Transport for Unsorted {
+        fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+            let row =
+                |n| format!(r#"{{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"{n}"}}"#);
+            let body = format!(r#"{{"value":[{},{},{}]}}"#, row(2), row(1), row(3));
+            Box::pin(async { Ok(HttpResponse { body: body.into(), ..response(200, &[]) }) })
+        }
+    }
+    let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+    let client = TableServiceClient::builder("http://127.0.0.1:1/devstoreaccount1", key);
+    let table = client.transport(Arc::new(Unsorted)).build().unwrap();
+    let table = table.table_named::<DynamicEntity>("Rows");
+    let list = |count| (0..count).map(|n| format!("A eq {n}")).collect::<Vec<_>>().join(" or ");
+    assert_eq!(table.query().filter_text(&list(15)).await.unwrap().len(), 3);
+    let error = table.query().filter_text(&list(16)).await.unwrap_err();
+    assert!(error.to_string().contains("not in the order of their keys"), "{error}");
+}

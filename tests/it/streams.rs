@@ -169,7 +169,8 @@ async fn ranges_begin_where_keys_are() {
     }
     mock.requests().clear();
     let all = table.query().parallel(10).await.unwrap();
-    assert_eq!((all.len(), all.cost.pages), (1000, 10), "one page for each of ten ranges");
+    assert_eq!((all.len(), all.cost.rows), (1000, 1000));
+    assert_eq!(all.cost.requests, mock.requests().total() as u64, "the search is part of the cost");
     let scanned = mock.requests().scanned_rows();
     assert!(scanned < 1100, "{scanned} rows were looked at for 1,000");
     let mut ranges: Vec<usize> = mock
@@ -183,4 +184,75 @@ async fn ranges_begin_where_keys_are() {
     assert_eq!(ranges, [100; 10]);
     let probes = mock.requests().total() - 10;
     assert!(probes < 60, "{probes} queries to find the ranges");
+}
+
+/// Of what comes first in several requests, one row of each travels.
+#[tokio::test]
+async fn the_first_of_a_merge_asks_for_one_row_of_each() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 40).await;
+    let list = (0..40).map(|n| format!("RowKey eq '{n:06}'")).collect::<Vec<_>>().join(" or ");
+    let query = || table.query().filter_text(&list);
+    assert_eq!(query().plan().unwrap().queries, 3);
+    assert_eq!(query().first().await.unwrap().unwrap().key().row_key, "000000");
+    let rows = query().take(1).await.unwrap();
+    assert_eq!((rows.cost.requests, rows.cost.rows), (3, 1));
+    let error = table.query().filter_text(&too_many_lists()).await.unwrap_err();
+    assert!(error.to_string().contains("more than 1000 queries"), "{error}");
+}
+
+fn too_many_lists() -> String {
+    let list =
+        |name: &str| (0..100).map(|n| format!("{name} eq {n}")).collect::<Vec<_>>().join(" or ");
+    format!("({}) and ({}) and ({})", list("A"), list("B"), list("C"))
+}
+
+/// A filter that just fits is not made too long by the bounds of ranges.
+#[tokio::test]
+async fn ranges_keep_to_the_limit_of_comparisons() {
+    let mock = MockTableService::builder().max_comparisons(15).build();
+    let table = filled(&mock, 40).await;
+    let others: Vec<_> = (0..14).map(|n| format!("RowKey ne 'x{n}'")).collect();
+    let filter = format!("PartitionKey eq 'p' and {}", others.join(" and "));
+    let found = table.query().filter_text(&filter).parallel(4).await.unwrap();
+    assert_eq!((found.len(), found.cost.requests), (40, mock.requests().total() as u64));
+    assert_eq!(table.query().take(0).parallel(4).await.unwrap().cost.requests, 0);
+}
+
+/// An error comes when its turn does, and not before the rows ahead of it.
+#[tokio::test]
+async fn an_error_in_a_later_range_waits_for_its_turn() {
+    #[derive(Debug, TableEntity)]
+    struct Typed {
+        #[table(partition_key)]
+        p: String,
+        #[table(row_key)]
+        r: String,
+        n: i32,
+    }
+    let mock = MockTableService::new();
+    let rows = mock.client().table_named::<DynamicEntity>("Rows");
+    rows.create().await.unwrap();
+    for n in 0..10 {
+        let mut row = DynamicEntity::new(n.to_string(), "r");
+        if n < 9 {
+            row.set("n", n);
+        } else {
+            row.set("n", "no number");
+        }
+        rows.insert(&row).await.unwrap();
+    }
+    let typed = || rows.with_entity::<Typed>().query().page_size(1).parallel(10);
+    let mut stream = typed().stream();
+    let mut good = 0;
+    let error = loop {
+        match stream.next().await.unwrap() {
+            Ok(row) => good += usize::from(!row.p.is_empty() && !row.r.is_empty() && row.n >= 0),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((good, error.kind()), (9, azure_table_client::ErrorKind::Decode));
+    assert!(stream.next().await.is_none());
+    let query = rows.with_entity::<Typed>().query().take(3);
+    assert_eq!(query.parallel(10).await.unwrap().len(), 3);
 }

@@ -66,7 +66,7 @@ macro_rules! for_each_conformance_test {
             }
             projections {
                 columns_as_tuples, columns_are_read_as_the_entity_reads_them, columns_as_a_struct,
-                columns_at_run_time,
+                columns_at_run_time, missing_columns_are_missing,
             }
             lists {
                 long_lists_of_keys, long_lists_of_values, long_lists_are_resumed,

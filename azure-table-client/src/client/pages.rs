@@ -18,7 +18,8 @@ use crate::operation::continuation::{Continuation, Position, QueryId};
 pub struct Page<T> {
     /// The entities in order of PartitionKey and RowKey.
     pub entities: Vec<T>,
-    /// Where the next page begins; `None` on the last one.
+    /// Where the next page begins; `None` on the last one of the table. Where a query takes a number of
+    /// entities, what follows them.
     pub continuation: Option<Continuation>,
     /// The service's id of the request; where there were several, that of the last one.
     pub request_id: Option<String>,
@@ -29,8 +30,11 @@ pub struct Page<T> {
 /// The pages of a query, one request each.
 ///
 /// A page may be empty although more follow: the service ends a page at the borders of its
-/// partitions and when its time is up. Where a list was too long for one request, the pages of
-/// several are given one after the other, or are merged if their rows are not in order.
+/// partitions and when its time is up.
+///
+/// Where a list was too long for one request, the pages of several are given one after the other. If
+/// their rows are not in order, they are merged: a page then takes up to as many requests, and one page
+/// of each is held. To go on from a continuation, these pages are read again.
 pub struct Pages<T> {
     source: Option<Arc<Source<T>>>,
     rows: RowsOf<T>,
@@ -60,7 +64,10 @@ impl<T> Pages<T> {
 
     fn begin(start: Start<T>) -> Result<Self, Error> {
         let Start { mut source, filter, take, at } = start;
-        let split = filter.as_ref().and_then(|filter| source::split(&source.pipeline, filter));
+        let split = match &filter {
+            Some(filter) => source::split(&source.pipeline, filter)?,
+            None => None,
+        };
         let is_merged = split.as_ref().is_some_and(|split| !split.in_order);
         if is_merged && !source.select.is_empty() {
             // Rows are merged by their keys.
@@ -114,10 +121,7 @@ impl<T> Pages<T> {
         let top = self.top(&source);
         let page = match &mut self.rows {
             RowsOf::InOrder(parts) => next_in_order(&source, parts, top, self.id).await?,
-            RowsOf::Merged(merge) => {
-                let rows = top.unwrap_or(PAGE_ENTITIES) as usize;
-                merge.next(&source, rows, self.id).await?
-            }
+            RowsOf::Merged(merge) => merge.next(&source, top, self.id).await?,
         };
         let mut page = match page {
             Ok(page) => page,

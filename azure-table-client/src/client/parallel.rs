@@ -11,7 +11,7 @@ use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt 
 use super::pages::{Page, Pages};
 use super::query::Query;
 use super::ranges;
-use super::results::Results;
+use super::results::{QueryCost, Results};
 use super::source::Start;
 use super::stream::EntityStream;
 use crate::error::Error;
@@ -24,8 +24,10 @@ const MAX_RANGES: usize = 256;
 /// A query that is read in several ranges of keys at the same time.
 ///
 /// Where the filter states one partition, its rows are split by RowKey, else the partitions by
-/// PartitionKey. A few queries for single keys come first, to find where the ranges are to begin; if
-/// keys are spread unevenly, so are the ranges.
+/// PartitionKey. Queries for single keys come first, to find where the ranges are to begin: some twenty
+/// for two ranges and some hundreds for 256, which pays for large tables only. If keys are spread
+/// unevenly, so are the ranges. A list that is too long for one request is asked for in every range,
+/// but for the keys that are not in it.
 ///
 /// `.await` collects the results in key order. A [`stream`](Self::stream) in key order reads up to
 /// four pages ahead in each range, so that its speed is bounded by the memory that it may use;
@@ -146,11 +148,14 @@ struct Ranges<T> {
     /// How many pages are kept of each range that is not the first; `None` without an order.
     ahead: Option<usize>,
     left: Option<u64>,
+    /// What it took to find the ranges, for the first page.
+    cost: QueryCost,
 }
 
 /// What was read of a range.
 struct Waiting<T> {
-    pages: VecDeque<Page<T>>,
+    /// The last one may be an error, which comes when its turn does.
+    pages: VecDeque<Result<Page<T>, Error>>,
     /// What asks for the next page, where that waits for its turn.
     rest: Option<Pages<T>>,
     is_over: bool,
@@ -174,7 +179,18 @@ impl<T: Send + 'static> Ranges<T> {
             ));
         }
         let filter = filter.map(|(filter, _)| filter);
-        let filters = ranges::filters(&source, filter.as_ref(), count).await?;
+        if take == Some(0) {
+            let sent = FuturesUnordered::new();
+            return Ok(Self {
+                sent,
+                waiting: VecDeque::new(),
+                first: 0,
+                ahead,
+                left: take,
+                cost: QueryCost::default(),
+            });
+        }
+        let (filters, cost) = ranges::filters(&source, filter.as_ref(), count).await?;
         let sent = FuturesUnordered::new();
         let mut waiting = VecDeque::new();
         for (at, filter) in filters.into_iter().enumerate() {
@@ -187,7 +203,7 @@ impl<T: Send + 'static> Ranges<T> {
             sent.push(fetch(at, pages));
             waiting.push_back(Waiting { pages: VecDeque::new(), rest: None, is_over: false });
         }
-        Ok(Self { sent, waiting, first: 0, ahead, left: take })
+        Ok(Self { sent, waiting, first: 0, ahead, left: take, cost })
     }
 
     /// The pages; they end after the first error.
@@ -213,6 +229,9 @@ impl<T: Send + 'static> Ranges<T> {
             page.cost.rows = page.entities.len() as u64;
             *left = left.saturating_sub(page.cost.rows);
         }
+        if let Ok(page) = &mut page {
+            page.cost += std::mem::take(&mut self.cost);
+        }
         Some(page)
     }
 
@@ -233,7 +252,7 @@ impl<T: Send + 'static> Ranges<T> {
                 self.sent.push(fetch(self.first, rest));
             }
             if let Some(page) = first.pages.pop_front() {
-                return Some(Ok(page));
+                return Some(page);
             }
             if first.is_over {
                 self.waiting.pop_front();
@@ -244,9 +263,12 @@ impl<T: Send + 'static> Ranges<T> {
             let Some(range) = self.waiting.get_mut(at - self.first) else { continue };
             match page {
                 None => range.is_over = true,
-                Some(Err(error)) => return Some(Err(error)),
+                Some(Err(error)) => {
+                    range.pages.push_back(Err(error));
+                    range.is_over = true;
+                }
                 Some(Ok(page)) => {
-                    range.pages.push_back(page);
+                    range.pages.push_back(Ok(page));
                     if range.pages.len() < ahead {
                         self.sent.push(fetch(at, pages));
                     } else {

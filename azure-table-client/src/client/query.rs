@@ -151,10 +151,11 @@ impl<E, T> Query<E, T> {
     ///
     /// A key is read as its part, or as the tuple of its parts. A property is read as the entity
     /// reads it, policies and defaults included; what it would collect is an error. A tuple has up
-    /// to ten columns, and can have tuples in it.
+    /// to ten columns, and can have tuples in it. Errors about a row name it only if its keys are
+    /// selected. Of an enum of entities, a column is read of all kinds that have such a property.
     ///
     /// # Errors
-    /// Selecting a column twice is one of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), when
+    /// Selecting a property twice is one of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), when
     /// the query is sent.
     pub fn select<P: Projection<E>>(
         self,
@@ -329,12 +330,13 @@ impl<E, T> Query<E, T> {
     /// ```
     ///
     /// # Errors
-    /// The filter is none.
+    /// The filter is none, or its lists would take too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
-        let queries = filter.map_or(1, |filter| {
-            source::split(&self.pipeline, filter).map_or(1, |split| split.filters.len())
-        });
+        let queries = match filter {
+            Some(filter) => source::split(&self.pipeline, filter)?.map_or(1, |s| s.filters.len()),
+            None => 1,
+        };
         let filter = filter.map(|(filter, _)| filter);
         let plan = Plan::of(filter);
         Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter), queries })
@@ -385,8 +387,8 @@ impl<E, T> Query<E, T> {
     }
 
     /// The results one by one, in order. The next page is asked for when half of the last one is used
-    /// up, so that it is there when it is needed; two pages are in memory at most. The stream ends
-    /// after the first error.
+    /// up, so that it is there when it is needed; two pages are in memory at most, or one of each request
+    /// where those of several are merged (see [`Pages`]). The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,

@@ -4,15 +4,16 @@
 //! out: which keys there are that differ at the first place where any do, and behind these, if they
 //! are too few, those that differ at the next one. All ranges begin at a key that is there.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 
 use super::pages::Pages;
+use super::results::QueryCost;
 use super::source::{Source, Start};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
-use crate::filter::{CompareOp, Filter, Plan};
+use crate::filter::{self, CompareOp, Filter, Plan};
 
 /// Keys that are told apart in one range. More, such as those of a Chinese text, are one range.
 const MAX_CHILDREN: usize = 64;
@@ -24,14 +25,17 @@ struct Ranges<'s> {
     property: &'static str,
     /// The filter that leaves the range.
     filter: Option<&'s Filter>,
+    /// What was asked so far.
+    cost: Mutex<QueryCost>,
 }
 
-/// The filters of up to `count` ranges in order, which together are `filter`.
+/// The filters of up to `count` ranges in order, which together are `filter`; and what it took to find
+/// them.
 pub(super) async fn filters<T>(
     source: &Source<T>,
     filter: Option<&Filter>,
     count: usize,
-) -> Result<Vec<Option<Filter>>, Error> {
+) -> Result<(Vec<Option<Filter>>, QueryCost), Error> {
     let plan = Plan::of(filter);
     let (property, low) = match plan.partition() {
         Some(_) => ("RowKey", plan.start().1),
@@ -41,7 +45,8 @@ pub(super) async fn filters<T>(
     one.page_size = None;
     // What else must hold would make each look for a key a search for a row.
     let keys = plan.keys_as_filter();
-    let ranges = Ranges { source: one, property, filter: keys.as_ref() };
+    let cost = Mutex::default();
+    let ranges = Ranges { source: one, property, filter: keys.as_ref(), cost };
     let starts = ranges.starts(low, count).await?;
 
     let mut filters = Vec::new();
@@ -50,22 +55,27 @@ pub(super) async fn filters<T>(
         let end = starts.get(at + 1).map(String::as_str);
         filters.push(bounded(filter, property, from, end));
     }
-    if filters.is_empty() {
-        filters.push(filter.cloned());
+    // The bounds must not make a filter too long for the service that is not without them.
+    let max_comparisons = source.pipeline.max_comparisons;
+    let is_too_long =
+        |filter: &Filter| filter.comparisons() > max_comparisons && filter.alternatives() == 0;
+    if filters.is_empty() || filters.iter().flatten().any(is_too_long) {
+        filters = vec![filter.cloned()];
     }
-    Ok(filters)
+    Ok((filters, ranges.cost.into_inner().unwrap_or_default()))
 }
 
-/// The rows of `filter` whose key is `from` or behind it, and before `end`.
+/// The rows of `whole` whose key is `from` or behind it, and before `end`.
 fn bounded(
-    filter: Option<&Filter>,
+    whole: Option<&Filter>,
     property: &str,
     from: Option<&str>,
     end: Option<&str>,
 ) -> Option<Filter> {
-    let from = from.map(|key| Filter::on_key(property, CompareOp::Ge, key.to_owned()));
+    let from = from.map(filter::from);
+    let from = from.map(|(op, key)| Filter::on_key(property, op, key.to_owned()));
     let end = end.map(|key| Filter::on_key(property, CompareOp::Lt, key.to_owned()));
-    filter.cloned().into_iter().chain(from).chain(end).reduce(|a, b| a & b)
+    whole.cloned().into_iter().chain(from).chain(end).reduce(|a, b| a & b)
 }
 
 impl Ranges<'_> {
@@ -137,7 +147,12 @@ impl Ranges<'_> {
         let filter = filter.map(|filter| (filter.clone(), filter.to_string()));
         let source = self.source.again();
         let pages = Pages::new(Ok(Start { source, filter, take: Some(1), at: None }));
-        Ok(pages.collect().await?.pop())
+        let mut found = pages.collect().await?;
+        if let Ok(mut cost) = self.cost.lock() {
+            *cost += found.cost;
+            cost.rows = 0;
+        }
+        Ok(found.pop())
     }
 }
 

@@ -136,7 +136,8 @@ impl<T: PartialEq<U>, U, const N: usize> PartialEq<[U; N]> for Results<T> {
 }
 
 impl<E: 'static, T: Send + 'static> Query<E, T> {
-    /// The first result in key order, `None` if there is none. One row travels.
+    /// The first result in key order, `None` if there is none. One row travels, of each request where
+    /// there are several.
     ///
     /// # Errors
     /// As the query itself. Pages that are empty although more follow are seen through, so that it
@@ -172,7 +173,7 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
             .ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
     }
 
-    /// Whether there is a result. One key travels.
+    /// Whether there is a result. One key travels, of each request where there are several.
     ///
     /// # Errors
     /// As the query itself.

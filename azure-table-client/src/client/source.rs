@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
-use crate::filter::{Filter, Plan, Split};
-use crate::limits::check_key;
+use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
+use crate::limits::{KEY_UTF16_UNITS, check_key};
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
 use crate::pipeline::{CallOptions, Pipeline};
@@ -77,16 +77,27 @@ impl<T> Source<T> {
 }
 
 /// The filters of several requests, `None` if one will do.
-pub(super) fn split(pipeline: &Pipeline, (filter, text): &(Filter, String)) -> Option<Split> {
+pub(super) fn split(
+    pipeline: &Pipeline,
+    (filter, text): &(Filter, String),
+) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
         filter.comparisons() <= pipeline.max_comparisons
             && encoding::encoded_len(text) <= FILTER_BYTES
     };
     if fits(filter, text) {
-        return None;
+        return Ok(None);
     }
     let split = Split::of(filter, &|filter| fits(filter, &filter.to_string()));
-    (split.filters.len() > 1).then_some(split)
+    let split = split.ok_or_else(|| {
+        Error::invalid_input(format!(
+            "the lists in the filter would take more than {MAX_QUERIES} queries: ask for fewer values \
+             at once"
+        ))
+    })?;
+    // One may be left of several that nothing satisfies.
+    let is_same = split.filters.len() == 1 && split.filters[0] == *filter;
+    Ok((!is_same).then_some(split))
 }
 
 /// What a request asks for.
@@ -100,9 +111,7 @@ impl What {
     pub(super) fn of(filter: &Filter, text: String, select: &[String]) -> Self {
         let point = Plan::point_of(filter)
             // A key that none can be is still a filter that nothing satisfies.
-            .filter(|(p, r)| {
-                check_key("PartitionKey", p).is_ok() && check_key("RowKey", r).is_ok()
-            });
+            .filter(|(p, r)| is_key("PartitionKey", p) && is_key("RowKey", r));
         match point {
             Some((partition_key, row_key)) => Self::Row(EntityKey::new(partition_key, row_key)),
             None => Self::Rows(QuerySpec { filter: Some(text), select: select.to_vec() }),
@@ -112,6 +121,11 @@ impl What {
     pub(super) fn all(select: &[String]) -> Self {
         Self::Rows(QuerySpec { filter: None, select: select.to_vec() })
     }
+}
+
+/// Whether the service takes this for a key. Up to the documented 512 UTF-16 units it surely does.
+fn is_key(name: &'static str, key: &str) -> bool {
+    key.encode_utf16().count() <= KEY_UTF16_UNITS / 2 && check_key(name, key).is_ok()
 }
 
 /// One of the requests that a query is split into, page by page.

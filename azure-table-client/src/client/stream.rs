@@ -43,7 +43,10 @@ impl<T> EntityStream<T> {
     }
 }
 
-impl<T: Unpin> Stream for EntityStream<T> {
+/// Nothing in it is pinned in place.
+impl<T> Unpin for EntityStream<T> {}
+
+impl<T> Stream for EntityStream<T> {
     type Item = Result<T, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

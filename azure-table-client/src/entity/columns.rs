@@ -99,7 +99,10 @@ impl Columns {
             return name;
         }
         let at = at - self.fixed.len();
-        self.further.get(at).unwrap_or_else(|| &self.aliases[at - self.further.len()].0)
+        match self.further.get(at) {
+            Some(name) => name,
+            None => self.aliases.get(at - self.further.len()).map_or("?", |(alias, _)| alias),
+        }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<usize> {

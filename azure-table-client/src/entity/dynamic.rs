@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
 use super::write::PropertySink;
-use super::{DecodeError, EncodeError, EntityKey, KeyError, PropertyWriter, Row, TableEntity};
+use super::{
+    DecodeError, EncodeError, EntityKey, Form, KeyError, PropertyWriter, Row, TableEntity,
+};
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;
 
@@ -58,7 +60,7 @@ impl DynamicEntity {
     /// # Errors
     /// As [`TableEntity::from_row`].
     pub fn to_entity<T: TableEntity>(&self) -> Result<T, DecodeError> {
-        let mut row = Row::of::<T>(true);
+        let mut row = Row::of::<T>(Form::WHOLE);
         row.fill(&self.key, self.etag.as_ref(), self.timestamp, self.properties());
         T::from_row(&mut row)
     }

@@ -24,8 +24,7 @@ const TIMESTAMP: usize = 2;
 pub struct Row<'de> {
     columns: Columns,
     keeps_others: bool,
-    /// Whether the reply annotates types (minimal and full metadata).
-    typed: bool,
+    form: Form,
     pub(crate) etag: Option<RawText<'de>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
@@ -34,6 +33,20 @@ pub struct Row<'de> {
     /// Whether a property was there twice: the last one counts, but the service refuses that.
     #[cfg(feature = "mock")]
     pub(crate) repeated: bool,
+}
+
+/// How the properties of a row are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// Types are annotated (minimal and full metadata).
+    pub(crate) typed: bool,
+    /// The request named the properties: the service writes those that a row does not have as null.
+    pub(crate) selected: bool,
+}
+
+impl Form {
+    /// All properties with their types.
+    pub(crate) const WHOLE: Self = Self { typed: true, selected: false };
 }
 
 /// Text that few ask for.
@@ -46,23 +59,23 @@ pub(crate) enum RawText<'de> {
 
 impl<'de> Row<'de> {
     /// A row from which entities of type `T` are built.
-    pub(crate) fn of<T: TableEntity>(typed: bool) -> Self {
-        Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, typed)
+    pub(crate) fn of<T: TableEntity>(form: Form) -> Self {
+        Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
     }
 
     /// A row with these columns and nothing else.
     #[cfg(feature = "mock")]
     pub(crate) fn of_columns(columns: &'static [&'static str]) -> Self {
-        Self::with(Columns::new(columns), false, true)
+        Self::with(Columns::new(columns), false, Form::WHOLE)
     }
 
-    pub(crate) fn with(columns: Columns, keeps_others: bool, typed: bool) -> Self {
+    pub(crate) fn with(columns: Columns, keeps_others: bool, form: Form) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
         Self {
             columns,
             keeps_others,
-            typed,
+            form,
             etag: None,
             slots,
             others: Vec::new(),
@@ -148,7 +161,7 @@ impl<'de> Row<'de> {
     /// The property's type or its value is not what `T` reads.
     #[inline]
     pub fn optional<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
-        let plain = self.slots[SYSTEM_SLOTS + index].plain();
+        let plain = self.slots.get(SYSTEM_SLOTS + index).and_then(RawProperty::plain);
         match plain.and_then(|value| T::from_edm(value).ok()) {
             Some(value) => Ok(Some(value)),
             None => self.optional_of_any(index),
@@ -232,12 +245,13 @@ impl<'de> Row<'de> {
     }
 
     fn has_value(&self, slot: usize) -> bool {
-        !matches!(self.slots[slot].value, RawValue::Missing | RawValue::Null)
+        let value = self.slots.get(slot).map(|slot| &slot.value);
+        !matches!(value, None | Some(RawValue::Missing | RawValue::Null))
     }
 
     fn value(&mut self, slot: usize, wanted: EdmType) -> Result<EdmCow<'de>, DecodeReason> {
         let raw = std::mem::take(&mut self.slots[slot].value);
-        self.slots[slot].annotation.resolve(raw, self.typed, Some(wanted))
+        self.slots[slot].annotation.resolve(raw, self.form.typed, Some(wanted))
     }
 
     /// The PartitionKey. Read it after the properties: their errors name it.
@@ -357,7 +371,7 @@ impl<'de> Row<'de> {
             if matches!(property.value, RawValue::Missing | RawValue::Null) {
                 continue;
             }
-            let resolved = if self.typed {
+            let resolved = if self.form.typed {
                 property.annotation.resolve(property.value, true, None)
             } else {
                 Err(DecodeReason::Untyped)
@@ -439,7 +453,7 @@ impl<'de> Row<'de> {
         &mut self,
         without: Option<&str>,
     ) -> Result<V, DecodeError> {
-        let mut row = Row::of::<V>(self.typed);
+        let mut row = Row::of::<V>(self.form);
         row.etag = self.etag.take();
         for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {
             *to = from;
@@ -496,8 +510,8 @@ impl<'de> Row<'de> {
     }
 
     fn absence(&self, index: usize) -> DecodeReason {
-        match self.slots[SYSTEM_SLOTS + index].value {
-            RawValue::Null => DecodeReason::Null,
+        match self.slots.get(SYSTEM_SLOTS + index).map(|slot| &slot.value) {
+            Some(RawValue::Null) if !self.form.selected => DecodeReason::Null,
             _ => DecodeReason::Missing,
         }
     }

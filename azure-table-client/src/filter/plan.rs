@@ -117,6 +117,11 @@ impl<'f> Plan<'f> {
                 && self.row.is_before(&other.row))
     }
 
+    /// Whether no key is in both ranges.
+    pub(super) fn is_empty(&self) -> bool {
+        self.partition.is_empty() || self.row.is_empty()
+    }
+
     /// The one partition, if it is one.
     pub(crate) fn partition(&self) -> Option<&str> {
         self.partition.low.as_deref().filter(|_| self.partition.is_exact())
@@ -158,6 +163,15 @@ impl<'f> Plan<'f> {
     }
 }
 
+/// How to say that a key is this lower bound or behind it. A NUL at its end stands for what comes right
+/// behind a key; the service cannot hold it.
+pub(crate) fn from(low: &str) -> (CompareOp, &str) {
+    match low.strip_suffix('\0') {
+        Some(key) => (CompareOp::Gt, key),
+        None => (CompareOp::Ge, low),
+    }
+}
+
 /// The text that a property must have, if the filter says just that.
 fn equals<'f>(filter: &'f Filter, name: &str) -> Option<&'f str> {
     match filter {
@@ -185,12 +199,23 @@ impl<'f> Range<'f> {
     }
 
     fn bounds(&self, property: &str) -> impl Iterator<Item = Filter> {
-        let low = self.low.as_deref().map(|key| (CompareOp::Ge, key));
+        let low = self.low.as_deref().map(from);
         let high = self
             .high
             .as_ref()
             .map(|high| (if high.inclusive { CompareOp::Le } else { CompareOp::Lt }, high.key));
         low.into_iter().chain(high).map(|(op, key)| Filter::on_key(property, op, key.to_owned()))
+    }
+
+    fn is_empty(&self) -> bool {
+        match (&self.low, &self.high) {
+            (Some(low), Some(high)) => match ordinal(high.key, low) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Equal => !high.inclusive,
+                std::cmp::Ordering::Greater => false,
+            },
+            _ => false,
+        }
     }
 
     fn is_exact(&self) -> bool {

@@ -15,24 +15,40 @@ pub(crate) struct Split {
     pub(crate) in_order: bool,
 }
 
+/// Queries that a filter is split into at most: two long lists in one filter are as many as their
+/// lengths multiplied.
+pub(crate) const MAX_QUERIES: usize = 1000;
+
 impl Split {
-    /// The fewest filters that each fit, one after the other; the filter itself where it fits, or
-    /// where it has no alternatives to be asked for one by one.
-    pub(crate) fn of(filter: &Filter, fits: &dyn Fn(&Filter) -> bool) -> Self {
+    /// Filters that each fit, as few as their longest list allows; the filter itself where it fits, or
+    /// where it has no alternatives to be asked for one by one. `None` if they would be too many.
+    pub(crate) fn of(filter: &Filter, fits: &dyn Fn(&Filter) -> bool) -> Option<Self> {
         let mut filters = Vec::new();
         if !split(filter, fits, &mut filters) {
             filters = vec![filter.clone()];
         }
+        if filters.len() > MAX_QUERIES {
+            return None;
+        }
         let plans: Vec<_> = filters.iter().map(|filter| Plan::of(Some(filter))).collect();
         let in_order = plans.windows(2).all(|pair| pair[0].is_before(&pair[1]));
-        Self { filters, in_order }
+        Some(Self { filters, in_order })
     }
 }
 
 /// Adds what `filter` is split into; `false` if it does not fit and cannot be split.
 fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filter>) -> bool {
     if fits(filter) {
-        filters.push(filter.clone());
+        // What no key satisfies need not be asked for, unless it is all there is.
+        if filters.first().is_some_and(is_empty) {
+            filters.clear();
+        }
+        if filters.is_empty() || !is_empty(filter) {
+            filters.push(filter.clone());
+        }
+        return true;
+    }
+    if filters.len() > MAX_QUERIES {
         return true;
     }
     let Some((others, alternatives)) = alternatives(filter) else { return false };
@@ -53,6 +69,17 @@ fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filt
         rest = more;
     }
     true
+}
+
+impl Filter {
+    /// The length of the longest list of alternatives that can be asked for one by one.
+    pub(crate) fn alternatives(&self) -> usize {
+        alternatives(self).map_or(0, |(_, any)| any.len())
+    }
+}
+
+fn is_empty(filter: &Filter) -> bool {
+    Plan::of(Some(filter)).is_empty()
 }
 
 /// The longest list of alternatives, and what must hold beside it.
@@ -117,7 +144,7 @@ mod tests {
 
     fn of(text: &str, comparisons: usize) -> (Vec<String>, bool) {
         let filter = Filter::parse(text).unwrap();
-        let split = Split::of(&filter, &|filter| filter.comparisons() <= comparisons);
+        let split = Split::of(&filter, &|filter| filter.comparisons() <= comparisons).unwrap();
         (split.filters.iter().map(ToString::to_string).collect(), split.in_order)
     }
 
@@ -169,7 +196,32 @@ mod tests {
     #[test]
     fn a_long_list_in_few_steps() {
         let many = (0..5000).map(|n| Filter::partition(format!("{n:04}"))).reduce(|a, b| a | b);
-        let split = Split::of(&many.unwrap(), &|filter| filter.comparisons() <= 15);
+        let split = Split::of(&many.unwrap(), &|filter| filter.comparisons() <= 15).unwrap();
         assert_eq!((split.filters.len(), split.in_order), (334, true));
+    }
+
+    #[test]
+    fn what_no_key_satisfies_is_not_asked_for() {
+        let rest = "A ne 1 and A ne 2";
+        let filter = format!(
+            "(PartitionKey ge 'a' and PartitionKey le 'm' and {rest} \
+             or PartitionKey ge 'z' and PartitionKey lt 'c' and {rest}) and A ne 3 \
+             or PartitionKey ge 'd' and PartitionKey le 'e' and A eq 1"
+        );
+        let (filters, in_order) = of(&filter, 5);
+        assert_eq!((filters.len(), in_order), (2, false), "{filters:?}");
+        let nothing = "PartitionKey eq 'a' and PartitionKey eq 'b' and (A eq 1 or A eq 2)";
+        assert_eq!(of(nothing, 3).0.len(), 1);
+    }
+
+    #[test]
+    fn lists_multiplied_are_refused() {
+        let list = |name: &str| {
+            let all = (0..100).map(|n| format!("{name} eq {n}"));
+            all.collect::<Vec<_>>().join(" or ")
+        };
+        let filter = format!("({}) and ({}) and ({})", list("A"), list("B"), list("C"));
+        let filter = Filter::parse(&filter).unwrap();
+        assert_eq!(Split::of(&filter, &|filter| filter.comparisons() <= 15), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::store::Properties;
 use crate::edm::{DateTimeError, EdmDateTime, EdmType};
-use crate::entity::{Annotation, DynamicEntity, RawProperty, RawValue, Row};
+use crate::entity::{Annotation, DynamicEntity, Form, RawProperty, RawValue, Row};
 use crate::wire::json_read;
 
 /// What a body says: its keys, where it has them, and its properties in order, nulls left out.
@@ -16,7 +16,7 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn parse(body: &[u8]) -> Result<Self, Failure> {
-        let mut row = json_read::read_row(body, Row::of::<DynamicEntity>(true))
+        let mut row = json_read::read_row(body, Row::of::<DynamicEntity>(Form::WHOLE))
             .map_err(|_| Failure::invalid_input())?;
         if row.repeated {
             return Err(Failure::duplicate_properties());

@@ -161,8 +161,8 @@ pub(crate) fn fetched<T: TableEntity>(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, typed) = reply.json(request)?;
-    let entity = json_read::read_one(body, typed, &Entities)
+    let (body, form) = reply.json(request)?;
+    let entity = json_read::read_one(body, form, &Entities)
         .map_err(|error| reply.read_error(error, request))?;
     Ok(Fetched {
         entity,

@@ -69,18 +69,19 @@ pub(crate) fn query(
     if let Some(top) = top {
         request.query.push("$top", &top.to_string());
     }
+    let bytes = request.path.len() + 1 + request.query.as_str().len();
+    if bytes > URL_BYTES {
+        let filter = spec.filter.as_deref().map_or(0, encoding::encoded_len);
+        return Err(Error::invalid_input(format!(
+            "the query needs a URL of {bytes} bytes, {filter} of them for its filter, and {URL_BYTES} \
+             are allowed: only a list of alternatives, such as `is_in`, is asked for in several requests"
+        )));
+    }
     if let Some(next) = token {
         request.query.push("NextPartitionKey", &next.partition_key);
         if let Some(row_key) = &next.row_key {
             request.query.push("NextRowKey", row_key);
         }
-    }
-    let bytes = request.path.len() + 1 + request.query.as_str().len();
-    if bytes > URL_BYTES {
-        return Err(Error::invalid_input(format!(
-            "the query needs a URL of {bytes} bytes, and {URL_BYTES} are allowed: \
-             only a list of alternatives, such as `is_in`, is asked for in several requests"
-        )));
     }
     Ok(request)
 }
@@ -103,6 +104,7 @@ pub(crate) fn point(
 fn select(request: &mut Request, properties: &[String]) {
     if !properties.is_empty() {
         request.query.push("$select", &properties.join(","));
+        request.selects = true;
     }
 }
 
@@ -114,8 +116,8 @@ pub(crate) fn rows<T>(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, typed) = reply.json(request)?;
-    let values = json_read::read_page(body, typed, reader)
+    let (body, form) = reply.json(request)?;
+    let values = json_read::read_page(body, form, reader)
         .map_err(|error| reply.read_error(error, request))?;
     let next = token(&reply, request)?;
     Ok(Rows {
@@ -138,8 +140,8 @@ pub(crate) fn point_rows<T>(
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
         }
-        let (body, typed) = reply.json(request)?;
-        json_read::read_one(body, typed, reader).map_err(|error| reply.read_error(error, request))
+        let (body, form) = reply.json(request)?;
+        json_read::read_one(body, form, reader).map_err(|error| reply.read_error(error, request))
     })?;
     Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts })
 }
@@ -182,8 +184,8 @@ mod tests {
         let error = query("Blogs", &spec, None, None).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the query needs a URL of 15377 bytes, and 15360 are allowed: only a list of \
-             alternatives, such as `is_in`, is asked for in several requests"
+            "the query needs a URL of 15377 bytes, 15360 of them for its filter, and 15360 are \
+             allowed: only a list of alternatives, such as `is_in`, is asked for in several requests"
         );
     }
 }

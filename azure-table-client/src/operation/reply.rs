@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::{Done, Request, Written};
+use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::etag::ETag;
 use crate::wire::{Metadata, headers, json_read, service_error};
@@ -128,8 +129,8 @@ impl Reply {
         self.unusable(error, request)
     }
 
-    /// The body of a 200 that must be JSON, and whether it annotates types.
-    pub(super) fn json(&self, request: &Request) -> Result<(&[u8], bool), Error> {
+    /// The body of a 200 that must be JSON, and its form.
+    pub(super) fn json(&self, request: &Request) -> Result<(&[u8], Form), Error> {
         let typed = match self.header(&header::CONTENT_TYPE) {
             Some(kind) => match Metadata::of_media_type(kind) {
                 Some(level) => level != Metadata::None,
@@ -142,7 +143,7 @@ impl Reply {
             },
             None => true,
         };
-        Ok((&self.body, typed))
+        Ok((&self.body, Form { typed, selected: request.selects }))
     }
 
     pub(super) fn read_error(&self, error: json_read::ReadError, request: &Request) -> Error {

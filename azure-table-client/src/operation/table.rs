@@ -84,8 +84,8 @@ pub(crate) fn names(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, typed) = reply.json(request)?;
-    let names = json_read::read_page(body, typed, &TableNames)
+    let (body, form) = reply.json(request)?;
+    let names = json_read::read_page(body, form, &TableNames)
         .map_err(|error| reply.read_error(error, request))?;
     let next = reply.token(&headers::NEXT_TABLE_NAME, request)?;
     if next == Some("") {

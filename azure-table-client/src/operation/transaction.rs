@@ -253,7 +253,9 @@ pub(super) fn in_batch(read: &Request, table: &str, base: &str) -> Result<Reques
     let mut batch = Writer::new(&mut body, &boundary);
     batch.request(&read.method, &target, headers, &[]);
     batch.close();
-    batch_request(read.operation, table, &boundary, body)
+    let mut request = batch_request(read.operation, table, &boundary, body)?;
+    request.selects = read.selects;
+    Ok(request)
 }
 
 impl Sent {

@@ -11,7 +11,7 @@ use serde::de::{
 };
 
 use self::row::{RowReader, RowSeed, Texts};
-use crate::entity::{DecodeError, ReadRow, Row};
+use crate::entity::{DecodeError, Form, ReadRow, Row};
 
 /// Why a JSON body could not be read.
 #[derive(Debug)]
@@ -23,11 +23,9 @@ pub(crate) enum ReadError {
 }
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
-///
-/// `typed` says whether the reply annotates types (minimal and full metadata).
 pub(crate) fn read_page<T>(
     body: &[u8],
-    typed: bool,
+    form: Form,
     reader: &dyn ReadRow<T>,
 ) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
@@ -38,7 +36,7 @@ pub(crate) fn read_page<T>(
         }
         Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
     };
-    let row = || Row::with(reader.columns(), reader.keeps_others(), typed);
+    let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, true, &mut take)?;
     Ok(values)
 }
@@ -46,7 +44,7 @@ pub(crate) fn read_page<T>(
 /// Reads the reply of a point query: one row.
 pub(crate) fn read_one<T>(
     body: &[u8],
-    typed: bool,
+    form: Form,
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let mut value = None;
@@ -54,7 +52,7 @@ pub(crate) fn read_one<T>(
         Step::Restart => Ok(()),
         Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
     };
-    let row = || Row::with(reader.columns(), reader.keeps_others(), typed);
+    let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, false, &mut take)?;
     value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
 }
@@ -65,7 +63,7 @@ pub(crate) fn read_entity<T: crate::entity::TableEntity>(
     body: &[u8],
     typed: bool,
 ) -> Result<T, ReadError> {
-    read_one(body, typed, &crate::entity::Entities)
+    read_one(body, Form { typed, selected: false }, &crate::entity::Entities)
 }
 
 /// Fills a row from one JSON object, without building an entity.
@@ -235,7 +233,7 @@ mod tests {
     use crate::entity::{DecodeReason, DynamicEntity, Entities, TableEntity};
 
     fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
-        super::read_page(body, typed, &Entities)
+        super::read_page(body, Form { typed, selected: false }, &Entities)
     }
 
     const MINIMAL: &str = r#"{"odata.metadata":"https://a.table.core.windows.net/$metadata#T",

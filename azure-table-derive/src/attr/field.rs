@@ -1,4 +1,6 @@
 use proc_macro2::Ident;
+use syn::ext::IdentExt as _;
+use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, ExprPath, LitStr, Path, Token};
 
@@ -200,11 +202,23 @@ impl DefaultValue {
     }
 }
 
+/// A name; one that is a word of the language as well.
+fn raw_ident(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let ident = input.call(Ident::parse_any)?;
+    let text = ident.to_string();
+    Ok(match syn::parse_str::<Ident>(&text) {
+        Ok(_) => ident,
+        Err(_) => Ident::new_raw(&text, ident.span()),
+    })
+}
+
 impl ProjectedAttrs {
     pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let column = Items::read(attrs, Place::ProjectedField, errors).text("column");
         let column = column.and_then(|text| {
-            let path = text.parse_with(Punctuated::parse_separated_nonempty);
+            let path = text.parse_with(|input: ParseStream<'_>| {
+                Punctuated::parse_separated_nonempty_with(input, raw_ident)
+            });
             errors.unless_ok(path, &text, "write a column, such as `text` or `home.city`")
         });
         Self { column }

@@ -114,6 +114,15 @@ impl Key {
         if let Some(key) = Self::find(&written, place) {
             return Some(key);
         }
+        if KEYS.iter().any(|key| key.name == written)
+            && matches!(place, Place::Projection | Place::ProjectedField)
+        {
+            let message = format!(
+                "`{written}` is not for a projection: its entity says how properties are stored and read"
+            );
+            errors.report(ident, message);
+            return None;
+        }
         if let Some(key) = KEYS.iter().find(|key| key.name == written) {
             errors.report(ident, format!("`{written}` {}", key.elsewhere));
             return None;

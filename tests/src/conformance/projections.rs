@@ -179,3 +179,39 @@ pub async fn columns_at_run_time(target: &Target) {
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     table.delete_table().await.unwrap();
 }
+
+#[derive(Debug, PartialEq, TableEntity)]
+struct Policies {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(default, on_null = "error")]
+    a: i32,
+    #[table(on_missing = "error", on_null = "default", default)]
+    b: i32,
+}
+
+/// The service writes a property that was selected and is missing as null; it is missing all the same.
+pub async fn missing_columns_are_missing(target: &Target) {
+    let table = target.table::<Policies>().await;
+    let rows = table.with_entity::<DynamicEntity>();
+    let mut row = DynamicEntity::new("p", "r");
+    row.set("b", 1);
+    rows.insert(&row).await.unwrap();
+    assert_eq!(table.query().select(|t| t.a).single().await.unwrap(), 0);
+    assert_eq!(table.query().select_names(["a", "b"]).single().await.unwrap().a, 0);
+    let point = || table.query().filter(|t| t.p.eq("p") & t.r.eq("r"));
+    assert_eq!(point().select(|t| (t.a, t.b)).single().await.unwrap(), (0, 1));
+    row.remove("b");
+    rows.replace(&row, azure_table_client::IfMatch::Any).await.unwrap();
+    for error in [
+        table.query().select(|t| t.b).await.unwrap_err(),
+        point().select(|t| t.b).await.unwrap_err(),
+        table.query().select_names(["b"]).await.unwrap_err(),
+        table.query().await.unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("missing"), "{error}");
+    }
+    table.delete_table().await.unwrap();
+}
