@@ -4,10 +4,12 @@
 #![allow(missing_docs, clippy::expect_used, reason = "benches")]
 
 use std::fmt;
+use std::future::IntoFuture as _;
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{TableClient, TableEntity, measure};
+use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity, measure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use divan::Bencher;
@@ -179,10 +181,14 @@ fn sign_one_bare_hmac(bencher: Bencher) {
 }
 
 fn on_mock() -> (tokio::runtime::Runtime, TableClient<Typed>) {
+    with_blogs(&MockTableService::new())
+}
+
+fn with_blogs(mock: &MockTableService) -> (tokio::runtime::Runtime, TableClient<Typed>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let blogs = runtime.block_on(async {
-        let blogs = MockTableService::new().client().table_named::<Typed>("Blogs");
+        let blogs = mock.client().table_named::<Typed>("Blogs");
         blogs.create().await.expect("a table");
         for n in 0..1000 {
             blogs.insert(&entity(n)).await.expect("an insert");
@@ -206,5 +212,48 @@ fn mock_insert(bencher: Bencher) {
     bencher.bench_local(|| {
         n += 1;
         runtime.block_on(async { blogs.insert(&entity(n)).await.expect("an insert") })
+    });
+}
+
+/// 1,000 entities of which each save changes one property, in transactions on the mock. What this
+/// takes beyond `transactions_of_1000_merges` is the tracker's own.
+#[divan::bench(sample_count = 20)]
+fn save_1000_tracked_changes(bencher: Bencher) {
+    let mock = MockTableService::new();
+    let (runtime, _) = with_blogs(&mock);
+    let mut context = TableContext::new(&mock.client());
+    let query = context.table_named::<Typed>("Blogs").query();
+    let mut entities = runtime.block_on(query.into_future()).expect("entities");
+    let mut round = 0;
+    bencher.bench_local(|| {
+        round += 1;
+        let mut table = context.table_named::<Typed>("Blogs");
+        for entity in &mut entities {
+            entity.rating = round;
+            table.update(entity).expect("an update");
+        }
+        let save = context.save_changes_with(SaveOptions::per_partition().at_once(1));
+        runtime.block_on(save).expect("a save")
+    });
+}
+
+/// The same merges by hand: the one property, without a tracker.
+#[divan::bench(sample_count = 20)]
+fn transactions_of_1000_merges(bencher: Bencher) {
+    let (runtime, blogs) = on_mock();
+    let changes: Vec<_> = (0..1000).map(|n| entity(n).entity_key().expect("a key")).collect();
+    let rows = blogs.with_entity::<DynamicEntity>();
+    let mut round = 0;
+    bencher.bench_local(|| {
+        round += 1;
+        for slice in changes.chunks(100) {
+            let mut transaction = rows.transaction();
+            for key in slice {
+                let mut row = DynamicEntity::new(&*key.partition_key, &*key.row_key);
+                row.set("Rating", round);
+                transaction = transaction.merge(&row, IfMatch::Any);
+            }
+            runtime.block_on(transaction.into_future()).expect("a transaction");
+        }
     });
 }

@@ -295,7 +295,7 @@ impl Tracker {
         let mut next = properties;
         // What the struct does not speak for stays as it is.
         for (name, value) in &tracked.current {
-            if !ownership.includes(name) && !next.contains_key(name) {
+            if !next.contains_key(name) && !ownership.includes(name) {
                 next.insert(name.clone(), value.clone());
             }
         }

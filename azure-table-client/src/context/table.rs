@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::query::ContextQuery;
-use super::state::{Add, Identity, Tracked, Values};
+use super::state::{Add, Identity, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
@@ -114,11 +114,10 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     fn values(&self, entity: &T) -> Result<Values, Error> {
         check_table_name(&self.table)?;
-        let dynamic = DynamicEntity::from_entity(entity)?;
-        let key = dynamic.key().clone();
+        let (key, properties) = DynamicEntity::from_entity(entity)?.into_parts();
         check_key("PartitionKey", &key.partition_key)?;
         check_key("RowKey", &key.row_key)?;
-        let properties = super::save::properties(&dynamic);
+        let properties: Properties = properties.into_iter().collect();
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
         Ok(Values { key, properties, ownership, lacks })

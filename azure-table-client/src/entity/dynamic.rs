@@ -90,6 +90,11 @@ impl DynamicEntity {
         self
     }
 
+    /// The key and the properties.
+    pub(crate) fn into_parts(self) -> (EntityKey, Vec<(String, EdmValue)>) {
+        (self.key, self.properties)
+    }
+
     /// Other properties in the place of those that are there.
     pub(crate) fn replace_properties(&mut self, properties: Vec<(String, EdmValue)>) {
         self.properties = properties;

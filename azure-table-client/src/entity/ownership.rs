@@ -21,7 +21,8 @@ impl Ownership {
 
     /// The first property that it speaks for by name and that is not there.
     pub(crate) fn first_without(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
-        let mut names = self.columns.names().filter(|name| self.columns.speak_for(name));
-        names.find(|name| !is_there(name)).map(str::to_owned)
+        let mut names = self.columns.names();
+        let lacking = names.find(|name| !is_there(name) && self.columns.speak_for(name));
+        lacking.map(str::to_owned)
     }
 }
