@@ -23,3 +23,4 @@ mod retry;
 mod security;
 mod serde_bridge;
 mod streams;
+mod transactions;

@@ -7,7 +7,7 @@ use super::{Done, Request, Written};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::etag::ETag;
-use crate::wire::{Metadata, headers, json_read, service_error};
+use crate::wire::{Metadata, Operation, headers, json_read, service_error};
 
 /// The service's answer to a call, with how it was reached.
 #[derive(Debug)]
@@ -37,7 +37,10 @@ impl Reply {
         let error = if status.is_success() {
             Error::unexpected_reply(format!("the service answered with status {status}"))
         } else if let Some(body) = service_error::parse(&self.body) {
-            Error::service(body)
+            let error = Error::service(body);
+            // Some servers number the only operation as well.
+            let is_numbered = request.operation == Operation::Transaction;
+            if is_numbered { error } else { error.with_batch(None, None) }
         } else {
             let kind = self.header(&header::CONTENT_TYPE).unwrap_or("no content type");
             Error::unexpected_reply(format!(

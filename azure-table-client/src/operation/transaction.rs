@@ -25,7 +25,7 @@ const PATH: &str = "/$batch";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationResult {
-    /// The entity's new version; `None` for a delete.
+    /// The entity's new version; `None` for a delete, and where the service did not say it.
     pub etag: Option<ETag>,
     /// The HTTP status of the operation.
     pub status: u16,
@@ -272,7 +272,7 @@ impl Sent {
 /// Reads the answer to a transaction.
 pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, Error> {
     if reply.status != StatusCode::ACCEPTED {
-        return Err(reply.into_error(request));
+        return Err(refused(reply, None, request, sent));
     }
     let messages = match messages(&reply.headers, &reply.body) {
         Ok(messages) => messages,
@@ -280,13 +280,10 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
     };
     let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
     if let Some(message) = failed {
-        // What the service says first counts; a transaction of one operation says nothing.
         let id = message.header(&CONTENT_ID).ok().flatten().and_then(|id| id.parse().ok());
-        let id = id.or((sent.len() == 1).then_some(0)).filter(|index| *index < sent.len());
-        let inner = inner(&reply, message, request)?;
-        let error = inner.into_error(request);
-        let index = error.batch_index().or(id);
-        return Err(error.with_batch(index, index.and_then(|index| sent.key(index))));
+        // Of a transaction of one operation the service does not say which it was.
+        let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
+        return Err(refused(inner(&reply, message, request)?, id, request, sent));
     }
     if messages.len() != sent.len() {
         let error = Error::unexpected_reply(format!(
@@ -307,6 +304,14 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
         status: reply.status.as_u16(),
         request_id: reply.request_id().map(str::to_owned),
     })
+}
+
+/// The error of an answer that refuses a transaction; `id` is the operation that it was given to.
+fn refused(reply: Reply, id: Option<usize>, request: &Request, sent: &Sent) -> Error {
+    let error = reply.into_error(request);
+    // What the message says counts first, if there is such an operation.
+    let index = error.batch_index().filter(|index| *index < sent.len()).or(id);
+    error.with_batch(index, index.and_then(|index| sent.key(index)))
 }
 
 /// The answer to a read; that in the batch if it was in one.

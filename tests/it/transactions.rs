@@ -1,0 +1,542 @@
+//! What a transaction sends, and what the client makes of every answer to it; reads in a batch.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table_client::auth::Credential;
+use azure_table_client::client::{Committed, Transaction};
+use azure_table_client::filter::{CompareOp, Filter};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{
+    DynamicEntity, ETag, EntityKey, Error, ErrorCode, ErrorKind, IfMatch, Outcome, RetryPolicy,
+    TableClient, TableServiceClient,
+};
+use bytes::Bytes;
+use proptest::prelude::*;
+
+/// What the transport does with one attempt.
+#[derive(Debug, Clone)]
+enum Step {
+    /// An answer with this status, media type and body.
+    Answer(u16, &'static str, Vec<u8>),
+    Fail(TransportErrorKind),
+}
+
+use Step::{Answer, Fail};
+
+/// Plays a list of steps.
+#[derive(Debug)]
+struct Script(Mutex<VecDeque<Step>>);
+
+impl Transport for Script {
+    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+        let step = self.0.lock().unwrap().pop_front().expect("a step for each attempt");
+        Box::pin(async move {
+            match step {
+                Answer(status, kind, body) => Ok(answer(status, kind, body)),
+                Fail(kind) => Err(TransportError::new(kind, "scripted")),
+            }
+        })
+    }
+}
+
+fn answer(status: u16, kind: &str, body: Vec<u8>) -> HttpResponse {
+    let mut headers = http::HeaderMap::new();
+    headers.insert("content-type", kind.parse().unwrap());
+    headers.insert("x-ms-request-id", "id-1".parse().unwrap());
+    HttpResponse { status: status.try_into().unwrap(), headers, body: Bytes::from(body) }
+}
+
+const MULTIPART: &str = "multipart/mixed; boundary=batchresponse_1";
+const JSON: &str = "application/json;odata=minimalmetadata";
+const DONE: &str = "HTTP/1.1 204 No Content\r\nETag: W/\"1\"\r\n\r\n";
+
+/// The body of an answer with these results.
+fn results(results: &[&str]) -> String {
+    let mut body = "--batchresponse_1\r\nContent-Type: multipart/mixed; \
+                    boundary=changesetresponse_1\r\n\r\n"
+        .to_owned();
+    for result in results {
+        body += "--changesetresponse_1\r\nContent-Type: application/http\r\n\
+                 Content-Transfer-Encoding: binary\r\n\r\n";
+        body += result;
+        body += "\r\n";
+    }
+    body + "--changesetresponse_1--\r\n--batchresponse_1--\r\n"
+}
+
+/// A failure as the service tells it; `headers` with their line ends.
+fn failure(status: u16, headers: &str, code: &str, message: &str) -> String {
+    let message = format!("{message}\\nRequestId:1\\nTime:2");
+    let body = format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"{message}"}}}}}}"#
+    );
+    format!("HTTP/1.1 {status} Failed\r\nContent-Type: {JSON}\r\n{headers}\r\n{body}")
+}
+
+fn accepted(body: impl Into<Vec<u8>>) -> Step {
+    Answer(202, MULTIPART, body.into())
+}
+
+fn refused(status: u16) -> Step {
+    accepted(results(&[&failure(status, "Content-ID: 1\r\n", "Code", "1:No.")]))
+}
+
+fn conflict(headers: &str, message: &str) -> Step {
+    accepted(results(&[&failure(409, headers, "EntityAlreadyExists", message)]))
+}
+
+fn table(steps: &[Step]) -> TableClient<DynamicEntity> {
+    let script = Script(Mutex::new(steps.iter().cloned().collect()));
+    TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
+        .transport(Arc::new(script))
+        .retry(RetryPolicy::fixed(3, Duration::from_secs(1)))
+        .build()
+        .unwrap()
+        .table_named("Blogs")
+}
+
+fn row(row_key: &str) -> DynamicEntity {
+    DynamicEntity::new("p", row_key)
+}
+
+/// Three operations, on the rows `r0`, `r1` and `r2`.
+fn three(table: &TableClient<DynamicEntity>) -> Transaction<DynamicEntity> {
+    table
+        .transaction()
+        .insert(&row("r0"))
+        .merge(&row("r1"), IfMatch::Any)
+        .delete(("p", "r2"), IfMatch::Any)
+}
+
+async fn committed(steps: &[Step]) -> Committed {
+    three(&table(steps)).await.unwrap()
+}
+
+async fn failed(steps: &[Step]) -> Error {
+    three(&table(steps)).await.unwrap_err()
+}
+
+/// Kind, outcome, index, row and attempts of an error.
+type Told<'e> = (ErrorKind, Outcome, Option<usize>, Option<&'e str>, u32);
+
+fn told(error: &Error) -> Told<'_> {
+    let row = error.entity_key().map(|key| key.row_key.as_str());
+    (error.kind(), error.outcome(), error.batch_index(), row, error.attempts())
+}
+
+/// The service took it, and what it says about it cannot be read.
+const UNREADABLE: Told<'_> = (ErrorKind::UnexpectedReply, Outcome::Unknown, None, None, 1);
+/// The service refused it, and did not say why.
+const NOT_SAID: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, None, None, 1);
+/// The service refused the operation at 1.
+const AT_1: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, Some(1), Some("r1"), 1);
+
+#[tokio::test(start_paused = true)]
+async fn every_form_of_a_commit_is_read() {
+    let crlf = results(&[DONE, DONE, "HTTP/1.1 204 No Content\r\nContent-ID: 2\r\n\r\n"]);
+    let lf = crlf.replace('\r', "");
+    let with_edges = format!("preamble\r\n{crlf}epilogue");
+    for body in [crlf, lf, with_edges] {
+        let committed = committed(&[accepted(body)]).await;
+        assert_eq!((committed.status, committed.request_id.as_deref()), (202, Some("id-1")));
+        let tag = Some(ETag::from("W/\"1\""));
+        let operations: Vec<_> =
+            committed.operations.into_iter().map(|done| (done.status, done.etag)).collect();
+        assert_eq!(operations, [(204, tag.clone()), (204, tag), (204, None)]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_without_an_etag_is_done_all_the_same() {
+    for done in ["HTTP/1.1 204 No Content\r\n", "HTTP/1.1 204\r\nETag:\r\n", "HTTP/1.1 201 C\r\n"] {
+        let committed = committed(&[accepted(results(&[DONE, done, DONE]))]).await;
+        let known: Vec<bool> =
+            committed.operations.iter().map(|done| done.etag.is_some()).collect();
+        assert_eq!(known, [true, false, true], "{done:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_not_whole_is_no_commit() {
+    let whole = results(&[DONE, DONE, DONE]);
+    let without = |end: &str| whole.replace(end, "").into_bytes();
+    for body in [
+        without("--batchresponse_1--\r\n"),
+        without("--changesetresponse_1--\r\n"),
+        without("--changesetresponse_1--\r\n--batchresponse_1--\r\n"),
+    ] {
+        assert_eq!(told(&failed(&[accepted(body)]).await), UNREADABLE);
+    }
+    // Only the last line end may be missing.
+    let end = whole.len() - 2;
+    for length in 0..end {
+        let error = failed(&[accepted(&whole.as_bytes()[..length])]).await;
+        assert_eq!(told(&error), UNREADABLE, "{length} bytes");
+        assert_eq!((error.status(), error.request_id()), (Some(202), Some("id-1")));
+    }
+    committed(&[accepted(&whole.as_bytes()[..end])]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_operation_has_one_result() {
+    for count in [0, 1, 2, 4, 100] {
+        let error = failed(&[accepted(results(&vec![DONE; count]))]).await;
+        assert_eq!(told(&error), UNREADABLE, "{count}");
+        assert!(error.to_string().contains(&format!("{count} results for 3")), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_another_server_says_nothing() {
+    let html = "<html><body><h1>It works!</h1></body></html>";
+    let nested = "--batchresponse_1\nContent-Type: multipart/mixed; boundary=a\n\n\
+                  --a\nContent-Type: multipart/mixed; boundary=b\n\n--b--\n--a--\n\
+                  --batchresponse_1--";
+    for (kind, body) in [
+        ("text/html", html),
+        ("multipart/mixed", html),
+        (MULTIPART, html),
+        (MULTIPART, ""),
+        (MULTIPART, nested),
+        (JSON, &results(&[DONE, DONE, DONE])),
+        ("multipart/mixed; boundary=other", &results(&[DONE, DONE, DONE])),
+        (MULTIPART, &results(&[DONE, "HTTP/1.1 2O4 No\r\n", DONE])),
+        (MULTIPART, &results(&[DONE, "204 No Content\r\n", DONE])),
+        (MULTIPART, &results(&[DONE, "HTTP/1.1 204 No\r\nno header\r\n", DONE])),
+    ] {
+        let error = failed(&[Answer(202, kind, body.into())]).await;
+        assert_eq!(told(&error), UNREADABLE, "{kind} {body}");
+    }
+    // A page in place of the result of one operation: nobody knows what was done.
+    let page = format!("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n{html}");
+    let error = failed(&[accepted(results(&[&page]))]).await;
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+    assert!(!error.is_not_found() && error.to_string().contains("text/html"), "{error}");
+    for status in [200, 201, 204] {
+        let error = failed(&[Answer(status, "text/html", html.into())]).await;
+        assert_eq!(told(&error), UNREADABLE, "{status}");
+        assert_eq!(error.status(), Some(status));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_index_of_a_failure_is_never_guessed() {
+    for (headers, message, expected) in [
+        ("Content-ID: 1\r\n", "1:The specified entity already exists.", AT_1),
+        ("", "1:The specified entity already exists.", AT_1),
+        ("Content-ID: 1\r\n", "The specified entity already exists.", AT_1),
+        // What the service says counts before what it repeats.
+        ("Content-ID: 2\r\n", "1:The specified entity already exists.", AT_1),
+        // There is no operation at 3.
+        ("Content-ID: 1\r\n", "3:The specified entity already exists.", AT_1),
+        ("Content-ID: 3\r\n", "The specified entity already exists.", NOT_SAID),
+        ("Content-ID: 7\r\n", "3:The specified entity already exists.", NOT_SAID),
+        ("", "99999999999999999999999:No.", NOT_SAID),
+        ("", "The specified entity already exists.", NOT_SAID),
+        ("Content-ID: -1\r\n", "-1:No.", NOT_SAID),
+        ("Content-ID: one\r\n", "one:No.", NOT_SAID),
+        ("Content-ID:\r\n", ":No.", NOT_SAID),
+        ("Content-ID: \u{e9}\r\n", "", NOT_SAID),
+    ] {
+        let error = failed(&[conflict(headers, message)]).await;
+        assert_eq!(told(&error), expected, "{headers} {message}");
+        assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+        assert!(error.is_conflict());
+    }
+    // One operation can only be that one, whatever is said.
+    for (headers, message) in [("", "No."), ("Content-ID: 5\r\n", "5:No."), ("", "0:No.")] {
+        let table = table(&[conflict(headers, message)]);
+        let error = table.transaction().insert(&row("r0")).await.unwrap_err();
+        let expected = (ErrorKind::Service, Outcome::NotApplied, Some(0), Some("r0"), 1);
+        assert_eq!(told(&error), expected, "{headers} {message}");
+    }
+    // The failure may come after results that are void by it.
+    let failure = failure(409, "", "EntityAlreadyExists", "1:The entity is there.");
+    assert_eq!(told(&failed(&[accepted(results(&[DONE, &failure]))]).await), AT_1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_forms_of_an_error_are_read() {
+    let json = failure(412, "", "UpdateConditionNotSatisfied", "1:The update condition.");
+    let xml = "HTTP/1.1 412 Precondition Failed\r\nContent-Type: application/xml\r\n\r\n\
+               <?xml version=\"1.0\" encoding=\"utf-8\"?>\
+               <error xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
+               <code>UpdateConditionNotSatisfied</code>\
+               <message xml:lang=\"en-US\">1:The update condition.\nRequestId:1</message></error>";
+    for failure in [&json, xml] {
+        let error = failed(&[accepted(results(&[failure]))]).await;
+        assert_eq!(told(&error), AT_1);
+        assert!(error.is_precondition_failed());
+        assert_eq!(
+            error.to_string(),
+            "Transaction on Blogs: The update condition. (412 UpdateConditionNotSatisfied, \
+             operation 1 of the batch, on (\"p\", \"r1\"), request id id-1)"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_whole_is_the_error() {
+    let json = |code: &str, message: &str| {
+        let failure = failure(0, "", code, message);
+        failure.split_once("\r\n\r\n").unwrap().1.as_bytes().to_vec()
+    };
+    for (status, code) in
+        [(413, "RequestBodyTooLarge"), (403, "AuthenticationFailed"), (400, "InvalidInput")]
+    {
+        let error = failed(&[Answer(status, JSON, json(code, "No."))]).await;
+        assert_eq!(told(&error), NOT_SAID);
+        assert_eq!(error.status(), Some(status));
+        assert_eq!(error.code().map(ErrorCode::as_str), Some(code));
+    }
+    let said = Answer(400, JSON, json("InvalidInput", "1:One of the request inputs is not valid."));
+    assert_eq!(told(&failed(&[said]).await), AT_1);
+    let beyond = Answer(400, JSON, json("InvalidInput", "99:Too many."));
+    assert_eq!(told(&failed(&[beyond]).await), NOT_SAID);
+    // Also from a proxy: a body that is too large for it did not pass it.
+    let error = failed(&[Answer(413, "text/html", b"<html>".into())]).await;
+    assert_eq!(told(&error), (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, None, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_the_answer_says_whether_it_is_tried_again() {
+    let done = || accepted(results(&[DONE, DONE, DONE]));
+    for status in [400, 403, 404, 408, 409, 412, 413, 429, 500, 501, 502, 503, 504] {
+        let is_transient = matches!(status, 408 | 429 | 500 | 502 | 503 | 504);
+        let result = three(&table(&[refused(status), done()])).await;
+        assert_eq!(result.is_ok(), is_transient, "{status}");
+        if let Err(error) = result {
+            assert_eq!(told(&error), AT_1, "{status}");
+        }
+    }
+    let at_1 = |outcome, attempts| (ErrorKind::Service, outcome, Some(1), Some("r1"), attempts);
+    let lost = || Fail(TransportErrorKind::Interrupted);
+    let exists = || conflict("Content-ID: 1\r\n", "1:The specified entity already exists.");
+    for (steps, expected) in [
+        // The 409 may be about what the first attempt wrote.
+        (vec![refused(500), exists()], at_1(Outcome::Unknown, 2)),
+        (vec![lost(), exists()], at_1(Outcome::Unknown, 2)),
+        (vec![lost(), refused(503), exists()], at_1(Outcome::Unknown, 3)),
+        (vec![Answer(500, "text/html", Vec::new()), exists()], at_1(Outcome::Unknown, 2)),
+        // Throttling comes before the work.
+        (vec![refused(503), exists()], at_1(Outcome::NotApplied, 2)),
+        (vec![refused(429), refused(503), exists()], at_1(Outcome::NotApplied, 3)),
+        (vec![Fail(TransportErrorKind::Connect), exists()], at_1(Outcome::NotApplied, 2)),
+        // The last word of all attempts.
+        (vec![refused(503); 4], at_1(Outcome::NotApplied, 4)),
+        (vec![refused(500); 4], at_1(Outcome::Unknown, 4)),
+        (vec![lost(); 4], (ErrorKind::Interrupted, Outcome::Unknown, None, None, 4)),
+    ] {
+        assert_eq!(told(&failed(&steps).await), expected, "{steps:?}");
+    }
+}
+
+/// Pieces of which answers are made, so that chance meets more than the first line.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let known = proptest::sample::select(vec![
+        "--batchresponse_1",
+        "--changesetresponse_1",
+        "--",
+        "\r\n",
+        "\n",
+        "Content-Type: multipart/mixed; boundary=changesetresponse_1\r\n\r\n",
+        "Content-Type: application/http\r\n\r\n",
+        "Content-Length: 5\r\n",
+        "HTTP/1.1 204 No Content\r\n",
+        "HTTP/1.1 503 Busy\r\n",
+        "HTTP/1.1 409 Conflict\r\n\r\n",
+        "Content-ID: 9\r\n",
+        "{\"odata.error\":{\"code\":\"A\",\"message\":\"9:\"}}",
+        "<error><code>A</code></error>",
+    ]);
+    prop_oneof![
+        9 => known.prop_map(|text| text.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>(), 0..9),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_answer_makes_it_panic(
+        pieces in proptest::collection::vec(piece(), 0..24),
+        status in proptest::sample::select(vec![200_u16, 202, 400, 409]),
+        kind in proptest::sample::select(vec![MULTIPART, JSON, "text/html", "multipart/mixed"]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all().start_paused(true).build().unwrap();
+        let steps = vec![Answer(status, kind, pieces.concat()); 4];
+        let key = ("字".repeat(1024), "字".repeat(1024));
+        runtime.block_on(async {
+            let _ = three(&table(&steps)).await;
+            let _ = table(&steps).get(key).await;
+        });
+    }
+}
+
+/// Keeps what is sent to the mock.
+#[derive(Debug)]
+struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
+
+impl Transport for Keep {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        self.1.lock().unwrap().push(request.clone());
+        self.0.send(request)
+    }
+}
+
+impl Keep {
+    fn last(&self) -> HttpRequest {
+        self.1.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+/// A table on the mock, which checks the signature of each request.
+async fn kept(mock: &MockTableService) -> (Arc<Keep>, TableClient<DynamicEntity>) {
+    let keep = Arc::new(Keep(mock.transport(), Mutex::default()));
+    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let service = service.unwrap().transport(keep.clone()).clock(mock.clock()).build().unwrap();
+    let table = service.table_named("Blogs");
+    table.create().await.unwrap();
+    (keep, table)
+}
+
+/// The batch that was sent, with fixed boundaries.
+fn batch_of(request: &HttpRequest) -> String {
+    let boundary = |text: &str| {
+        text.split_once("boundary=").unwrap().1.split("\r\n").next().unwrap().to_owned()
+    };
+    let outer = boundary(request.headers["content-type"].to_str().unwrap());
+    let body = std::str::from_utf8(&request.body).unwrap().replace(&outer, "BATCH");
+    if body.contains("boundary=") { body.replace(&boundary(&body), "CHANGESET") } else { body }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_bytes_of_a_transaction() {
+    let mock = MockTableService::new();
+    let (keep, table) = kept(&mock).await;
+    let tag = table.insert(&DynamicEntity::new("it's", "1")).await.unwrap().etag;
+    table.insert(&DynamicEntity::new("it's", "2")).await.unwrap();
+    table.insert(&DynamicEntity::new("it's", "3")).await.unwrap();
+    let mut entity = DynamicEntity::new("it's", "0 é");
+    entity.set("Text", "a\nb");
+    let transaction = table
+        .transaction()
+        .insert(&entity)
+        .merge(&DynamicEntity::new("it's", "1"), &tag)
+        .replace(&DynamicEntity::new("it's", "2"), IfMatch::Any)
+        .delete(("it's", "3"), IfMatch::Any)
+        .insert_or_merge(&DynamicEntity::new("it's", "4"));
+    let bytes = transaction.bytes();
+    transaction.await.unwrap();
+    let sent = keep.last();
+    assert_eq!(sent.body.len(), bytes, "the size is known before it is sent");
+    assert_eq!(sent.method, "POST");
+    assert_eq!(sent.url, "http://127.0.0.1:10002/devstoreaccount1/$batch");
+    let kind = sent.headers["content-type"].to_str().unwrap();
+    assert!(kind.starts_with("multipart/mixed; boundary=batch_"), "{kind}");
+    let part = "--CHANGESET\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n";
+    let accept = "Accept: application/json;odata=minimalmetadata\nDataServiceVersion: 3.0\n";
+    let base = "http://127.0.0.1:10002/devstoreaccount1/Blogs";
+    let expected = format!(
+        "--BATCH\nContent-Type: multipart/mixed; boundary=CHANGESET\n\n\
+         {part}POST {base} HTTP/1.1\nContent-ID: 0\n{accept}Content-Type: application/json\n\
+         Prefer: return-no-content\nContent-Length: 53\n\n\
+         {{\"PartitionKey\":\"it's\",\"RowKey\":\"0 é\",\"Text\":\"a\\nb\"}}\n\
+         {part}MERGE {base}(PartitionKey='it%27%27s',RowKey='1') HTTP/1.1\nContent-ID: 1\n{accept}\
+         Content-Type: application/json\nIf-Match: {tag}\nContent-Length: 36\n\n\
+         {{\"PartitionKey\":\"it's\",\"RowKey\":\"1\"}}\n\
+         {part}PUT {base}(PartitionKey='it%27%27s',RowKey='2') HTTP/1.1\nContent-ID: 2\n{accept}\
+         Content-Type: application/json\nIf-Match: *\nContent-Length: 36\n\n\
+         {{\"PartitionKey\":\"it's\",\"RowKey\":\"2\"}}\n\
+         {part}DELETE {base}(PartitionKey='it%27%27s',RowKey='3') HTTP/1.1\nContent-ID: 3\n{accept}\
+         If-Match: *\n\n\n\
+         {part}MERGE {base}(PartitionKey='it%27%27s',RowKey='4') HTTP/1.1\nContent-ID: 4\n{accept}\
+         Content-Type: application/json\nContent-Length: 36\n\n\
+         {{\"PartitionKey\":\"it's\",\"RowKey\":\"4\"}}\n\
+         --CHANGESET--\n--BATCH--\n"
+    );
+    assert_eq!(batch_of(&sent), expected.replace('\n', "\r\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_whose_keys_no_url_holds_is_read_in_a_batch() {
+    let mock = MockTableService::new();
+    let (keep, table) = kept(&mock).await;
+    // 9 bytes a character in a URL.
+    let (partition, key) = ("字".repeat(1024), "語".repeat(1023));
+    let mut entity = DynamicEntity::new(partition.clone(), key.clone());
+    entity.set("Text", "found").set("Rating", 3);
+    let etag = table.insert(&entity).await.unwrap().etag;
+
+    let fetched = table.get((&*partition, &*key)).await.unwrap();
+    assert_eq!((fetched.status, &fetched.etag), (200, &etag));
+    assert_eq!(fetched.get::<i32>("Rating"), Some(Ok(3)));
+    let sent = keep.last();
+    assert_eq!((sent.method.as_str(), sent.url.rsplit_once('/').unwrap().1), ("POST", "$batch"));
+    let address = format!(
+        "http://127.0.0.1:10002/devstoreaccount1/Blogs(PartitionKey='{}',RowKey='{}')",
+        "%E5%AD%97".repeat(1024),
+        "%E8%AA%9E".repeat(1023)
+    );
+    let expected = "--BATCH\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n\
+         GET ADDRESS HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\
+         DataServiceVersion: 3.0\n\n\n--BATCH--\n";
+    assert_eq!(batch_of(&sent).replace(&address, "ADDRESS"), expected.replace('\n', "\r\n"));
+
+    let missing = EntityKey::new(partition.clone(), "x".to_owned() + &key);
+    assert!(table.get_if_exists(missing.clone()).await.unwrap().is_none());
+    let error = table.get(missing.clone()).await.unwrap_err();
+    assert!(error.is_not_found(), "{error}");
+    assert_eq!(told(&error), NOT_SAID, "a read is no operation of a transaction");
+
+    let keys = |key: &EntityKey| {
+        Filter::compare("PartitionKey", CompareOp::Eq, key.partition_key.clone()).unwrap()
+            & Filter::compare("RowKey", CompareOp::Eq, key.row_key.clone()).unwrap()
+    };
+    let query = |key: &EntityKey| table.query().matching(&keys(key)).select_names(["Rating"]);
+    let rows = query(&EntityKey::new(partition, key)).await.unwrap();
+    assert_eq!((rows.len(), rows[0].get::<i32>("Rating")), (1, Some(Ok(3))));
+    assert!(rows[0].get::<String>("Text").is_none());
+    assert!(keep.last().url.ends_with("/$batch"));
+    assert!(batch_of(&keep.last()).contains("?$select=Rating"));
+    assert!(query(&missing).await.unwrap().is_empty());
+
+    table.delete_table().await.unwrap();
+    let error = table.get_if_exists(missing).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND));
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_answers_to_a_read_in_a_batch() {
+    let get = |steps: &[Step]| table(steps).get(("字".repeat(1024), "字".repeat(1024)));
+    let one = |message: &str| {
+        let head = "--batchresponse_1\r\nContent-Type: application/http\r\n\r\n";
+        accepted(format!("{head}{message}\r\n--batchresponse_1--\r\n"))
+    };
+    let found =
+        one("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}");
+    assert_eq!(get(std::slice::from_ref(&found)).await.unwrap().key(), &EntityKey::new("p", "r"));
+    // By the status of what is in it, as for a transaction.
+    let busy = one(&failure(503, "", "ServerBusy", "0:Busy."));
+    get(&[busy, found.clone()]).await.unwrap();
+    let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, None, 1);
+    for step in [
+        accepted(""),
+        accepted("--batchresponse_1--"),
+        Answer(202, "text/html", b"<html>".into()),
+        accepted(results(&[])),
+        accepted(results(&[DONE, DONE])),
+        one("HTTP/1.1 204 No Content\r\n"),
+        one("HTTP/1.1 200 OK\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}"),
+        one("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{"),
+        one("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html></html>"),
+    ] {
+        let error = get(std::slice::from_ref(&step)).await.unwrap_err();
+        assert_eq!(told(&error), unreadable, "{step:?}");
+    }
+}
