@@ -19,6 +19,8 @@ use tokio::net::TcpListener;
 
 const CALLS: u32 = 20_000;
 const ROUNDS: usize = 5;
+/// Operations of a transaction.
+const OPERATIONS: u32 = 100;
 const BODY: &str = r#"{"odata.metadata":"http://127.0.0.1/$metadata#Blogs/@Element","odata.etag":"W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"","PartitionKey":"Channel9","RowKey":"2521794455999999999","Timestamp":"2017-11-10T02:43:55.7662669Z","Text":"The quick brown fox jumps over the lazy dog","Author":"author-1","Title":"A title of the usual length","Url":"https://example.com/blogs/1","Rating":3,"Votes":17,"Views@odata.type":"Edm.Int64","Views":"1000000007","Size@odata.type":"Edm.Int64","Size":"4096","Score":0.14285714285714285,"Open":true}"#;
 
 #[derive(Debug, Clone, TableEntity)]
@@ -57,6 +59,12 @@ fn blog() -> Blog {
     }
 }
 
+/// The blogs of a transaction.
+fn blogs_of_a_transaction() -> Vec<Blog> {
+    let row = |n| (2_521_794_455_999_999_999_u64 - u64::from(n)).to_string();
+    (0..OPERATIONS).map(|n| Blog { row: row(n), ..blog() }).collect()
+}
+
 fn main() {
     if std::env::args().any(|argument| argument == "--serve") {
         runtime().block_on(serve());
@@ -81,7 +89,8 @@ fn start_server() -> Child {
     Command::new(program).arg("--serve").stdout(Stdio::piped()).spawn().expect("the server")
 }
 
-/// Answers GET with one entity and everything else with 204, over kept connections.
+/// Answers GET with one entity, a batch with results of inserts, and everything else with 204, over kept
+/// connections.
 async fn serve() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     println!("http://{}/devstoreaccount1", listener.local_addr().expect("an address"));
@@ -93,8 +102,9 @@ async fn serve() {
     );
     let other = "HTTP/1.1 204 No Content\r\nETag: W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"\r\n\
                  x-ms-request-id: 1\r\nx-ms-version: 2019-02-02\r\nContent-Length: 0\r\n\r\n";
+    let committed = committed();
     while let Ok((mut socket, _)) = listener.accept().await {
-        let get = get.clone();
+        let (get, committed) = (get.clone(), committed.clone());
         tokio::spawn(async move {
             let mut request = Vec::new();
             loop {
@@ -104,7 +114,13 @@ async fn serve() {
                     }
                     return;
                 };
-                let reply = if request.starts_with(b"GET") { get.as_str() } else { other };
+                let reply = if request.starts_with(b"GET") {
+                    &get
+                } else if request.starts_with(b"POST /devstoreaccount1/$batch") {
+                    &committed
+                } else {
+                    other
+                };
                 request.drain(..length);
                 if socket.write_all(reply.as_bytes()).await.is_err() {
                     return;
@@ -112,6 +128,33 @@ async fn serve() {
             }
         });
     }
+}
+
+/// The answer to a transaction of inserts, as the service writes it.
+fn committed() -> String {
+    let (batch, changeset) = ("batchresponse_1f2e3d4c", "changesetresponse_5b6a7988");
+    let mut body =
+        format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n");
+    for (id, blog) in blogs_of_a_transaction().iter().enumerate() {
+        let address = format!(
+            "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='{}',RowKey='{}')",
+            blog.partition, blog.row
+        );
+        body += &format!(
+            "--{changeset}\r\nContent-Type: application/http\r\n\
+             Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\n\
+             Content-ID: {id}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n\
+             Preference-Applied: return-no-content\r\nDataServiceVersion: 3.0;\r\n\
+             Location: {address}\r\nDataServiceId: {address}\r\n\
+             ETag: W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"\r\n\r\n\r\n"
+        );
+    }
+    body += &format!("--{changeset}--\r\n--{batch}--\r\n");
+    format!(
+        "HTTP/1.1 202 Accepted\r\nContent-Type: multipart/mixed; boundary={batch}\r\n\
+         x-ms-request-id: 1\r\nx-ms-version: 2019-02-02\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// The bytes of the first request, once they are all there.
@@ -152,17 +195,26 @@ async fn measure(endpoint: &str, calls: u32) {
     kept.insert(&blog()).await.expect("an insert");
     let ready_insert = keep.1.lock().expect("a lock").take().expect("a request");
 
-    println!("{calls} calls a round, the least of {ROUNDS} rounds, CPU of the client process:");
-    for (name, ready) in [("get", ready_get), ("insert", ready_insert)] {
+    transaction(&kept, &blogs_of_a_transaction()).await;
+    let ready_transaction = keep.1.lock().expect("a lock").take().expect("a request");
+
+    println!("the least of {ROUNDS} rounds, CPU of the client process for each call:");
+    let batches = calls.div_ceil(OPERATIONS / 10);
+    for (call, ready, calls) in [
+        (Kind::Get, ready_get, calls),
+        (Kind::Insert, ready_insert, calls),
+        (Kind::Transaction, ready_transaction, batches),
+    ] {
         let mut ours = Duration::MAX;
         let mut theirs = Duration::MAX;
         for _ in 0..ROUNDS {
             theirs = theirs.min(cpu_of(send_bare(&bare, &ready, calls)).await);
-            ours = ours.min(cpu_of(send_ours(&blogs, name, calls)).await);
+            ours = ours.min(cpu_of(send_ours(&blogs, call, calls)).await);
         }
         let (ours, theirs) = (ours / calls, theirs / calls);
         println!(
-            "{name:6}  azure-table-client {:5.1} us  bare reqwest {:5.1} us  ratio {:.2}",
+            "{:26}  azure-table-client {:6.1} us  bare reqwest {:5.1} us  ratio {:.2}  ({calls} calls)",
+            call.name(),
             ours.as_secs_f64() * 1e6,
             theirs.as_secs_f64() * 1e6,
             ours.as_secs_f64() / theirs.as_secs_f64()
@@ -170,15 +222,43 @@ async fn measure(endpoint: &str, calls: u32) {
     }
 }
 
-async fn send_ours(blogs: &TableClient<Blog>, name: &str, calls: u32) {
-    let blog = blog();
-    for _ in 0..calls {
-        if name == "get" {
-            blogs.get(("Channel9", "2521794455999999999")).await.expect("an entity");
-        } else {
-            blogs.insert(&blog).await.expect("an insert");
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Get,
+    Insert,
+    Transaction,
+}
+
+impl Kind {
+    fn name(self) -> String {
+        match self {
+            Self::Get => "get".to_owned(),
+            Self::Insert => "insert".to_owned(),
+            Self::Transaction => format!("transaction of {OPERATIONS} inserts"),
         }
     }
+}
+
+async fn send_ours(table: &TableClient<Blog>, call: Kind, calls: u32) {
+    let (blog, blogs) = (blog(), blogs_of_a_transaction());
+    for _ in 0..calls {
+        match call {
+            Kind::Get => {
+                table.get(("Channel9", "2521794455999999999")).await.expect("an entity");
+            }
+            Kind::Insert => {
+                table.insert(&blog).await.expect("an insert");
+            }
+            Kind::Transaction => transaction(table, &blogs).await,
+        }
+    }
+}
+
+async fn transaction(table: &TableClient<Blog>, blogs: &[Blog]) {
+    let transaction = blogs.iter().fold(table.transaction(), |t, blog| t.insert(blog));
+    let committed = transaction.await.expect("a commit");
+    assert_eq!(committed.operations.len(), blogs.len());
 }
 
 async fn send_bare(client: &reqwest::Client, ready: &HttpRequest, calls: u32) {
