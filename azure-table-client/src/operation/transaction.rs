@@ -331,11 +331,25 @@ pub(super) fn status_of(response: &HttpResponse) -> StatusCode {
     if response.status != StatusCode::ACCEPTED {
         return response.status;
     }
-    let failed = messages(&response.headers, &response.body).ok().and_then(|messages| {
-        let mut statuses = messages.iter().filter_map(|message| message.status().ok());
-        statuses.find(|status| !status.is_success())
-    });
-    failed.unwrap_or(response.status)
+    // Nothing comes before what failed.
+    let first = first(&response.headers, &response.body).and_then(|message| message.status().ok());
+    first.filter(|status| !status.is_success()).unwrap_or(response.status)
+}
+
+/// The first of the answers in a batch.
+fn first<'a>(headers: &'a http::HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
+    match parts(headers, body).ok()?.next()?.ok()? {
+        Part::Message(message) => Some(message),
+        Part::Parts(mut changeset) => match changeset.next()?.ok()? {
+            Part::Message(message) => Some(message),
+            Part::Parts(_) => None,
+        },
+    }
+}
+
+fn parts<'a>(headers: &'a http::HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
 }
 
 /// The answers in a batch, those in a changeset included.
@@ -343,9 +357,8 @@ fn messages<'a>(
     headers: &'a http::HeaderMap,
     body: &'a [u8],
 ) -> Result<Vec<Message<'a>>, MultipartError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let mut messages = Vec::new();
-    for part in Parts::read(kind.ok_or(MultipartError::Boundary)?, body)? {
+    for part in parts(headers, body)? {
         match part? {
             Part::Message(message) => messages.push(message),
             Part::Parts(changeset) => {

@@ -63,9 +63,13 @@ impl PropertySink for Body {
         // String, Boolean and Int32 show in JSON. Double is annotated although 5.0 shows, since a
         // writer between us and the service may make 5 of it.
         if !matches!(ty, EdmType::String | EdmType::Boolean | EdmType::Int32) {
-            let _ = write!(self.0, ",\"{name}@odata.type\":\"{ty}\"");
+            for part in [",\"", name, "@odata.type\":\"", ty.as_str(), "\""] {
+                self.0.extend_from_slice(part.as_bytes());
+            }
         }
-        let _ = write!(self.0, ",\"{name}\":");
+        for part in [",\"", name, "\":"] {
+            self.0.extend_from_slice(part.as_bytes());
+        }
         match value {
             EdmCow::String(v) => self.text(&v),
             EdmCow::Boolean(v) => self.0.extend_from_slice(if v { b"true" } else { b"false" }),

@@ -1,6 +1,7 @@
 //! Header lines.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use memchr::{memchr, memchr_iter};
 
 use super::MultipartError;
 
@@ -52,14 +53,21 @@ impl<'a> Head<'a> {
     }
 
     fn headers(self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        let lines = self.0.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let mut ends = memchr_iter(b'\n', self.0).chain([self.0.len()]);
+        let mut start = 0;
+        let lines = std::iter::from_fn(move || {
+            let end = ends.next()?;
+            let line = self.0[start..end].trim_ascii();
+            start = end + 1;
+            Some(line)
+        });
         lines.filter(|line| !line.is_empty()).map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':').ok_or(MultipartError::Head)?;
+            let colon = memchr(b':', line).ok_or(MultipartError::Head)?;
             Ok((line[..colon].trim_ascii_end(), line[colon + 1..].trim_ascii_start()))
         })
     }
 }
 
 pub(super) fn line_feed(text: &[u8]) -> Option<usize> {
-    text.iter().position(|byte| *byte == b'\n')
+    memchr(b'\n', text)
 }

@@ -3,6 +3,7 @@
 #[cfg(any(test, feature = "mock"))]
 use http::Method;
 use http::{HeaderMap, HeaderName, StatusCode, header};
+use memchr::memmem::Finder;
 
 use super::head::{Head, line_feed};
 use super::{MultipartError, boundary_of};
@@ -13,7 +14,8 @@ const MAX_DEPTH: u8 = 2;
 /// The parts of a body, in order. After an error there are no more.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts<'a> {
-    boundary: &'a [u8],
+    /// `--` and the boundary.
+    boundary: Finder<'static>,
     /// What follows the last boundary that was met.
     rest: &'a [u8],
     is_closed: bool,
@@ -46,14 +48,15 @@ impl<'a> Parts<'a> {
         if depth > MAX_DEPTH {
             return Err(MultipartError::Depth);
         }
-        let boundary = boundary_of(media_type).ok_or(MultipartError::Boundary)?.as_bytes();
-        let first = Delimiter::find(body, 0, boundary).ok_or(MultipartError::Truncated)?;
+        let boundary = boundary_of(media_type).ok_or(MultipartError::Boundary)?;
+        let boundary = Finder::new(&format!("--{boundary}")).into_owned();
+        let first = Delimiter::find(body, 0, &boundary).ok_or(MultipartError::Truncated)?;
         Ok(Self { boundary, rest: &body[first.after..], is_closed: first.closes, depth })
     }
 
     fn part(&mut self) -> Result<Part<'a>, MultipartError> {
         let rest = self.rest;
-        let Some(mut end) = Delimiter::find(rest, 0, self.boundary) else {
+        let Some(mut end) = Delimiter::find(rest, 0, &self.boundary) else {
             let is_over = rest.trim_ascii().is_empty();
             return Err(if is_over {
                 MultipartError::NotClosed
@@ -81,7 +84,7 @@ impl<'a> Parts<'a> {
             let to = to.ok_or(MultipartError::Truncated)?;
             if to > end.before {
                 // What looked like the boundary is in the body, or the length counts its line end.
-                let next = Delimiter::find(rest, to, self.boundary);
+                let next = Delimiter::find(rest, to, &self.boundary);
                 end = next.ok_or(MultipartError::Truncated)?;
             }
             if !rest.get(to..end.before).unwrap_or_default().trim_ascii().is_empty() {
@@ -173,22 +176,15 @@ struct Delimiter {
 
 impl Delimiter {
     /// The first one that begins at `from` or later.
-    fn find(text: &[u8], from: usize, boundary: &[u8]) -> Option<Self> {
-        let mut line = match from.checked_sub(1) {
-            Some(before) => from + line_feed(&text[before..])?,
-            None => 0,
-        };
-        loop {
-            if let Some(delimiter) = Self::at(text, line, boundary) {
-                return Some(delimiter);
-            }
-            line += line_feed(&text[line..])? + 1;
-        }
+    fn find(text: &[u8], from: usize, boundary: &Finder<'_>) -> Option<Self> {
+        let found = boundary.find_iter(&text[from..]).map(|at| from + at);
+        let mut lines = found.filter(|at| *at == 0 || text[at - 1] == b'\n');
+        lines.find_map(|line| Self::at(text, line, boundary))
     }
 
-    /// The one that this line is.
-    fn at(text: &[u8], line: usize, boundary: &[u8]) -> Option<Self> {
-        let after = text[line..].strip_prefix(b"--")?.strip_prefix(boundary)?;
+    /// The one that begins this line, if there is no more in it.
+    fn at(text: &[u8], line: usize, boundary: &Finder<'_>) -> Option<Self> {
+        let after = &text[line + boundary.needle().len()..];
         let (after, closes) = match after.strip_prefix(b"--") {
             Some(after) => (after, true),
             None => (after, false),

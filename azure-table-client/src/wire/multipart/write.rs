@@ -94,20 +94,20 @@ impl<'o> Writer<'o> {
 
 /// A header's name as the service and its clients spell it, for readers that tell case apart.
 fn spelt(name: &str) -> &str {
-    const SPELT: [&str; 13] = [
-        "Accept",
-        "Cache-Control",
-        "Content-ID",
-        "Content-Type",
-        "DataServiceId",
-        "DataServiceVersion",
-        "ETag",
-        "If-Match",
-        "Location",
-        "MaxDataServiceVersion",
-        "Prefer",
-        "Preference-Applied",
-        "X-Content-Type-Options",
-    ];
-    SPELT.into_iter().find(|spelt| spelt.eq_ignore_ascii_case(name)).unwrap_or(name)
+    match name {
+        "accept" => "Accept",
+        "cache-control" => "Cache-Control",
+        "content-id" => "Content-ID",
+        "content-type" => "Content-Type",
+        "dataserviceid" => "DataServiceId",
+        "dataserviceversion" => "DataServiceVersion",
+        "etag" => "ETag",
+        "if-match" => "If-Match",
+        "location" => "Location",
+        "maxdataserviceversion" => "MaxDataServiceVersion",
+        "prefer" => "Prefer",
+        "preference-applied" => "Preference-Applied",
+        "x-content-type-options" => "X-Content-Type-Options",
+        other => other,
+    }
 }
