@@ -4,11 +4,13 @@
 //! `cargo bench --bench over_http`
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::client::Transaction;
 use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
 use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -140,7 +142,8 @@ fn committed() -> String {
             "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='{}',RowKey='{}')",
             blog.partition, blog.row
         );
-        body += &format!(
+        let _ = write!(
+            body,
             "--{changeset}\r\nContent-Type: application/http\r\n\
              Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 204 No Content\r\n\
              Content-ID: {id}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n\
@@ -149,7 +152,7 @@ fn committed() -> String {
              ETag: W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"\r\n\r\n\r\n"
         );
     }
-    body += &format!("--{changeset}--\r\n--{batch}--\r\n");
+    let _ = write!(body, "--{changeset}--\r\n--{batch}--\r\n");
     format!(
         "HTTP/1.1 202 Accepted\r\nContent-Type: multipart/mixed; boundary={batch}\r\n\
          x-ms-request-id: 1\r\nx-ms-version: 2019-02-02\r\nContent-Length: {}\r\n\r\n{body}",
@@ -256,7 +259,7 @@ async fn send_ours(table: &TableClient<Blog>, call: Kind, calls: u32) {
 }
 
 async fn transaction(table: &TableClient<Blog>, blogs: &[Blog]) {
-    let transaction = blogs.iter().fold(table.transaction(), |t, blog| t.insert(blog));
+    let transaction = blogs.iter().fold(table.transaction(), Transaction::insert);
     let committed = transaction.await.expect("a commit");
     assert_eq!(committed.operations.len(), blogs.len());
 }

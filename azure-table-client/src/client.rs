@@ -2,6 +2,7 @@
 
 mod builder;
 mod call;
+mod get_or_insert;
 mod list_tables;
 mod merge;
 mod pages;
@@ -9,16 +10,19 @@ mod parallel;
 mod query;
 mod ranges;
 mod results;
+mod rounds;
 mod service;
 mod set;
 mod source;
 mod stream;
 mod table;
 mod transaction;
+mod update_with;
 
 pub use azure_table_derive::TableSet;
 pub use builder::TableServiceClientBuilder;
 pub use call::Call;
+pub use get_or_insert::{GetOrInsert, Obtained};
 pub use list_tables::{ListTables, TableNamePages};
 pub use pages::{Page, Pages};
 pub use parallel::Parallel;
@@ -29,6 +33,7 @@ pub use set::TableSet;
 pub use stream::EntityStream;
 pub use table::TableClient;
 pub use transaction::Transaction;
+pub use update_with::{UpdateWith, Updated};
 
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;

@@ -39,6 +39,7 @@ struct Inner {
     batch_index: Option<usize>,
     entity_key: Option<EntityKey>,
     attempts: u32,
+    rounds: u32,
     source: Option<Source>,
 }
 
@@ -93,6 +94,7 @@ impl Error {
             batch_index: None,
             entity_key: None,
             attempts: 0,
+            rounds: 0,
             source: None,
         }))
     }
@@ -156,6 +158,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_rounds(mut self, rounds: u32) -> Self {
+        self.0.rounds = rounds;
+        self
+    }
+
     pub(crate) fn with_source(
         mut self,
         source: impl std::error::Error + Send + Sync + 'static,
@@ -207,6 +214,13 @@ impl Error {
     /// How many requests were sent; 0 if none was.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
+    }
+
+    /// How many rounds there were of a call that consists of several, such as
+    /// [`update_with`](crate::TableClient::update_with); 0 of other calls. The attempts are those of the
+    /// last request.
+    pub fn rounds(&self) -> u32 {
+        self.0.rounds
     }
 
     /// The service says that the table or the entity is not there (404). The 404 of a proxy or of
@@ -274,6 +288,9 @@ impl fmt::Display for Error {
         if inner.attempts > 1 {
             details.push(format!("{} attempts", inner.attempts));
         }
+        if inner.rounds > 1 {
+            details.push(format!("{} rounds", inner.rounds));
+        }
         if inner.outcome == Outcome::Unknown {
             details.push("outcome unknown".to_owned());
         }
@@ -299,6 +316,7 @@ impl fmt::Debug for Error {
             .field("batch_index", &inner.batch_index)
             .field("entity_key", &inner.entity_key)
             .field("attempts", &inner.attempts)
+            .field("rounds", &inner.rounds)
             .field("source", &inner.source)
             .finish()
     }

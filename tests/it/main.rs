@@ -12,6 +12,7 @@
 mod context;
 mod derive;
 mod endpoint;
+mod helpers;
 mod hostile_replies;
 mod mock;
 mod mock_server;

@@ -5,6 +5,7 @@ pub mod context;
 pub mod entities;
 pub mod failures;
 pub mod filters;
+pub mod helpers;
 pub mod keys;
 pub mod lists;
 pub mod mapping;
@@ -77,6 +78,9 @@ macro_rules! for_each_conformance_test {
                 odd_keys_in_transactions, several_types_in_one,
             }
             context { a_unit_of_work, conflicts, many_changes, }
+            helpers {
+                increments_are_not_lost, changes_that_are_not_made, get_or_insert,
+            }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,
             }

@@ -42,6 +42,12 @@ impl<T> Call<T> {
         Self { pipeline: Arc::clone(pipeline), request, read, options: CallOptions::default() }
     }
 
+    /// All settings at once.
+    pub(super) fn with_options(mut self, options: CallOptions) -> Self {
+        self.options = options;
+        self
+    }
+
     /// The time for the whole call, all attempts and waits included.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = Some(deadline);

@@ -49,7 +49,7 @@ use crate::pipeline::Pipeline;
 /// # }
 /// ```
 pub struct TableClient<T> {
-    pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
     /// What is wrong with the columns of `T`; every call about an entity ends with it.
     fault: Option<LimitError>,
@@ -184,7 +184,7 @@ impl<T: TableEntity> TableClient<T> {
         self.update(entity, Update::Replace, &condition.into())
     }
 
-    fn update(&self, entity: &T, update: Update, condition: &IfMatch) -> Call<Written> {
+    pub(super) fn update(&self, entity: &T, update: Update, condition: &IfMatch) -> Call<Written> {
         let request = self.checked(|| entity::update(&self.name, entity, update, condition));
         Call::new(&self.pipeline, request, Reply::written)
     }

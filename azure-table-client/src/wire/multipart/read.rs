@@ -15,7 +15,7 @@ const MAX_DEPTH: u8 = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct Parts<'a> {
     /// `--` and the boundary.
-    boundary: Finder<'static>,
+    boundary: Box<Finder<'static>>,
     /// What follows the last boundary that was met.
     rest: &'a [u8],
     is_closed: bool,
@@ -49,7 +49,7 @@ impl<'a> Parts<'a> {
             return Err(MultipartError::Depth);
         }
         let boundary = boundary_of(media_type).ok_or(MultipartError::Boundary)?;
-        let boundary = Finder::new(&format!("--{boundary}")).into_owned();
+        let boundary = Box::new(Finder::new(&format!("--{boundary}")).into_owned());
         let first = Delimiter::find(body, 0, &boundary).ok_or(MultipartError::Truncated)?;
         Ok(Self { boundary, rest: &body[first.after..], is_closed: first.closes, depth })
     }

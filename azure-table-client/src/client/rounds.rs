@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::Call;
+use crate::entity::{EntityKey, TableEntity};
+use crate::error::Error;
+use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+
+/// How often a row is read and written at most, unless the call says otherwise.
+pub(super) const ROUNDS: u32 = 10;
+/// The waits between rounds: those who met at a row do not meet there again.
+const WAITS: RetryPolicy =
+    RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
+
+/// Several calls that are one to the user: with one time limit, and a bound.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    done: u32,
+    most: u32,
+    /// `None` is later than any clock can show.
+    deadline: Option<Instant>,
+    options: CallOptions,
+}
+
+impl Rounds {
+    pub(super) fn new(pipeline: &Pipeline, most: u32, options: CallOptions) -> Self {
+        let deadline = Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline));
+        Self { done: 1, most, deadline, options }
+    }
+
+    /// The number of this round, from 1.
+    pub(super) fn number(&self) -> u32 {
+        self.done
+    }
+
+    /// Sends one of the calls, with what is left of the time.
+    pub(super) async fn send<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
+        let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let call = call.with_options(CallOptions { deadline: left, ..self.options.clone() });
+        call.await.map_err(|error| self.failed(error))
+    }
+
+    /// The error of this round.
+    pub(super) fn failed(&self, error: Error) -> Error {
+        error.with_rounds(self.done)
+    }
+
+    /// Waits for the next round; `error` if there is none.
+    pub(super) async fn next(&mut self, error: Error) -> Result<(), Error> {
+        let wait = WAITS.wait(self.done, None);
+        let in_time = self
+            .deadline
+            .is_none_or(|at| Instant::now().checked_add(wait).is_some_and(|then| then < at));
+        if self.done >= self.most || !in_time {
+            return Err(error);
+        }
+        sleep(wait).await;
+        self.done += 1;
+        Ok(())
+    }
+}
+
+/// An entity that would be written has the key that was asked for.
+pub(super) fn check_key<T: TableEntity>(entity: &T, key: &EntityKey) -> Result<(), Error> {
+    let (partition_key, row_key) = (entity.partition_key()?, entity.row_key()?);
+    if (&*partition_key, &*row_key) == (&*key.partition_key, &*key.row_key) {
+        return Ok(());
+    }
+    let other = EntityKey::new(partition_key, row_key);
+    Err(Error::invalid_input(format!("the entity of {key} would be written as {other}")))
+}

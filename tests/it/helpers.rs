@@ -1,0 +1,331 @@
+//! Calls that read and write until nobody was in between: races, bounds, lost answers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{
+    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{
+    DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy,
+    TableClient, TableEntity, TableServiceClient,
+};
+use tokio::time::Instant;
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase")]
+struct Counter {
+    #[table(partition_key)]
+    name: String,
+    #[table(row_key)]
+    day: String,
+    hits: i32,
+    note: Option<String>,
+}
+
+const KEY: (&str, &str) = ("home", "1");
+
+fn counter(hits: i32) -> Counter {
+    Counter { name: "home".into(), day: "1".into(), hits, note: None }
+}
+
+/// What happens to a write on its way.
+#[derive(Debug, Clone, Copy)]
+enum Foul {
+    /// Somebody else adds 100 before it.
+    Race,
+    /// Somebody else deletes the row before it.
+    Delete,
+    /// Somebody else inserts the row before it.
+    Insert,
+    /// Somebody else inserts the row before it, and deletes it after.
+    InsertAndDelete,
+    /// It is done, and its answer is lost.
+    LostReply,
+}
+
+/// Does this to the first writes.
+#[derive(Debug)]
+struct Fouls {
+    inner: Arc<dyn Transport>,
+    other: TableClient<Counter>,
+    foul: Foul,
+    left: AtomicUsize,
+}
+
+impl Transport for Fouls {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_write = request.method != "GET";
+        Box::pin(async move {
+            let left = |n: usize| n.checked_sub(1);
+            let order = Ordering::Relaxed;
+            let is_hit = is_write && self.left.fetch_update(order, order, left).is_ok();
+            match self.foul {
+                _ if !is_hit => {}
+                Foul::Race => {
+                    let mut row = self.other.get(KEY).await.unwrap().entity;
+                    row.hits += 100;
+                    self.other.merge(&row, IfMatch::Any).await.unwrap();
+                }
+                Foul::Delete => {
+                    self.other.delete(KEY, IfMatch::Any).await.unwrap();
+                }
+                Foul::Insert | Foul::InsertAndDelete => {
+                    self.other.insert(&counter(100)).await.unwrap();
+                }
+                Foul::LostReply => {}
+            }
+            let reply = self.inner.send(request).await;
+            match self.foul {
+                Foul::LostReply if is_hit => {
+                    Err(TransportError::new(TransportErrorKind::Interrupted, "lost"))
+                }
+                Foul::InsertAndDelete if is_hit => {
+                    self.other.delete(KEY, IfMatch::Any).await.unwrap();
+                    reply
+                }
+                _ => reply,
+            }
+        })
+    }
+}
+
+/// A table in which this happens to the first `times` writes, and the same table without it.
+async fn tables(
+    foul: Foul,
+    times: usize,
+) -> (MockTableService, TableClient<Counter>, TableClient<Counter>) {
+    let mock = MockTableService::new();
+    let plain = mock.client().table_named::<Counter>("Counters");
+    plain.create().await.unwrap();
+    let left = AtomicUsize::new(times);
+    let fouls = Fouls { inner: mock.transport(), other: plain.clone(), foul, left };
+    let table = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .clock(mock.clock())
+        .transport(Arc::new(fouls))
+        .retry(RetryPolicy::fixed(1, Duration::from_secs(1)))
+        .build()
+        .unwrap()
+        .table_named("Counters");
+    (mock, table, plain)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_race_is_run_again() {
+    for races in 0..10 {
+        let (_, table, plain) = tables(Foul::Race, races).await;
+        plain.insert(&counter(0)).await.unwrap();
+        let updated = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap();
+        let expected = i32::try_from(races).unwrap() * 100 + 1;
+        assert_eq!((updated.hits, updated.status), (expected, 204));
+        assert_eq!(updated.rounds as usize, races + 1);
+        let stored = plain.get(KEY).await.unwrap();
+        assert_eq!((stored.hits, &stored.etag), (expected, &updated.etag));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rounds_are_bounded_in_number_and_in_time() {
+    let (mock, table, plain) = tables(Foul::Race, usize::MAX).await;
+    plain.insert(&counter(0)).await.unwrap();
+    let start = Instant::now();
+    let mut calls = 0;
+    let error = table.update_with(KEY, |_| calls += 1).await.unwrap_err();
+    assert!(error.is_precondition_failed());
+    assert_eq!((error.rounds(), error.outcome(), calls), (10, Outcome::NotApplied, 10));
+    assert!(error.to_string().contains("10 rounds"), "{error}");
+    assert!(start.elapsed() > Duration::ZERO, "with waits");
+    for (rounds, expected) in [(0, 1), (1, 1), (3, 3)] {
+        let error = table.update_with(KEY, |_| {}).rounds(rounds).await.unwrap_err();
+        assert_eq!(error.rounds(), expected);
+    }
+    let start = Instant::now();
+    let update = table.update_with(KEY, |_| {}).rounds(u32::MAX).deadline(Duration::from_secs(20));
+    let error = update.await.unwrap_err();
+    assert!(error.is_precondition_failed() && error.rounds() > 20, "{error}");
+    assert!((18..20).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    // No limit is one too.
+    let update = table.update_with(KEY, |_| {}).rounds(2).deadline(Duration::MAX);
+    assert_eq!(update.await.unwrap_err().rounds(), 2);
+    mock.requests().clear();
+    let update = table.update_with(KEY, |_| {}).deadline(Duration::ZERO).await;
+    assert_eq!(update.unwrap_err().kind(), ErrorKind::Timeout);
+    assert_eq!(mock.requests().total(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_increment_is_lost_and_none_is_made_twice() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<Counter>("Counters");
+    table.create().await.unwrap();
+    table.insert(&counter(0)).await.unwrap();
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let table = table.clone();
+            tokio::spawn(async move {
+                let mut rounds = 0;
+                for _ in 0..50 {
+                    let update = table.update_with(KEY, |counter| counter.hits += 1).rounds(1000);
+                    rounds += update.await.unwrap().rounds;
+                }
+                rounds
+            })
+        })
+        .collect();
+    let mut rounds = 0;
+    for task in tasks {
+        rounds += task.await.unwrap();
+    }
+    assert_eq!(table.get(KEY).await.unwrap().hits, 1000);
+    assert!(rounds > 1000, "they met");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_that_is_gone_stays_gone() {
+    let (mock, table, plain) = tables(Foul::Delete, 1).await;
+    let error = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap_err();
+    assert!(error.is_not_found() && error.rounds() == 1, "{error}");
+    plain.insert(&counter(0)).await.unwrap();
+    let error = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap_err();
+    assert!(error.is_not_found() && error.rounds() == 1, "{error}");
+    assert_eq!(mock.row_count("Counters"), Some(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_refuses_or_moves_the_row_is_not_written() {
+    #[derive(Debug)]
+    enum Refusal {
+        TooMany,
+        Table(Error),
+    }
+    impl From<Error> for Refusal {
+        fn from(error: Error) -> Self {
+            Self::Table(error)
+        }
+    }
+    let (mock, table, plain) = tables(Foul::Race, 1).await;
+    plain.insert(&counter(0)).await.unwrap();
+    // After a lost race it is asked again.
+    let add = |counter: &mut Counter| match counter.hits {
+        100.. => Err(Refusal::TooMany),
+        _ => {
+            counter.hits += 1;
+            Ok(())
+        }
+    };
+    assert!(matches!(table.try_update_with(KEY, add).await, Err(Refusal::TooMany)));
+    assert_eq!(plain.get(KEY).await.unwrap().hits, 100);
+    let error = table.try_update_with(("home", "2"), add).await.unwrap_err();
+    assert!(matches!(error, Refusal::Table(error) if error.is_not_found()));
+
+    mock.requests().clear();
+    let error = table.update_with(KEY, |counter| counter.day = "2".into()).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::InvalidInput, Outcome::NotApplied));
+    assert!(error.to_string().contains(r#"("home", "1") would be written as ("home", "2")"#));
+    assert_eq!((mock.requests().total(), mock.requests().count(Operation::Get)), (1, 1));
+    let error = table.get_or_insert_with(("home", "3"), || counter(0)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(mock.row_count("Counters"), Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_whose_answer_was_lost_is_not_made_twice() {
+    let (_, table, plain) = tables(Foul::LostReply, 1).await;
+    plain.insert(&counter(0)).await.unwrap();
+    let error = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap_err();
+    assert!(error.is_precondition_failed());
+    assert_eq!((error.outcome(), error.rounds(), error.attempts()), (Outcome::Unknown, 1, 2));
+    assert_eq!(plain.get(KEY).await.unwrap().hits, 1);
+
+    let (_, table, plain) = tables(Foul::LostReply, 1).await;
+    plain.insert(&counter(0)).await.unwrap();
+    let set = table.update_with(KEY, |counter| counter.hits = 7).idempotent().await.unwrap();
+    assert_eq!((set.hits, set.rounds), (7, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merge_keeps_what_a_replacement_removes() {
+    let (_, table, plain) = tables(Foul::Race, 0).await;
+    let mut row = DynamicEntity::from_entity(&counter(1)).unwrap();
+    row.set("Note", "mine").set("Other", "of another program");
+    let rows = plain.with_entity::<DynamicEntity>();
+    rows.insert(&row).await.unwrap();
+    table.update_with(KEY, |counter| counter.note = None).await.unwrap();
+    let stored = rows.get(KEY).await.unwrap();
+    assert!(stored.value("Note").is_some() && stored.value("Other").is_some());
+    table.update_with(KEY, |counter| counter.note = None).replace().await.unwrap();
+    let stored = rows.get(KEY).await.unwrap();
+    assert!(stored.value("Note").is_none() && stored.value("Other").is_none());
+    // A dynamic entity has them all.
+    let change = |row: &mut DynamicEntity| {
+        row.set("Other", 1);
+        row.remove("Hits");
+    };
+    rows.update_with(KEY, change).replace().await.unwrap();
+    let stored = rows.get(KEY).await.unwrap();
+    assert!(stored.value("Hits").is_none() && stored.value("Other").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_many_inserts() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<Counter>("Counters");
+    table.create().await.unwrap();
+    let made = Arc::new(Mutex::new(0));
+    let tasks: Vec<_> = (0..20)
+        .map(|n| {
+            let (table, made) = (table.clone(), Arc::clone(&made));
+            tokio::spawn(async move {
+                let make = || {
+                    *made.lock().unwrap() += 1;
+                    counter(n)
+                };
+                table.get_or_insert_with(KEY, make).await.unwrap()
+            })
+        })
+        .collect();
+    let mut inserted = 0;
+    let mut hits = Vec::new();
+    for task in tasks {
+        let obtained = task.await.unwrap();
+        inserted += usize::from(obtained.was_inserted());
+        hits.push(obtained.hits);
+    }
+    let stored = table.get(KEY).await.unwrap().hits;
+    assert_eq!((inserted, hits), (1, vec![stored; 20]));
+    assert_eq!(*made.lock().unwrap(), 20, "each found nothing at first");
+    let found = table.get_or_insert(&counter(99)).await.unwrap();
+    assert_eq!((found.inserted, found.hits, found.status), (Outcome::NotApplied, stored, 200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_inserted_it_is_never_guessed() {
+    let (_, table, plain) = tables(Foul::Insert, 1).await;
+    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((obtained.inserted, obtained.hits), (Outcome::NotApplied, 100));
+    plain.delete(KEY, IfMatch::Any).await.unwrap();
+    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((obtained.inserted, obtained.hits), (Outcome::Applied, 1));
+    assert_eq!(plain.get(KEY).await.unwrap().etag, obtained.etag);
+
+    let (_, table, _) = tables(Foul::LostReply, 1).await;
+    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((obtained.inserted, obtained.hits), (Outcome::Unknown, 1));
+    assert!(!obtained.was_inserted());
+
+    let (_, table, _) = tables(Foul::InsertAndDelete, 3).await;
+    assert!(table.get_or_insert(&counter(1)).await.unwrap().was_inserted());
+    let (_, table, plain) = tables(Foul::InsertAndDelete, usize::MAX).await;
+    let error = table.get_or_insert(&counter(1)).await.unwrap_err();
+    assert_eq!((error.code(), error.rounds()), (Some(&ErrorCode::ENTITY_ALREADY_EXISTS), 10));
+    let error = table.get_or_insert(&counter(1)).rounds(2).await.unwrap_err();
+    assert_eq!((error.rounds(), error.outcome()), (2, Outcome::NotApplied));
+
+    // A missing table is no missing entity.
+    plain.delete_table().await.unwrap();
+    let error = table.get_or_insert(&counter(1)).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND));
+}

@@ -1,0 +1,74 @@
+//! Calls that read and write until nobody was in between.
+
+use azure_table_client::client::Updated;
+use azure_table_client::{DynamicEntity, EntityKey, ErrorKind, Outcome, TableClient};
+use futures_util::future::join_all;
+
+use crate::Target;
+
+fn counter(n: i32) -> DynamicEntity {
+    let mut row = DynamicEntity::new("it's", "n");
+    row.set("N", n);
+    row
+}
+
+fn key() -> EntityKey {
+    EntityKey::new("it's", "n")
+}
+
+async fn add(table: &TableClient<DynamicEntity>) -> Updated<DynamicEntity> {
+    let change = |row: &mut DynamicEntity| {
+        let n: i32 = row.get("N").unwrap().unwrap();
+        row.set("N", n + 1);
+    };
+    table.update_with(key(), change).rounds(100).await.unwrap()
+}
+
+/// Several at a time add to one number, and each counts.
+pub async fn increments_are_not_lost(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    table.insert(&counter(0)).await.unwrap();
+    let five = || async {
+        for _ in 0..5 {
+            add(&table).await;
+        }
+    };
+    join_all((0..4).map(|_| five())).await;
+    let last = add(&table).await;
+    assert_eq!((last.get::<i32>("N"), last.rounds), (Some(Ok(21)), 1));
+    let stored = table.get(key()).await.unwrap();
+    assert_eq!((stored.get::<i32>("N"), &stored.etag), (Some(Ok(21)), &last.etag));
+    table.delete_table().await.unwrap();
+}
+
+/// What the service does not have is not written, nor what the change refuses.
+pub async fn changes_that_are_not_made(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    let error = table.update_with(key(), |_| {}).await.unwrap_err();
+    assert!(error.is_not_found() && error.rounds() == 1, "{error}");
+    let first = table.insert(&counter(0)).await.unwrap();
+    let move_it = |row: &mut DynamicEntity| *row = DynamicEntity::new("it's", "m");
+    let error = table.update_with(key(), move_it).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(table.get(key()).await.unwrap().etag, first.etag);
+    assert_eq!(table.query().count().await.unwrap(), 1);
+    table.delete_table().await.unwrap();
+}
+
+/// What is not there is inserted, what is there is read, and one of several inserts.
+pub async fn get_or_insert(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    let rows: Vec<_> = (0..5).map(counter).collect();
+    let obtained =
+        join_all(rows.iter().map(|row| async { table.get_or_insert(row).await.unwrap() }));
+    let obtained = obtained.await;
+    assert_eq!(obtained.iter().filter(|row| row.was_inserted()).count(), 1);
+    let stored = table.get(key()).await.unwrap();
+    for row in obtained {
+        assert_eq!(row.get::<i32>("N"), stored.get("N"));
+        assert_eq!(row.etag, stored.etag);
+    }
+    let found = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
+    assert_eq!((found.inserted, found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
+    table.delete_table().await.unwrap();
+}
