@@ -111,7 +111,14 @@ impl What {
     pub(super) fn of(filter: &Filter, text: String, select: &[String]) -> Self {
         let point = Plan::point_of(filter)
             // A key that none can be is still a filter that nothing satisfies.
-            .filter(|(p, r)| is_key("PartitionKey", p) && is_key("RowKey", r));
+            .filter(|(p, r)| is_key("PartitionKey", p) && is_key("RowKey", r))
+            // Up to the documented 512 UTF-16 units the service surely takes a key; beyond, a filter is
+            // safe, if a URL holds it.
+            .filter(|(p, r)| {
+                let units = |key: &str| key.encode_utf16().count();
+                units(p).max(units(r)) <= KEY_UTF16_UNITS / 2
+                    || encoding::encoded_len(&text) > FILTER_BYTES
+            });
         match point {
             Some((partition_key, row_key)) => Self::Row(EntityKey::new(partition_key, row_key)),
             None => Self::Rows(QuerySpec { filter: Some(text), select: select.to_vec() }),
@@ -123,9 +130,8 @@ impl What {
     }
 }
 
-/// Whether the service takes this for a key. Up to the documented 512 UTF-16 units it surely does.
 fn is_key(name: &'static str, key: &str) -> bool {
-    key.encode_utf16().count() <= KEY_UTF16_UNITS / 2 && check_key(name, key).is_ok()
+    check_key(name, key).is_ok()
 }
 
 /// One of the requests that a query is split into, page by page.
