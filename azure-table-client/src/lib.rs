@@ -36,7 +36,8 @@
 //! ```
 //!
 //! The layers, each of which uses those before it and none behind it:
-//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client <- context`.
+//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client <- context,
+//! bulk`.
 //! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
 //! reaches up.
 
@@ -61,6 +62,7 @@ mod pipeline;
 pub mod transport;
 
 // ---- what users call ----
+pub mod bulk;
 pub mod client;
 pub mod context;
 

@@ -21,6 +21,7 @@ use crate::wire::{Metadata, headers};
 
 pub(crate) use endpoint::Endpoint;
 pub use retry::RetryPolicy;
+pub(crate) use retry::server_wait;
 
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
@@ -244,7 +245,7 @@ impl Failure {
 
     fn server_wait(&self, clock: &SharedClock) -> Option<Duration> {
         match self {
-            Self::Answer(_, response) => retry::server_wait(&response.headers, clock.now()),
+            Self::Answer(_, response) => server_wait(&response.headers, clock.now()),
             _ => None,
         }
     }

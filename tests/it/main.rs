@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod bulk;
 mod context;
 mod derive;
 mod endpoint;

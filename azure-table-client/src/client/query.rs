@@ -209,7 +209,7 @@ impl<E, T> Query<E, T> {
     }
 
     /// The same query, of which `projection` reads the rows.
-    pub(super) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
+    pub(crate) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
     where
         E: 'static,
     {

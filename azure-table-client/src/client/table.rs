@@ -83,6 +83,10 @@ impl<T: TableEntity> TableClient<T> {
         &self.name
     }
 
+    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
     /// The same table with rows of another type.
     pub fn with_entity<U: TableEntity>(&self) -> TableClient<U> {
         TableClient {

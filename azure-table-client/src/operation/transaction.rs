@@ -132,7 +132,7 @@ impl Batch {
     }
 
     /// Adds an operation; one that is refused leaves everything as it was.
-    fn push(
+    pub(crate) fn push(
         &mut self,
         request: &Request,
         partition_key: &str,

@@ -1,0 +1,166 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+
+use crate::error::Error;
+
+/// Which rows of an input are settled, by their index: for [`Bulk::resume`](super::Bulk::resume), also
+/// in another process. It can be stored as text (`Display` and `FromStr`) or with serde.
+///
+/// A row is settled once it was applied, or refused for what it is. One that was not sent, whose
+/// outcome is unknown, or that was given up because the service could not be reached, is not.
+///
+/// ```
+/// use azure_table_client::bulk::Checkpoint;
+///
+/// let checkpoint: Checkpoint = "1.0-1200,1300-1400".parse()?;
+/// assert_eq!(checkpoint.next(), 1200);
+/// assert!(checkpoint.is_settled(1300) && !checkpoint.is_settled(1200));
+/// assert_eq!(checkpoint.settled(), 1300);
+/// # Ok::<(), azure_table_client::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The ranges of what is settled, by their beginnings; none touches another.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Checkpoint {
+    /// Nothing is settled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The first row that is not settled; all before it are.
+    pub fn next(&self) -> u64 {
+        self.ranges.get(&0).copied().unwrap_or_default()
+    }
+
+    /// Whether the row of this index is settled.
+    pub fn is_settled(&self, index: u64) -> bool {
+        self.ranges.range(..=index).next_back().is_some_and(|(_, end)| index < *end)
+    }
+
+    /// How many rows are settled.
+    pub fn settled(&self) -> u64 {
+        self.ranges.iter().map(|(start, end)| end - start).sum()
+    }
+
+    pub(super) fn settle(&mut self, index: u64) {
+        if self.is_settled(index) {
+            return;
+        }
+        let mut end = index.saturating_add(1);
+        if let Some(later) = self.ranges.remove(&end) {
+            end = later;
+        }
+        match self.ranges.range_mut(..index).next_back() {
+            Some((_, before)) if *before == index => *before = end,
+            _ => {
+                self.ranges.insert(index, end);
+            }
+        }
+    }
+}
+
+const VERSION: &str = "1.";
+
+/// `1.<from>-<to>,<from>-<to>…`, where the last row of each range is not in it.
+impl fmt::Display for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(VERSION)?;
+        for (n, (start, end)) in self.ranges.iter().enumerate() {
+            let comma = if n == 0 { "" } else { "," };
+            write!(f, "{comma}{start}-{end}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Checkpoint {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        parse(text).ok_or_else(|| Error::invalid_input("the text is not a checkpoint"))
+    }
+}
+
+fn parse(text: &str) -> Option<Checkpoint> {
+    let mut ranges = BTreeMap::new();
+    let mut last = None;
+    for range in text.strip_prefix(VERSION)?.split(',').filter(|range| !range.is_empty()) {
+        let (start, end) = range.split_once('-')?;
+        let (start, end) = (start.parse().ok()?, end.parse().ok()?);
+        if start >= end || last.is_some_and(|last| start <= last) {
+            return None;
+        }
+        ranges.insert(start, end);
+        last = Some(end);
+    }
+    Some(Checkpoint { ranges })
+}
+
+impl Serialize for Checkpoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Checkpoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_is_read() {
+        for bad in ["", "2.", "1.5", "1.5-5", "1.6-5", "1.0-5,5-6", "1.0-5,3-8", "1.a-b", "1.-1-2"]
+        {
+            let error = bad.parse::<Checkpoint>().unwrap_err();
+            assert_eq!(error.to_string(), "the text is not a checkpoint", "{bad}");
+        }
+        assert_eq!("1.".parse::<Checkpoint>().unwrap(), Checkpoint::new());
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_was_settled(indices in proptest::collection::vec(0_u64..60, 0..80)) {
+            let mut checkpoint = Checkpoint::new();
+            for index in &indices {
+                checkpoint.settle(*index);
+            }
+            let all: BTreeSet<u64> = indices.into_iter().collect();
+            for index in 0..70 {
+                prop_assert_eq!(checkpoint.is_settled(index), all.contains(&index));
+            }
+            prop_assert_eq!(checkpoint.settled(), all.len() as u64);
+            prop_assert!((0..checkpoint.next()).all(|index| all.contains(&index)));
+            prop_assert!(!all.contains(&checkpoint.next()));
+            let ranges: Vec<_> = checkpoint.ranges.iter().collect();
+            prop_assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0));
+            let text = checkpoint.to_string();
+            prop_assert_eq!(&text.parse::<Checkpoint>().unwrap(), &checkpoint);
+            let json = serde_json::to_string(&checkpoint).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Checkpoint>(&json).unwrap(), checkpoint);
+        }
+
+        #[test]
+        fn no_text_panics(text in "(1\\.)?[0-9,-]{0,30}") {
+            if let Ok(checkpoint) = text.parse::<Checkpoint>() {
+                let _ = (checkpoint.next(), checkpoint.settled(), checkpoint.is_settled(u64::MAX));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+use std::sync::Arc;
+
+use crate::entity::{EntityKey, TableEntity};
+use crate::error::Error;
+use crate::etag::IfMatch;
+use crate::operation::Request;
+use crate::operation::entity::{self, Update, Write};
+
+/// What a bulk run does with one row.
+///
+/// Upserts and [`DeleteIfExists`](Self::DeleteIfExists) come to the same if they are done twice, so
+/// that a run of them can be repeated or resumed without a second thought.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BulkOperation<T> {
+    /// Inserts an entity, which must not exist.
+    Insert(T),
+    /// Sets the entity's properties and leaves those that it does not have as they are.
+    Merge(T, IfMatch),
+    /// Replaces the entity; properties that it does not have are removed.
+    Replace(T, IfMatch),
+    /// Inserts the entity, or sets its properties if it is there.
+    InsertOrMerge(T),
+    /// Inserts the entity, or replaces it if it is there.
+    InsertOrReplace(T),
+    /// Deletes the entity with these keys, which must exist.
+    Delete(EntityKey, IfMatch),
+    /// Deletes the entity with these keys; that it is not there counts as done.
+    DeleteIfExists(EntityKey, IfMatch),
+}
+
+/// An operation that was found to be fit, as it will be sent.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Where it stood in the input.
+    pub(super) index: u64,
+    pub(super) key: EntityKey,
+    pub(super) request: Arc<Request>,
+    /// A 404 counts as done.
+    pub(super) missing_is_ok: bool,
+    /// Done twice, it is as if done once, and the second answer is as true as the first.
+    pub(super) is_repeatable: bool,
+}
+
+/// An operation that cannot be sent, and its key if it has one.
+pub(super) type Unfit = Box<(Option<EntityKey>, Error)>;
+
+impl Row {
+    /// Checks an operation and encodes it, so that the entity itself need not be kept.
+    pub(super) fn new<T: TableEntity>(
+        table: &str,
+        index: u64,
+        operation: BulkOperation<T>,
+    ) -> Result<Self, Unfit> {
+        let is_repeatable = operation.is_repeatable();
+        let (key, request, missing_is_ok) = match &operation {
+            BulkOperation::Insert(entity) => write(table, entity, Write::Insert)?,
+            BulkOperation::Merge(entity, condition) => {
+                write(table, entity, Write::Update(Update::Merge, condition))?
+            }
+            BulkOperation::Replace(entity, condition) => {
+                write(table, entity, Write::Update(Update::Replace, condition))?
+            }
+            BulkOperation::InsertOrMerge(entity) => {
+                write(table, entity, Write::Upsert(Update::Merge))?
+            }
+            BulkOperation::InsertOrReplace(entity) => {
+                write(table, entity, Write::Upsert(Update::Replace))?
+            }
+            BulkOperation::Delete(..) | BulkOperation::DeleteIfExists(..) => {
+                return Self::delete(table, index, operation);
+            }
+        };
+        Ok(Self { index, key, request, missing_is_ok, is_repeatable })
+    }
+
+    fn delete<T>(table: &str, index: u64, operation: BulkOperation<T>) -> Result<Self, Unfit> {
+        let is_repeatable = operation.is_repeatable();
+        let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
+        let (BulkOperation::Delete(key, condition) | BulkOperation::DeleteIfExists(key, condition)) =
+            operation
+        else {
+            return Err(Box::new((None, Error::invalid_input("this is no delete"))));
+        };
+        match entity::delete(table, &key, &condition) {
+            Ok(request) => {
+                Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
+            }
+            Err(error) => Err(Box::new((Some(key), error))),
+        }
+    }
+
+    /// About the memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        const FIXED: usize = 256;
+        let keys = self.key.partition_key.len() + self.key.row_key.len();
+        FIXED + keys + self.request.path.len() + self.request.body.len()
+    }
+}
+
+impl<T> BulkOperation<T> {
+    /// Done twice, it is as if done once.
+    fn is_repeatable(&self) -> bool {
+        match self {
+            Self::InsertOrMerge(_) | Self::InsertOrReplace(_) => true,
+            Self::Merge(_, condition)
+            | Self::Replace(_, condition)
+            | Self::DeleteIfExists(_, condition) => *condition == IfMatch::Any,
+            Self::Insert(_) | Self::Delete(..) => false,
+        }
+    }
+}
+
+fn write<T: TableEntity>(
+    table: &str,
+    entity: &T,
+    write: Write<'_>,
+) -> Result<(EntityKey, Arc<Request>, bool), Unfit> {
+    let (partition_key, row_key) = match entity::checked_keys(table, entity) {
+        Ok(keys) => keys,
+        Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
+    };
+    let keys = (partition_key, row_key);
+    let request = entity::write(table, entity, &keys, write);
+    let key = EntityKey::new(keys.0, keys.1);
+    match request {
+        Ok(request) => Ok((key, Arc::new(request), false)),
+        Err(error) => Err(Box::new((Some(key), error))),
+    }
+}
