@@ -33,6 +33,8 @@ struct Seen {
     left: HashMap<String, (Instant, f64)>,
     in_flight: usize,
     most_in_flight: usize,
+    /// The last query.
+    query: String,
 }
 
 /// The mock, 30 ms away, and busy above a limit of entities a second and partition.
@@ -90,6 +92,9 @@ impl Transport for Limited {
             {
                 let mut seen = self.seen.lock().unwrap();
                 seen.in_flight += 1;
+                if let Some((_, query)) = request.url.split_once('?') {
+                    query.clone_into(&mut seen.query);
+                }
                 seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
             }
             sleep(Duration::from_millis(15)).await;
@@ -161,4 +166,268 @@ async fn a_throttled_partition_is_kept_busy_and_not_much_busier() {
         assert!(share < 0.05, "{limit:?}: {share}");
         assert_eq!(mock.row_count("Blogs"), Some(rows as usize));
     }
+}
+
+/// One partition that is throttled to a crawl does not hold up the others.
+#[tokio::test(start_paused = true)]
+async fn the_other_partitions_go_on() {
+    let (_, transport, table) = limited(Some(Limit::Seconds(300.0))).await;
+    let hot = (0..3_000).map(|n| row("hot", n));
+    let others = (0..8_000).map(|n| row(n % 40, n));
+    let start = Instant::now();
+    let last = Arc::new(Mutex::new(Duration::ZERO));
+    let seen = Arc::clone(&last);
+    let report = table
+        .bulk()
+        .on_row(move |result| {
+            if result.key.as_ref().is_some_and(|key| key.partition_key != "phot") {
+                *seen.lock().unwrap() = start.elapsed();
+            }
+        })
+        .run(hot.chain(others).map(BulkOperation::Insert))
+        .await
+        .unwrap();
+    assert_eq!(report.progress.applied, 11_000);
+    let others = *last.lock().unwrap();
+    assert!(others < Duration::from_secs(3), "{others:?}");
+    let all = start.elapsed();
+    assert!(all < Duration::from_secs(14), "{all:?}");
+    assert!(transport.seen.lock().unwrap().most_in_flight <= 8);
+}
+
+/// Dropped half way: the checkpoint has what was answered, and the second run does the rest.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_dropped_is_resumed() {
+    for stop in (0..400).step_by(23) {
+        let (mock, _, table) = limited(None).await;
+        let operations = || (0..4_000).map(|n| BulkOperation::InsertOrReplace(row(n % 7, n)));
+        let bulk = table.bulk().concurrency(3);
+        let monitor = bulk.monitor();
+        let run = bulk.run(operations());
+        let stopped = tokio::time::timeout(Duration::from_millis(stop), run).await;
+        assert!(stopped.is_err(), "{stop}");
+        let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();
+        let progress = monitor.progress();
+        assert_eq!(checkpoint.settled(), progress.applied);
+        let stored = mock.row_count("Blogs").unwrap() as u64;
+        // What was on its way may be there; it is not settled.
+        assert!((progress.applied..=progress.applied + 300).contains(&stored), "{stored}");
+        let report = table.bulk().resume(checkpoint.clone()).run(operations()).await.unwrap();
+        assert_eq!(report.progress.skipped, checkpoint.settled());
+        assert_eq!(report.progress.applied, 4_000 - checkpoint.settled());
+        assert_eq!((report.checkpoint.next(), mock.row_count("Blogs")), (4_000, Some(4_000)));
+    }
+}
+
+/// One bad row among thousands costs one request more.
+#[tokio::test(start_paused = true)]
+async fn one_bad_row_among_thousands() {
+    let (mock, _, table) = limited(None).await;
+    table.insert(&row("", 4_321)).await.unwrap();
+    let rows = (0..10_000).map(|n| BulkOperation::Insert(row("", n)));
+    let error = table.bulk().run(rows).await.unwrap_err();
+    let report = error.into_report();
+    assert_eq!((report.progress.applied, report.progress.requests), (9_999, 101));
+    let failed: Vec<u64> = report.failures().map(|result| result.index).collect();
+    assert_eq!(failed, [4_321]);
+    assert_eq!(mock.row_count("Blogs"), Some(10_000));
+}
+
+/// Operations on one key are done in the order of the input, whatever else goes on.
+#[tokio::test(start_paused = true)]
+async fn operations_on_one_key_keep_their_order() {
+    for limit in [None, Some(Limit::Bucket(1_000.0, 200.0))] {
+        let (mock, _, table) = limited(limit).await;
+        let mut rng = fastrand::Rng::with_seed(7);
+        // Each key is inserted, changed so many times by its last value, and deleted: out of order,
+        // one of them fails.
+        let mut left: Vec<(u32, u32)> = (0..60).map(|key| (key, rng.u32(0..12))).collect();
+        let mut begun = HashSet::new();
+        let mut operations = Vec::new();
+        while !left.is_empty() {
+            let at = rng.usize(..left.len());
+            let (key, changes) = left[at];
+            let entity = row(key % 3, key);
+            if begun.insert(key) {
+                operations.push(BulkOperation::Insert(entity));
+            } else if changes > 0 {
+                left[at].1 -= 1;
+                operations.push(BulkOperation::Merge(entity, IfMatch::Any));
+            } else {
+                left.swap_remove(at);
+                operations.push(BulkOperation::Delete(entity.key().clone(), IfMatch::Any));
+                operations.push(BulkOperation::Insert(entity));
+            }
+        }
+        let count = operations.len() as u64;
+        let report = table.bulk().run(operations).await.unwrap();
+        assert_eq!(report.progress.applied, count);
+        assert_eq!(mock.row_count("Blogs"), Some(60));
+    }
+}
+
+/// An input of any length is read as it is sent.
+#[tokio::test(start_paused = true)]
+async fn no_more_rows_are_kept_than_the_window_has() {
+    let (_, _, table) = limited(Some(Limit::Bucket(20_000.0, 500.0))).await;
+    let bulk = table.bulk().window(700);
+    let monitor = bulk.monitor();
+    let most = Arc::new(Mutex::new(0));
+    let seen = Arc::clone(&most);
+    let looks = monitor.clone();
+    let rows = (0..30_000).map(move |n| {
+        let mut most = seen.lock().unwrap();
+        *most = (*most).max(looks.progress().held() + 1);
+        BulkOperation::Insert(row(n % 5, n))
+    });
+    bulk.run(rows).await.unwrap();
+    assert_eq!(*most.lock().unwrap(), 700);
+    assert_eq!(monitor.progress().held(), 0);
+}
+
+/// An input that makes wait: what is there is sent, and not kept until a slice is full.
+#[tokio::test(start_paused = true)]
+async fn a_slow_input_is_sent_as_it_comes() {
+    let (mock, _, table) = limited(None).await;
+    let stored = mock.clone();
+    let input = futures_util::stream::iter(0..20).then(move |n| {
+        let stored = stored.clone();
+        async move {
+            sleep(Duration::from_secs(1)).await;
+            assert_eq!(stored.row_count("Blogs"), Some(n as usize));
+            BulkOperation::Insert(row("", n))
+        }
+    });
+    let report = table.bulk().run_stream(input).await.unwrap();
+    assert_eq!((report.progress.applied, report.progress.requests), (20, 20));
+}
+
+/// An input that fails: what was read is done.
+#[tokio::test(start_paused = true)]
+async fn an_input_that_fails_ends_the_run() {
+    let (mock, _, table) = limited(None).await;
+    let rows = (0..250).map(|n| Ok(BulkOperation::Insert(row("", n))));
+    let input = rows.chain([Err(std::io::Error::other("the disk"))]);
+    let error = table.bulk().try_run_stream(futures_util::stream::iter(input)).await.unwrap_err();
+    assert_eq!(error.to_string(), "250 rows: 250 applied; 3 requests; stopped: the disk");
+    assert_eq!(mock.row_count("Blogs"), Some(250));
+    assert_eq!(error.report().checkpoint.next(), 250);
+}
+
+/// Fails some of the transactions, before or after they were done.
+struct Failing {
+    inner: Arc<dyn Transport>,
+    /// Of each transaction in turn.
+    steps: Mutex<Vec<Step>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Send,
+    Refuse(u16),
+    LoseReply,
+    NoConnection,
+}
+
+impl fmt::Debug for Failing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failing").finish_non_exhaustive()
+    }
+}
+
+impl Transport for Failing {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_batch = request.url.ends_with("/$batch");
+        let step = if is_batch { self.steps.lock().unwrap().pop() } else { None };
+        Box::pin(async move {
+            match step.unwrap_or(Step::Send) {
+                Step::Send => self.inner.send(request).await,
+                Step::Refuse(status) => {
+                    Ok(HttpResponse { status: status.try_into().unwrap(), ..busy() })
+                }
+                Step::LoseReply => {
+                    self.inner.send(request).await?;
+                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
+                }
+                Step::NoConnection => Err(TransportError::new(TransportErrorKind::Connect, "none")),
+            }
+        })
+    }
+}
+
+async fn failing(steps: &[Step]) -> (MockTableService, TableClient<DynamicEntity>) {
+    let mock = MockTableService::new();
+    let steps = Mutex::new(steps.iter().rev().copied().collect());
+    let transport = Arc::new(Failing { inner: mock.transport(), steps });
+    let table = client(&mock, transport).table_named("Blogs");
+    table.create().await.unwrap();
+    (mock, table)
+}
+
+/// A lost reply: what can be done twice is, and of the rest it is said that nobody knows.
+#[tokio::test(start_paused = true)]
+async fn a_lost_reply_is_not_a_conflict() {
+    let (_, table) = failing(&[Step::LoseReply]).await;
+    let upserts = (0..50).map(|n| BulkOperation::InsertOrReplace(row("", n)));
+    let report = table.bulk().run(upserts).await.unwrap();
+    assert_eq!((report.progress.applied, report.progress.requests), (50, 2));
+
+    let (mock, table) = failing(&[Step::LoseReply]).await;
+    let mixed = (0..50).map(|n| match n % 2 {
+        0 => BulkOperation::Insert(row("", n)),
+        _ => BulkOperation::InsertOrMerge(row("", n)),
+    });
+    let error = table.bulk().run(mixed).await.unwrap_err();
+    let report = error.into_report();
+    assert_eq!((report.progress.applied, report.progress.unknown), (25, 25));
+    assert!(report.failures().all(|result| {
+        result.index % 2 == 0 && matches!(result.outcome, RowOutcome::Unknown(_))
+    }));
+    assert_eq!(report.checkpoint.settled(), 25, "what is not known is not settled");
+    assert_eq!(mock.row_count("Blogs"), Some(50));
+}
+
+/// What passes is tried again, and what does not pass is given up and can be resumed.
+#[tokio::test(start_paused = true)]
+async fn failures_that_pass_are_tried_again() {
+    use Step::{NoConnection, Refuse};
+    let rows = || (0..100).map(|n| BulkOperation::InsertOrReplace(row("", n)));
+    let (_, table) = failing(&[NoConnection, Refuse(503), Refuse(500), Refuse(504)]).await;
+    let report = table.bulk().run(rows()).await.unwrap();
+    assert_eq!((report.progress.requests, report.progress.throttled), (5, 1));
+
+    let (mock, table) = failing(&[NoConnection; 5]).await;
+    let bulk = table.bulk().retry(RetryPolicy::fixed(4, Duration::from_secs(1)));
+    let start = Instant::now();
+    let report = bulk.run(rows()).await.unwrap_err().into_report();
+    assert_eq!((report.progress.failed, start.elapsed().as_secs()), (100, 4));
+    let report = table.bulk().resume(report.checkpoint).run(rows()).await.unwrap();
+    assert_eq!((report.progress.applied, mock.row_count("Blogs")), (100, Some(100)));
+
+    let (_, table) = failing(&[Refuse(503); 1000]).await;
+    let start = Instant::now();
+    let bulk = table.bulk().give_up_after(Duration::from_mins(2));
+    let report = bulk.run(rows()).await.unwrap_err().into_report();
+    assert_eq!(report.progress.failed, 100);
+    let (took, requests) = (start.elapsed().as_secs(), report.progress.requests);
+    assert!((120..152).contains(&took) && requests < 20, "{took} s, {requests} requests");
+}
+
+/// Deleting reads keys only, and a copy is as wide as the source.
+#[tokio::test(start_paused = true)]
+async fn deleting_reads_keys_only() {
+    let (mock, transport, table) = limited(None).await;
+    table.bulk().run((0..300).map(|n| BulkOperation::Insert(row(n % 2, n)))).await.unwrap();
+    mock.requests().clear();
+    table.delete_partition("p1").await.unwrap();
+    let query = transport.seen.lock().unwrap().query.clone();
+    assert!(query.ends_with("&$select=PartitionKey%2CRowKey"), "{query}");
+    assert_eq!(mock.requests().table_scans(), 0);
+    assert_eq!(mock.row_count("Blogs"), Some(150));
+    let error = table.bulk().resume("1.0-1".parse().unwrap()).delete_all().await.unwrap_err();
+    assert!(error.to_string().contains("not resumed"), "{error}");
+    table.delete_table().await.unwrap();
+    let error = table.truncate().await.unwrap_err();
+    let cause = error.report().stopped.as_ref().unwrap().to_string();
+    assert!(cause.contains(ErrorCode::TABLE_NOT_FOUND.as_str()), "{cause}");
 }

@@ -1,5 +1,6 @@
 //! What every service must do, one function a behaviour.
 
+pub mod bulk;
 pub mod conditions;
 pub mod context;
 pub mod entities;
@@ -80,6 +81,10 @@ macro_rules! for_each_conformance_test {
             context { a_unit_of_work, conflicts, many_changes, }
             helpers {
                 increments_are_not_lost, changes_that_are_not_made, get_or_insert,
+            }
+            bulk {
+                many_rows, every_operation_in_order, bad_rows_fail_alone, a_run_that_is_repeated,
+                slices_by_bytes, without_a_table, deleting, copying,
             }
             metadata {
                 every_level_reads_the_same_structs, dynamic_entities_need_types,

@@ -253,7 +253,7 @@ impl Window {
         }
     }
 
-    /// Takes out all rows that are not on their way.
+    /// All rows that are not on their way, which are to be settled without being sent.
     pub(super) fn drain(&mut self) -> Vec<Row> {
         self.turns.clear();
         let mut rows = Vec::new();
@@ -264,8 +264,6 @@ impl Window {
             rows.extend(partition.again.drain(..).flat_map(|slice| slice.rows));
             rows.extend(partition.behind.values_mut().flat_map(std::mem::take));
         }
-        self.rows -= rows.len();
-        self.bytes -= rows.iter().map(Row::bytes).sum::<usize>();
         rows.sort_unstable_by_key(|row| row.index);
         rows
     }
