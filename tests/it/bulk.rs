@@ -11,7 +11,7 @@ use azure_table_client::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
 use azure_table_client::{
-    DynamicEntity, ErrorCode, IfMatch, Operation, RetryPolicy, TableClient, TableServiceClient,
+    DynamicEntity, ErrorCode, IfMatch, RetryPolicy, TableClient, TableServiceClient,
 };
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep};

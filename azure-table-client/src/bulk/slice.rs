@@ -134,7 +134,7 @@ impl Slice {
         let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
         let mut slices = Vec::new();
         while let Some(slice) = Self::take(target, partition, &mut rows, most) {
-            slices.push(Self { refusals, since, ..slice });
+            slices.push(Self { since, refusals, ..slice });
         }
         slices
     }

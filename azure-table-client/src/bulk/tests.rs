@@ -37,7 +37,7 @@ fn lengths(window: &mut Window, now: Instant, flush: bool) -> Vec<usize> {
 fn slices_are_full_unless_no_more_comes() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..250 {
-        window.push(row(n, 0, n as u32, 0), now);
+        window.push(row(n.into(), 0, n, 0), now);
     }
     assert_eq!(lengths(&mut window, now, false), [100, 100]);
     assert_eq!(lengths(&mut window, now, true), [50]);
@@ -48,7 +48,7 @@ fn slices_are_full_unless_no_more_comes() {
 fn bytes_end_a_slice_where_one_more_row_would_be_too_much() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..30 {
-        window.push(row(n, 0, n as u32, 300), now);
+        window.push(row(n.into(), 0, n, 300), now);
     }
     let slices: Vec<_> = std::iter::from_fn(|| window.take(now, true)).collect();
     let of_one = slices[0].bytes() / slices[0].rows.len();
@@ -76,7 +76,7 @@ fn a_row_alone_is_sent_without_a_transaction() {
 fn a_paced_partition_waits_and_the_others_do_not() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..400 {
-        window.push(row(n, (n % 2) as u8, n as u32, 0), now);
+        window.push(row(n.into(), (n % 2) as u8, n, 0), now);
     }
     let first = window.take(now, false).unwrap();
     assert!(window.pace(&first.partition).unwrap().throttled(now, now, 100));
