@@ -219,6 +219,41 @@ async fn a_run_that_was_dropped_is_resumed() {
     }
 }
 
+/// Dropped at each point where it waits: what is settled is there, and what is there and not settled
+/// was on its way.
+#[tokio::test(start_paused = true)]
+async fn dropped_at_each_wait() {
+    let operations = || (0..600).map(|n| BulkOperation::InsertOrReplace(row(n % 3, n)));
+    let (mut points, mut is_over) = (0, false);
+    while !is_over {
+        let mock = MockTableService::new();
+        let table = mock.client().table_named::<DynamicEntity>("Blogs");
+        table.create().await.unwrap();
+        let bulk = table.bulk().concurrency(2);
+        let monitor = bulk.monitor();
+        {
+            let mut run = std::pin::pin!(bulk.run(operations()));
+            for _ in 0..=points {
+                is_over = futures_util::poll!(run.as_mut()).is_ready();
+            }
+        }
+        let (settled, stored) = (monitor.checkpoint(), mock.row_count("Blogs").unwrap() as u64);
+        assert_eq!(settled.settled(), monitor.report().progress.applied);
+        let in_flight = monitor.progress().in_flight as u64;
+        assert!((settled.settled()..=settled.settled() + in_flight * 100).contains(&stored));
+        for n in (0..600).step_by(29).filter(|n| settled.is_settled(u64::from(*n))) {
+            let key = row(n % 3, n).key().clone();
+            assert!(table.get_if_exists(key).await.unwrap().is_some(), "{n}");
+        }
+        let rest = tokio::spawn(table.bulk().resume(settled).run(operations()));
+        assert_eq!(rest.await.unwrap().unwrap().checkpoint.to_string(), "1.0-600");
+        assert_eq!(mock.row_count("Blogs"), Some(600));
+        points += 1;
+    }
+    println!("dropped at {points} points");
+    assert!(points > 10, "{points}");
+}
+
 /// One bad row among thousands costs one request more.
 #[tokio::test(start_paused = true)]
 async fn one_bad_row_among_thousands() {
@@ -417,13 +452,13 @@ async fn failures_that_pass_are_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn deleting_reads_keys_only() {
     let (mock, transport, table) = limited(None).await;
-    table.bulk().run((0..300).map(|n| BulkOperation::Insert(row(n % 2, n)))).await.unwrap();
+    table.bulk().run((0..3_000).map(|n| BulkOperation::Insert(row(n % 2, n)))).await.unwrap();
     mock.requests().clear();
     table.delete_partition("p1").await.unwrap();
     let query = transport.seen.lock().unwrap().query.clone();
-    assert!(query.ends_with("&$select=PartitionKey%2CRowKey"), "{query}");
+    assert!(query.contains("&$select=PartitionKey%2CRowKey&"), "{query}");
     assert_eq!(mock.requests().table_scans(), 0);
-    assert_eq!(mock.row_count("Blogs"), Some(150));
+    assert_eq!(mock.row_count("Blogs"), Some(1_500));
     let error = table.bulk().resume("1.0-1".parse().unwrap()).delete_all().await.unwrap_err();
     assert!(error.to_string().contains("not resumed"), "{error}");
     table.delete_table().await.unwrap();

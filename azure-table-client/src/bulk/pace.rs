@@ -85,10 +85,11 @@ impl Pace {
         let present = self.rate.as_ref().map(|rate| rate.at(now));
         let done = f64::from(self.done.total(now));
         let entities = if done > 0.0 {
-            BACK * present.map_or(done, |rate| rate.min(done))
+            // What the first rows came to may be little only because there was no time for more.
+            BACK * present.map_or_else(|| done.max(PROMISED), |rate| rate.min(done))
         } else {
-            // The service took nothing, which is no measure.
-            present.unwrap_or(PROMISED) / 2.0
+            // The service took nothing yet, which is no measure.
+            present.map_or(BACK * PROMISED, |rate| rate / 2.0)
         };
         self.rate = Some(Rate { entities: entities.max(SLOWEST), since: now });
         self.free_at = None;

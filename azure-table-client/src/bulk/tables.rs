@@ -137,7 +137,11 @@ impl<T: TableEntity + 'static> Bulk<T> {
         let found = query.project(Found).stream();
         let operations = found.map(move |found| {
             let (key, etag) = found.map_err(|error| Arc::new(error) as Cause)?;
-            let condition = etag.filter(|_| if_unchanged).map_or(IfMatch::Any, IfMatch::Tag);
+            let condition = match etag {
+                _ if !if_unchanged => IfMatch::Any,
+                Some(etag) => IfMatch::Tag(etag),
+                None => return Err(without_etags()),
+            };
             Ok(BulkOperation::DeleteIfExists(key, condition))
         });
         self.drive(operations).await
@@ -192,6 +196,14 @@ impl<T: TableEntity + 'static> Bulk<T> {
             callbacks: self.callbacks,
         }
     }
+}
+
+/// Without a version, a delete would be one of any version.
+fn without_etags() -> Cause {
+    Arc::new(Error::invalid_input(
+        "a delete of what is unchanged needs ETags, which Metadata::None leaves out; \
+         use Metadata::Minimal",
+    ))
 }
 
 /// What is read of a row that is to be deleted: its keys, and its version, which comes with them.
