@@ -8,7 +8,8 @@
 //! - **Order**: operations on one key are done in the order of the input, each after the one before
 //!   it has its outcome. Between keys there is no order.
 //! - **Outcomes**: each row has one. Where the service refuses one row of a slice, the others are sent
-//!   again without it.
+//!   again without it. A request whose answer was lost is sent again; if that is then refused, the
+//!   rows that cannot be done twice are [`Unknown`](RowOutcome::Unknown).
 //! - **Pace**: a partition that the service throttles is slowed down to just below the rate at which it
 //!   was throttled, and tries more from time to time. The other partitions go on. Where many are
 //!   throttled, fewer requests are on their way.
