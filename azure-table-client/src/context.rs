@@ -215,16 +215,15 @@ impl TableContext {
     }
 
     /// The requests that a save would send now, with their bytes. What was sent with an unknown outcome
-    /// is read first, and is not among them.
+    /// is read first, and is not among them. The hook for writing is called as in a save.
     ///
     /// # Errors
     /// What would be refused before anything is sent.
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
-        // The hook changes entities, and only a save is to do that.
-        let mut tracker = self.tracker.clone();
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&mut tracker, options, hook)?;
-        let units = plan::units(&tracker, &candidates, options, self.pipeline.endpoint.base())?;
+        let candidates = plan::candidates(&self.tracker, options, hook)?;
+        let base = self.pipeline.endpoint.base();
+        let units = plan::units(&self.tracker, &candidates, options, base)?;
         Ok(SavePlan::of(&units, &candidates))
     }
 
@@ -255,12 +254,14 @@ impl TableContext {
         &self.last_report
     }
 
-    /// Calls `hook` with what is about to be written, which it may change.
+    /// Calls `hook` with what is about to be written of an entity: in a merge, what was changed. It may
+    /// change that, and what it adds is sent each time and not tracked.
     pub fn on_writing(&mut self, hook: impl FnMut(&mut DynamicEntity) + Send + 'static) {
         self.hooks.writing = Some(Box::new(hook));
     }
 
-    /// Calls `hook` with each entity that a query has read, before it is tracked; it may change it.
+    /// Calls `hook` with each entity that a query has read, before it is tracked; it may change it. What
+    /// it removes, a later replace removes in the service.
     pub fn on_reading(&mut self, hook: impl FnMut(&mut DynamicEntity) + Send + 'static) {
         self.hooks.reading = Some(Box::new(hook));
     }

@@ -13,6 +13,9 @@ impl Tracked {
     /// The service ignores nulls in a merge, so that nothing can be removed by one: where a property
     /// went, the entity is replaced as a whole, with the properties of other programs.
     pub(super) fn change(&self, replace_on_update: bool) -> Result<Option<Change>, Error> {
+        if self.condition.is_none() && matches!(self.pending, Pending::Update | Pending::Delete) {
+            return Err(refusal(&self.key, "its version is not known: read it again"));
+        }
         let change = match self.pending {
             Pending::Nothing => return Ok(None),
             Pending::Add(add) => Change::Add(add, self.current.clone()),
@@ -20,6 +23,11 @@ impl Tracked {
             Pending::Update if self.replaces => Change::Put(self.current.clone()),
             Pending::Update => self.update(replace_on_update)?,
         };
+        // A refresh may have made the same change.
+        let is_empty = matches!(&change, Change::Merge(set) if set.is_empty());
+        if is_empty && self.snapshot.is_some() {
+            return Ok(None);
+        }
         Ok(Some(change))
     }
 
@@ -43,7 +51,7 @@ impl Tracked {
             (Known::Written, Some(name)) if !replace_on_update => Err(refusal(
                 &self.key,
                 format_args!(
-                    "it was attached, and a merge cannot remove property {name:?}, which has no \
+                    "it was not read, and a merge cannot remove property {name:?}, which has no \
                      value: save with `replace_on_update`, or read it first"
                 ),
             )),
@@ -57,7 +65,7 @@ impl Tracked {
         }
     }
 
-    /// The condition of an update or a delete.
+    /// The condition of an update or a delete. What is new has none, and is sent without one.
     pub(super) fn if_match(&self) -> &IfMatch {
         self.condition.as_ref().unwrap_or(&IfMatch::Any)
     }
@@ -87,6 +95,15 @@ impl Change {
             Self::Put(_) => Write::Update(Update::Replace, condition),
             Self::Delete => return None,
         })
+    }
+
+    pub(super) const fn properties_mut(&mut self) -> Option<&mut Properties> {
+        match self {
+            Self::Add(_, properties) | Self::Merge(properties) | Self::Put(properties) => {
+                Some(properties)
+            }
+            Self::Delete => None,
+        }
     }
 
     pub(super) const fn properties(&self) -> Option<&Properties> {

@@ -6,7 +6,8 @@ use super::state::{Identity, Known, Pending, Properties, Tracker};
 use crate::entity::EntityKey;
 use crate::etag::{ETag, IfMatch};
 
-/// What a query does about entities that are tracked already.
+/// What a query does about entities that are tracked already. One whose last change has an unknown
+/// outcome is met as by [`AppendOnly`](Self::AppendOnly) until that is found out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MergeOption {
     /// The service's values are returned, and nothing is tracked.
@@ -97,6 +98,15 @@ impl Tracker {
                 Pending::Update | Pending::Add(_) => {
                     let changed: Vec<String> =
                         tracked.changed().into_iter().map(str::to_owned).collect();
+                    let (mut server, mut known) = (server, known);
+                    if let Known::Some(columns) = &mut known {
+                        // What was changed in other columns stays a change against what was known.
+                        for name in changed.iter().filter(|name| !columns.contains(*name)) {
+                            let old = tracked.snapshot.as_ref().and_then(|old| old.get(name));
+                            server.extend(old.map(|old| (name.clone(), old.clone())));
+                        }
+                        columns.extend(changed.iter().cloned());
+                    }
                     let mut next = server.clone();
                     for name in changed {
                         match tracked.current.get(&name) {

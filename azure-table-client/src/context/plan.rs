@@ -8,12 +8,12 @@ use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
 use super::save::properties;
-use super::state::{Change, Identity, Pending, Tracked, Tracker};
+use super::state::{Identity, Sent, Tracked, Tracker};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::operation::Request;
 use crate::operation::entity::{self, Write};
-use crate::operation::transaction::{Batch, Refused, Sent};
+use crate::operation::transaction::{self, Batch, Refused};
 use crate::wire::Operation;
 
 /// What a save would send.
@@ -54,7 +54,7 @@ pub(super) struct Candidate {
     pub(super) id: Identity,
     pub(super) table: Arc<str>,
     pub(super) key: EntityKey,
-    pub(super) change: Change,
+    pub(super) sent: Sent,
 }
 
 /// One request, and the numbers of the changes in it.
@@ -63,19 +63,16 @@ pub(super) struct Unit {
     pub(super) table: Arc<str>,
     pub(super) request: Request,
     /// `None` for a single operation.
-    pub(super) sent: Option<Sent>,
+    pub(super) sent: Option<transaction::Sent>,
     pub(super) changes: Vec<usize>,
 }
 
-/// The changes in their order, after `hook` has seen what is to be written.
+/// The changes in their order. `hook` sees what is to be written of each, and may change it.
 pub(super) fn candidates(
-    tracker: &mut Tracker,
+    tracker: &Tracker,
     options: SaveOptions,
-    hook: Option<&mut EntityHook>,
+    mut hook: Option<&mut EntityHook>,
 ) -> Result<Vec<Candidate>, Error> {
-    if let Some(hook) = hook {
-        tracker.pass_to(hook);
-    }
     let mut candidates = Vec::new();
     for (id, tracked) in tracker.in_order() {
         // What is not known is found out first.
@@ -83,30 +80,20 @@ pub(super) fn candidates(
             continue;
         }
         let Some(change) = tracked.change(options.replace_on_update)? else { continue };
+        let mut wire = change.clone();
+        if let (Some(hook), Some(written)) = (&mut hook, wire.properties_mut()) {
+            let mut entity = dynamic(tracked, written);
+            hook(&mut entity);
+            *written = properties(&entity);
+        }
         candidates.push(Candidate {
             id: id.clone(),
             table: Arc::clone(&tracked.table),
             key: tracked.key.clone(),
-            change,
+            sent: Sent { change, wire },
         });
     }
     Ok(candidates)
-}
-
-impl Tracker {
-    /// Lets `hook` change the entities that are to be written.
-    fn pass_to(&mut self, hook: &mut EntityHook) {
-        let ids: Vec<_> = self.in_order().into_iter().map(|(id, _)| id.clone()).collect();
-        for id in ids {
-            let Some(tracked) = self.entities.get_mut(&id) else { continue };
-            let is_written = matches!(tracked.pending, Pending::Add(_) | Pending::Update);
-            if is_written && tracked.sent.is_none() {
-                let mut entity = dynamic(tracked, &tracked.current);
-                hook(&mut entity);
-                tracked.current = properties(&entity);
-            }
-        }
-    }
 }
 
 /// The requests for these changes. Whatever is wrong with one of them is found here.
@@ -132,7 +119,8 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
 }
 
 fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, Error> {
-    let Candidate { table, key, change, .. } = candidate;
+    let Candidate { table, key, sent, .. } = candidate;
+    let change = &sent.wire;
     let tracked = tracked(tracker, candidate)?;
     let condition = tracked.if_match();
     let request = match (change.write(condition), change.properties()) {
@@ -150,8 +138,8 @@ fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, E
 fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
     let tracked = tracked(tracker, candidate)?;
     let condition = tracked.if_match();
-    let write: Option<Write<'_>> = candidate.change.write(condition);
-    match (write, candidate.change.properties()) {
+    let write: Option<Write<'_>> = candidate.sent.wire.write(condition);
+    match (write, candidate.sent.wire.properties()) {
         (Some(write), Some(properties)) => batch.write(&dynamic(tracked, properties), write),
         _ => batch.delete(&candidate.key, condition),
     }
@@ -219,7 +207,7 @@ impl SavePlan {
             operations: unit
                 .changes
                 .iter()
-                .map(|at| (candidates[*at].change.operation(), candidates[*at].key.clone()))
+                .map(|at| (candidates[*at].sent.change.operation(), candidates[*at].key.clone()))
                 .collect(),
             bytes: unit.request.body.len(),
         });

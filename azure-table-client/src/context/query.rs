@@ -10,11 +10,12 @@ use futures_util::TryStreamExt as _;
 use super::TableContext;
 use super::merge_option::{MergeOption, ServerRow};
 use super::save::properties;
-use super::state::Known;
+use super::state::{Identity, Known};
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::edm::EdmValue;
 use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::Error;
+use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
@@ -195,11 +196,20 @@ impl TableContext {
             .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
         let server = ServerRow {
             key: row.key().clone(),
-            etag,
+            etag: etag.clone(),
             properties: properties(&row),
             known: columns.map_or(Known::All, |columns| Known::Some(columns.clone())),
         };
         let values = self.tracker.meet(table, server, option);
+        if option != MergeOption::NoTracking {
+            let tracked = self.tracker.get(&Identity::new(table, row.key()));
+            match tracked.and_then(|tracked| tracked.condition.as_ref()) {
+                Some(IfMatch::Tag(tag)) if *tag == etag => {}
+                // The values are not those of the row's version.
+                Some(IfMatch::Tag(tag)) => row.set_version(Some(tag.clone())),
+                _ => row.set_version(None),
+            }
+        }
         row.replace_properties(values.into_iter().collect::<Vec<(String, EdmValue)>>());
         Ok(row.to_entity()?)
     }

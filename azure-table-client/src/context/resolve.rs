@@ -1,7 +1,7 @@
 //! What became of a change whose reply never came, from what the service holds now. No I/O.
 
 use super::merge_option::ServerRow;
-use super::state::{Add, Change, Identity, Pending, Tracker};
+use super::state::{Add, Change, Identity, Known, Pending, Sent, Tracker};
 use crate::etag::IfMatch;
 
 /// What was found out.
@@ -11,9 +11,12 @@ pub(super) enum Resolution {
     Applied,
     /// It was not, as far as the service shows; it is pending again.
     ///
-    /// An attempt that is still on its way meets the condition that the next one carries, or the key
-    /// that it inserted.
+    /// An attempt that is still on its way meets the version that it carries, or the key that the next
+    /// one inserted. One without a version, an upsert or one with `Any`, may yet be done.
     NotApplied,
+    /// It was not, as far as the service shows; and the entity was to be deleted, so that there is
+    /// nothing left to do, unless the attempt is still on its way.
+    Forgotten,
 }
 
 impl Tracker {
@@ -24,14 +27,15 @@ impl Tracker {
     /// wrote the very same values cannot be told from this one.
     pub(super) fn resolve(&mut self, id: &Identity, row: Option<&ServerRow>) -> Resolution {
         let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
-        let Some(change) = tracked.sent.take() else { return Resolution::NotApplied };
-        let has_values = |row: &ServerRow| {
-            let sent = change.properties();
-            sent.is_some_and(|sent| {
-                sent.iter().all(|(name, value)| row.properties.get(name) == Some(value))
-            })
+        let Some(Sent { change, wire }) = tracked.sent.take() else {
+            return Resolution::NotApplied;
         };
-        let is_whole = |row: &ServerRow| change.properties() == Some(&row.properties);
+        let written = wire.properties();
+        let has_values = |row: &ServerRow| {
+            let mut written = written.into_iter().flatten();
+            written.all(|(name, value)| row.properties.get(name) == Some(value))
+        };
+        let is_whole = |row: &ServerRow| written == Some(&row.properties);
         let is_new = |row: &ServerRow| match tracked.condition.as_ref() {
             Some(IfMatch::Tag(tag)) => *tag != row.etag,
             _ => true,
@@ -48,11 +52,23 @@ impl Tracker {
             // It was to be added, and is to be deleted now: there is nothing to delete.
             if tracked.pending == Pending::Delete && tracked.condition.is_none() {
                 self.entities.remove(id);
+                return Resolution::Forgotten;
             }
             return Resolution::NotApplied;
         }
         let is_delete = change == Change::Delete;
-        tracked.take_applied(change, row.map(|row| &row.etag));
+        // If another program wrote behind this change, the row's version is not that of what is known
+        // here: with the old one, the next update finds the conflict.
+        let etag = row.filter(|row| match (&change, &tracked.known, &tracked.snapshot) {
+            (Change::Merge(_), Known::All, Some(snapshot)) => {
+                let others = row.properties.iter();
+                let mut others =
+                    others.filter(|(name, _)| written.is_none_or(|w| !w.contains_key(*name)));
+                others.all(|(name, value)| snapshot.get(name) == Some(value))
+            }
+            _ => true,
+        });
+        tracked.take_applied(change, etag.map(|row| &row.etag));
         if is_delete {
             self.entities.remove(id);
         }

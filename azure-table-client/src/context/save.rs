@@ -13,7 +13,7 @@ use super::resolve::Resolution;
 use super::state::{Change, Identity, Known};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey};
-use crate::error::{Error, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::operation::{Reply, transaction};
 use crate::pipeline::{CallOptions, Pipeline};
@@ -26,8 +26,9 @@ impl TableContext {
     pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
         let all_known = self.resolve_unknown(options).await;
+        self.tracker.settle_equal();
         let candidates =
-            plan::candidates(&mut self.tracker, options, self.hooks.writing.as_deref_mut());
+            plan::candidates(&self.tracker, options, self.hooks.writing.as_deref_mut());
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let base = self.pipeline.endpoint.base();
         let units = plan::units(&self.tracker, &candidates, options, base);
@@ -35,7 +36,7 @@ impl TableContext {
         self.last_report.results.extend(candidates.iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
             key: candidate.key.clone(),
-            operation: candidate.change.operation(),
+            operation: candidate.sent.change.operation(),
             outcome: SaveOutcome::NotAttempted,
         }));
         let units = units.map_err(|error| self.refused(error))?;
@@ -74,10 +75,11 @@ impl TableContext {
                 // From here on it is not known what becomes of them, until a reply says it. That holds
                 // too if this future is dropped.
                 for at in &unit.changes {
-                    let Candidate { id, change, .. } = &candidates[*at];
+                    let Candidate { id, sent, .. } = &candidates[*at];
                     if let Some(tracked) = self.tracker.entities.get_mut(id) {
-                        tracked.sent = Some(change.clone());
+                        tracked.sent = Some(sent.clone());
                     }
+                    self.last_report.results[first + at].outcome = SaveOutcome::Unknown(dropped());
                 }
                 if let Some(hook) = &mut self.hooks.request {
                     hook(unit.request.operation, &unit.table);
@@ -105,10 +107,18 @@ impl TableContext {
         let result = reply.and_then(|reply| read(reply, &unit));
         let error = match result {
             Ok(results) => {
+                let mut is_done = true;
                 for (at, (status, etag)) in unit.changes.iter().zip(results) {
-                    self.applied(&candidates[*at], first + at, Some(status), etag);
+                    let candidate = &candidates[*at];
+                    if etag.is_none() && candidate.sent.change != Change::Delete {
+                        // Without a version, the next update could not name one.
+                        let error = Error::unexpected_reply("the answer has no ETag");
+                        is_done &= self.look_up(candidate, first + at, &error).await;
+                    } else {
+                        self.applied(candidate, first + at, Some(status), etag);
+                    }
                 }
-                return true;
+                return is_done;
             }
             Err(error) => error,
         };
@@ -123,11 +133,12 @@ impl TableContext {
             Some(index) if unit.sent.is_some() => unit.changes.get(index).copied(),
             _ => None,
         };
-        let is_missing = options.missing_is_deleted && error.is_not_found();
+        let is_missing = options.missing_is_deleted
+            && (error.code()).is_some_and(|code| *code == ErrorCode::RESOURCE_NOT_FOUND);
         let mut is_done = true;
         for at in &unit.changes {
-            let Candidate { id, change, .. } = &candidates[*at];
-            if unit.sent.is_none() && is_missing && *change == Change::Delete {
+            let Candidate { id, sent, .. } = &candidates[*at];
+            if unit.sent.is_none() && is_missing && sent.change == Change::Delete {
                 self.applied(&candidates[*at], first + at, error.status(), None);
                 continue;
             }
@@ -135,10 +146,12 @@ impl TableContext {
             let Some(tracked) = self.tracker.entities.get_mut(id) else { continue };
             tracked.sent = None;
             // The others of its transaction were rolled back.
-            if failed.is_none_or(|failed| failed == *at) {
-                tracked.error = Some(error.clone());
-                self.last_report.results[first + at].outcome = SaveOutcome::Failed(error.clone());
-            }
+            let is_failed = failed.is_none_or(|failed| failed == *at);
+            tracked.error = is_failed.then(|| error.clone());
+            self.last_report.results[first + at].outcome = match &tracked.error {
+                Some(error) => SaveOutcome::Failed(error.clone()),
+                None => SaveOutcome::NotAttempted,
+            };
         }
         is_done
     }
@@ -150,18 +163,18 @@ impl TableContext {
         status: Option<u16>,
         etag: Option<ETag>,
     ) {
-        let Candidate { id, change, .. } = candidate;
-        if *change == Change::Delete {
+        let Candidate { id, sent, .. } = candidate;
+        if sent.change == Change::Delete {
             self.tracker.entities.remove(id);
         } else if let Some(tracked) = self.tracker.entities.get_mut(id) {
-            tracked.take_applied(change.clone(), etag.as_ref());
+            tracked.take_applied(sent.change.clone(), etag.as_ref());
         }
         self.last_report.results[result].outcome = SaveOutcome::Applied { status, etag };
     }
 
     /// Finds out by a read what became of a change; whether it was made.
     async fn look_up(&mut self, candidate: &Candidate, result: usize, error: &Error) -> bool {
-        let Candidate { id, table, key, change } = candidate;
+        let Candidate { id, table, key, sent } = candidate;
         let row = read_back(&self.pipeline, table, key).await;
         let outcome = match row {
             Ok(row) => {
@@ -169,13 +182,15 @@ impl TableContext {
                 match self.tracker.resolve(id, row.as_ref()) {
                     Resolution::Applied => SaveOutcome::Applied { status: None, etag },
                     // An attempt that is still on its way may yet be done, unless it carries a version.
-                    Resolution::NotApplied if !self.is_fenced(id, change) => {
+                    Resolution::NotApplied if !self.is_fenced(id, &sent.change) => {
                         if let Some(tracked) = self.tracker.entities.get_mut(id) {
-                            tracked.sent = Some(change.clone());
+                            tracked.sent = Some(sent.clone());
                         }
                         SaveOutcome::Unknown(error.clone())
                     }
-                    Resolution::NotApplied => SaveOutcome::Failed(error.clone()),
+                    Resolution::NotApplied | Resolution::Forgotten => {
+                        SaveOutcome::Failed(error.clone())
+                    }
                 }
             }
             Err(_) => SaveOutcome::Unknown(error.clone()),
@@ -202,32 +217,62 @@ impl TableContext {
             .in_order()
             .into_iter()
             .filter_map(|(id, tracked)| {
-                let change = tracked.sent.as_ref()?;
+                let operation = tracked.sent.as_ref()?.change.operation();
                 let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
-                Some((id.clone(), table, key, change.operation()))
+                Some((id.clone(), table, key, operation))
             })
             .collect();
-        for (id, table, key, operation) in unknown {
+        // All of them are unknown until they are found out, also if this is dropped on the way.
+        self.last_report.results.extend(unknown.iter().map(|(_, table, key, operation)| {
+            SaveResult {
+                table: table.to_string(),
+                key: key.clone(),
+                operation: *operation,
+                outcome: SaveOutcome::Unknown(dropped()),
+            }
+        }));
+        let mut is_known = true;
+        let mut pending = Vec::new();
+        for (at, (id, table, key, _)) in unknown.into_iter().enumerate() {
+            if !is_known && !options.continue_on_error {
+                break;
+            }
             let outcome = match read_back(&self.pipeline, &table, &key).await {
                 Ok(row) => {
                     let etag = row.as_ref().map(|row| row.etag.clone());
                     match self.tracker.resolve(&id, row.as_ref()) {
                         Resolution::Applied => SaveOutcome::Applied { status: None, etag },
                         // It is sent again with the others.
-                        Resolution::NotApplied => continue,
+                        Resolution::NotApplied => {
+                            pending.push(at);
+                            continue;
+                        }
+                        Resolution::Forgotten => SaveOutcome::Unknown(late()),
                     }
                 }
-                Err(error) => SaveOutcome::Unknown(error),
+                Err(error) => {
+                    is_known = false;
+                    SaveOutcome::Unknown(error)
+                }
             };
-            let is_known = matches!(outcome, SaveOutcome::Applied { .. });
-            let result = SaveResult { table: table.to_string(), key, operation, outcome };
-            self.last_report.results.push(result);
-            if !is_known && !options.continue_on_error {
-                return false;
-            }
+            self.last_report.results[at].outcome = outcome;
         }
-        true
+        for at in pending.into_iter().rev() {
+            self.last_report.results.remove(at);
+        }
+        is_known
     }
+}
+
+/// The error of what was sent by a save that nobody waited for.
+fn dropped() -> Error {
+    Error::timeout("the save was dropped before the answer came").with_outcome(Outcome::Unknown)
+}
+
+/// The error of an insert that was not there when it was to be deleted again.
+fn late() -> Error {
+    let error = Error::timeout("it was to be deleted and is not there, but may still arrive");
+    error.with_outcome(Outcome::Unknown)
 }
 
 async fn send(pipeline: Arc<Pipeline>, unit: Unit) -> Answer {

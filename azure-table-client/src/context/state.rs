@@ -109,7 +109,7 @@ pub(super) struct Tracked {
     /// A property of the struct that an attached entity does not have. A merge cannot remove it.
     pub(super) lacks: Option<String>,
     /// What was sent last, while no reply says what became of it.
-    pub(super) sent: Option<Change>,
+    pub(super) sent: Option<Sent>,
     /// Why the last save of it failed.
     pub(super) error: Option<Error>,
 }
@@ -119,8 +119,19 @@ pub(super) struct Values {
     pub(super) key: EntityKey,
     pub(super) properties: Properties,
     pub(super) ownership: Ownership,
+    /// What the struct writes for the values that are tracked, without any change; empty if it cannot
+    /// hold them.
+    pub(super) baseline: Properties,
     /// A column of the struct that has no value.
     pub(super) lacks: Option<String>,
+}
+
+/// A change that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sent {
+    pub(super) change: Change,
+    /// The same after the hook for writing.
+    pub(super) wire: Change,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -242,6 +253,15 @@ impl Tracker {
         self.entities.entry(Identity::new(table, key)).insert_entry(tracked).into_mut()
     }
 
+    /// Drops the updates that a refresh has made equal to what the service holds.
+    pub(super) fn settle_equal(&mut self) {
+        for tracked in self.entities.values_mut() {
+            if tracked.pending == Pending::Update && tracked.sent.is_none() {
+                tracked.settle();
+            }
+        }
+    }
+
     pub(super) fn add(&mut self, table: &Arc<str>, values: Values, add: Add) -> Result<(), Error> {
         let id = Identity::new(table, &values.key);
         let order = self.last_order + 1;
@@ -287,19 +307,24 @@ impl Tracker {
 
     pub(super) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
         let order = self.last_order + 1;
-        let Values { key, properties, ownership, lacks } = values;
+        let Values { key, properties, ownership, baseline, lacks } = values;
         let tracked = self.tracked(table, &key)?;
         if tracked.pending == Pending::Delete {
             return Err(refusal(&key, "it is deleted; add it instead"));
         }
-        let mut next = properties;
-        // What the struct does not speak for stays as it is.
-        for (name, value) in &tracked.current {
-            if !next.contains_key(name) && !ownership.includes(name) {
-                next.insert(name.clone(), value.clone());
+        // Only what the struct says otherwise than it would without a change is one: what it reads by
+        // a default, by another name or as another type, or did not read at all, stays as it is.
+        for name in baseline.keys().filter(|name| !properties.contains_key(*name)) {
+            tracked.current.remove(name);
+            for former in ownership.former_names(name) {
+                tracked.current.remove(former);
             }
         }
-        tracked.current = next;
+        for (name, value) in properties {
+            if baseline.get(&name) != Some(&value) {
+                tracked.current.insert(name, value);
+            }
+        }
         if tracked.known == Known::Written {
             tracked.lacks = lacks;
         }

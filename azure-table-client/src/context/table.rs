@@ -2,6 +2,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::change::dynamic;
 use super::query::ContextQuery;
 use super::state::{Add, Identity, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
@@ -120,7 +121,13 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         let properties: Properties = properties.into_iter().collect();
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
-        Ok(Values { key, properties, ownership, lacks })
+        let tracked = self.context.tracker.get(&Identity::new(&self.table, &key));
+        let baseline = tracked.and_then(|tracked| {
+            let unchanged: T = dynamic(tracked, &tracked.current).to_entity().ok()?;
+            let (_, baseline) = DynamicEntity::from_entity(&unchanged).ok()?.into_parts();
+            Some(baseline.into_iter().collect())
+        });
+        Ok(Values { key, properties, ownership, baseline: baseline.unwrap_or_default(), lacks })
     }
 }
 

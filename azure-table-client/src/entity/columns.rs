@@ -115,9 +115,17 @@ impl Columns {
         further.chain(aliases).position(|column| column == name).map(|at| at + self.fixed.len())
     }
 
-    /// Whether an entity that does not write this property has none.
-    pub(super) fn speak_for(&self, name: &str) -> bool {
-        self.find(name).is_some_and(|at| at < self.len() && !self.silent.contains(&at))
+    /// The properties that are one field each and always written where they have a value.
+    pub(super) fn spoken_for(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.fixed.iter().enumerate();
+        fixed.filter(|(at, _)| !self.silent.contains(at)).map(|(_, name)| *name)
+    }
+
+    /// The other names of a column.
+    pub(super) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
+        let column = self.find(name);
+        let aliases = self.aliases.iter().filter(move |(_, of)| Some(*of) == column);
+        aliases.map(|(alias, _)| alias.as_str())
     }
 
     /// Whether a column or an alias has this name.

@@ -90,6 +90,11 @@ impl DynamicEntity {
         self
     }
 
+    /// Another version, of which it is not known when it was written.
+    pub(crate) fn set_version(&mut self, etag: Option<ETag>) {
+        (self.etag, self.timestamp) = (etag, None);
+    }
+
     /// The key and the properties.
     pub(crate) fn into_parts(self) -> (EntityKey, Vec<(String, EdmValue)>) {
         (self.key, self.properties)

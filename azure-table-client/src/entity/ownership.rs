@@ -1,28 +1,23 @@
 use super::{Columns, TableEntity};
 
-/// For which properties an entity speaks: where it does not write one of them, it has none. The others
-/// are those of other programs, or are read only.
+/// The properties that an entity writes whenever it has them.
 #[derive(Debug)]
-pub struct Ownership {
-    columns: Columns,
-    others: bool,
-}
+pub struct Ownership(Columns);
 
 impl Ownership {
-    /// That of a type whose entities all speak for the same properties.
+    /// That of a type whose entities all write the same properties.
     pub(crate) fn of<T: TableEntity>() -> Self {
-        Self { columns: Columns::of::<T>(), others: T::KEEPS_OTHERS }
+        Self(Columns::of::<T>())
     }
 
-    /// Whether the entity has no such property if it does not write it.
-    pub(crate) fn includes(&self, name: &str) -> bool {
-        if self.columns.has(name) { self.columns.speak_for(name) } else { self.others }
-    }
-
-    /// The first property that it speaks for by name and that is not there.
+    /// The first property of a field that is not there. The parts of series and of split values do not
+    /// count: there may be fewer of them.
     pub(crate) fn first_without(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
-        let mut names = self.columns.names();
-        let lacking = names.find(|name| !is_there(name) && self.columns.speak_for(name));
-        lacking.map(str::to_owned)
+        self.0.spoken_for().find(|name| !is_there(name)).map(str::to_owned)
+    }
+
+    /// The former names of a property.
+    pub(crate) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.former_names(name)
     }
 }

@@ -188,6 +188,13 @@ impl Model {
         for (key, mut tracked) in self.tracked.clone() {
             let stored = self.rows.get(&key).map(|(_, version)| *version);
             let read = tracked.read.as_ref().map(|(_, version)| *version);
+            // A refresh has made it equal: there is nothing to do any more.
+            let is_read = tracked.read.as_ref().is_some_and(|(read, _)| *read == tracked.current);
+            if tracked.state == Modified && is_read && !tracked.again {
+                tracked.state = Unchanged;
+                self.tracked.insert(key, tracked);
+                continue;
+            }
             let applies = match tracked.state {
                 Added => stored.is_none(),
                 Modified | Deleted => stored.is_some() && stored == read,

@@ -1,0 +1,276 @@
+//! What must not get lost: columns that a struct reads in its own way or did not read, what other
+//! programs write meanwhile, and what hooks change.
+
+use std::sync::Arc;
+
+use azure_table_client::context::{
+    EntityState, MergeOption, SaveOptions, SaveOutcome, TableContext,
+};
+use azure_table_client::entity::PropertyGroup;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{DynamicEntity, IfMatch, Operation, TableEntity, TableServiceClient};
+
+use super::{Blog, blog, context, service, stored};
+
+/// Fields that are read in a way of their own.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Blogs")]
+struct Odd {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(on_mistyped = "none")]
+    none: Option<i32>,
+    #[table(on_mistyped = "default", default)]
+    mistyped: i32,
+    #[table(default)]
+    missing: i32,
+    #[table(alias = "former")]
+    named: String,
+    #[table(accept = "widened")]
+    widened: i64,
+    #[table(split)]
+    split: String,
+    #[table(as_string)]
+    text: u128,
+    #[table(as_i64)]
+    number: u64,
+    real: f64,
+    #[table(series)]
+    series: Vec<i32>,
+    #[table(flatten = "Home_")]
+    home: Option<Home>,
+}
+
+#[derive(Debug, Clone, PartialEq, PropertyGroup)]
+struct Home {
+    city: Option<String>,
+}
+
+/// Read and updated without a change, no entity is sent, whatever its fields do when they read.
+#[tokio::test]
+async fn an_update_without_a_change_sends_nothing() {
+    let (mock, _) = service().await;
+    let mut row = DynamicEntity::new("p", "r");
+    row.set("none", "precious").set("mistyped", "precious").set("former", "text").set("widened", 5);
+    row.set("split", "not split yet").set("text", "5").set("number", 7_i64).set("real", f64::NAN);
+    row.set("series00", 1).set("series01", 2).set("Home_city", "Ulm").set("foreign", true);
+    stored(&mock).insert(&row).await.unwrap();
+    let mut ctx = context(&mock);
+    let mut read = ctx.query::<Odd>().await.unwrap().remove(0);
+    ctx.update(&read).unwrap();
+    assert!(!ctx.has_changes(), "{:?}", ctx.entries());
+    mock.requests().clear();
+    // One change sends that and no more; what could not be read is still there.
+    read.missing = 1;
+    ctx.update(&read).unwrap();
+    assert_eq!(ctx.entries()[0].changed(), ["missing"]);
+    ctx.save_changes().await.unwrap();
+    assert_eq!(mock.requests().count(Operation::Merge), 1);
+    let after = stored(&mock).get(("p", "r")).await.unwrap();
+    for (name, value) in row.properties() {
+        assert_eq!(after.value(name), Some(value), "{name}");
+    }
+    // A value that goes is removed by the name that it has in the row.
+    read.home = None;
+    read.series.pop();
+    ctx.update(&read).unwrap();
+    ctx.save_changes().await.unwrap();
+    let after = stored(&mock).get(("p", "r")).await.unwrap();
+    assert_eq!((after.value("Home_city"), after.value("series01")), (None, None));
+    assert_eq!(after.value("none"), row.value("none"));
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Blogs", rename_all = "PascalCase")]
+struct Defaults {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(default)]
+    text: String,
+    #[table(default)]
+    rating: i32,
+}
+
+/// What a projection did not read is not overwritten by the defaults of its fields.
+#[tokio::test]
+async fn defaults_of_a_projection_overwrite_nothing() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "precious")).await.unwrap();
+    let mut ctx = context(&mock);
+    let mut read = ctx.query::<Defaults>().select_names(["Rating"]).await.unwrap().remove(0);
+    read.rating = 4;
+    ctx.update(&read).unwrap();
+    ctx.save_changes().await.unwrap();
+    let after = blogs.get(("c", "1")).await.unwrap();
+    assert_eq!((&*after.text, after.rating), ("precious", Some(4)));
+}
+
+/// Hooks work on what travels, each time anew.
+#[tokio::test]
+async fn hooks_are_not_applied_twice() {
+    let (mock, blogs) = service().await;
+    let mut ctx = context(&mock);
+    let map = |entity: &mut DynamicEntity, map: fn(String) -> String| {
+        if let Some(Ok(text)) = entity.get::<String>("Text") {
+            entity.set("Text", map(text));
+        }
+    };
+    ctx.on_writing(move |entity| map(entity, |text| format!("<{text}>")));
+    ctx.on_reading(move |entity| {
+        map(entity, |text| text.trim_matches(['<', '>']).to_owned());
+    });
+    blogs.insert(&blog("1", "<other>")).await.unwrap();
+    ctx.add(&blog("1", "secret")).unwrap();
+    ctx.save_changes().await.unwrap_err();
+    blogs.delete(("c", "1"), IfMatch::Any).await.unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "<secret>");
+    let found = ctx.query::<Blog>().await.unwrap();
+    assert_eq!(found[0].text, "secret");
+    ctx.update(&found[0]).unwrap();
+    assert!(!ctx.has_changes());
+    ctx.clear();
+    assert_eq!(ctx.query::<Blog>().await.unwrap()[0].text, "secret");
+}
+
+/// A struct's ETag is that of its values, and never a newer one.
+#[tokio::test]
+async fn tracked_values_come_with_their_own_version() {
+    #[derive(Debug, Clone, TableEntity)]
+    #[table(name = "Blogs", rename_all = "PascalCase")]
+    struct Versioned {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        text: String,
+        #[table(etag)]
+        etag: azure_table_client::ETag,
+    }
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let mut ctx = context(&mock);
+    let first = ctx.query::<Versioned>().await.unwrap().remove(0);
+    blogs.insert_or_replace(&blog("1", "other")).await.unwrap();
+    let again = ctx.query::<Versioned>().await.unwrap().remove(0);
+    assert_eq!((&*again.text, &again.etag), ("old", &first.etag));
+    let table = blogs.with_entity::<Versioned>();
+    let error = table.replace(&again, &again.etag).await.unwrap_err();
+    assert!(error.is_precondition_failed(), "the other program's text stays");
+}
+
+/// A removal outside a projection is refused, not forgotten.
+#[tokio::test]
+async fn a_removal_survives_a_refresh_by_a_projection() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let mut ctx = context(&mock);
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&Blog { rating: None, ..blog("1", "old") }).unwrap();
+    let query = ctx.query::<Blog>().select_names(["Text"]);
+    query.merge_option(MergeOption::PreserveChanges).await.unwrap();
+    assert_eq!(ctx.entries()[0].changed(), ["Rating"]);
+    let error = ctx.save_changes().await.unwrap_err();
+    assert!(error.error.to_string().contains("read it as a whole"), "{}", error.error);
+    ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);
+    // A change that the service has by now is none.
+    ctx.update(&Blog { rating: Some(5), ..blog("1", "old") }).unwrap();
+    blogs.insert_or_replace(&Blog { rating: Some(5), ..blog("1", "old") }).await.unwrap();
+    ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
+    mock.requests().clear();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(mock.requests().total(), 0);
+}
+
+/// Takes the ETags out of the answers to writes.
+#[derive(Debug)]
+struct Stripping(Arc<dyn Transport>);
+
+impl Transport for Stripping {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_write = request.method != "GET";
+        Box::pin(async move {
+            let mut reply = self.0.send(request).await?;
+            if is_write {
+                let text = String::from_utf8(reply.body.to_vec()).unwrap();
+                let kept = text.split_inclusive("\r\n").filter(|line| !line.starts_with("ETag"));
+                reply.body = kept.collect::<String>().into();
+            }
+            Ok(reply)
+        })
+    }
+}
+
+/// Without an ETag in the answer, the version is read; an update never goes without one.
+#[tokio::test]
+async fn an_answer_without_a_version_is_looked_up() {
+    let (mock, blogs) = service().await;
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let client = client.unwrap().transport(Arc::new(Stripping(mock.transport())));
+    let mut ctx = TableContext::new(&client.clock(mock.clock()).build().unwrap());
+    ctx.add(&blog("1", "mine")).unwrap();
+    ctx.save_changes_with(SaveOptions::atomic()).await.unwrap();
+    let etag = blogs.get(("c", "1")).await.unwrap().etag.clone();
+    assert_eq!(ctx.entries()[0].condition(), Some(&IfMatch::Tag(etag)));
+    blogs.insert_or_replace(&blog("1", "other")).await.unwrap();
+    ctx.update(&blog("1", "again")).unwrap();
+    assert!(ctx.save_changes().await.unwrap_err().error.is_precondition_failed());
+}
+
+/// Another program's write behind a change whose reply was lost is not passed over.
+#[tokio::test]
+async fn a_write_behind_a_lost_reply_is_a_conflict() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let mut ctx = context(&mock);
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&blog("1", "mine")).unwrap();
+    {
+        // The request is done, and its reply on its way.
+        let mut save = Box::pin(ctx.save_changes());
+        for _ in 0..3 {
+            let _ = futures_util::poll!(save.as_mut());
+        }
+    }
+    let mut others = DynamicEntity::new("c", "1");
+    others.set("Rating", 99);
+    stored(&mock).merge(&others, IfMatch::Any).await.unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(ctx.entries()[0].state(), EntityState::Unchanged);
+    ctx.update(&blog("1", "again")).unwrap();
+    let saved = ctx.save_changes_with(SaveOptions::each().replace_on_update()).await;
+    assert!(saved.unwrap_err().error.is_precondition_failed());
+    assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, Some(99));
+}
+
+/// The report of a dropped save says what was sent.
+#[tokio::test]
+async fn the_report_of_a_dropped_save() {
+    let (mock, _) = service().await;
+    let mut ctx = context(&mock);
+    for id in ["1", "2"] {
+        ctx.add(&blog(id, "new")).unwrap();
+    }
+    assert!(ctx.last_report().results.is_empty());
+    {
+        let mut save = Box::pin(ctx.save_changes());
+        let _ = futures_util::poll!(save.as_mut());
+    }
+    let outcomes = &ctx.last_report().results;
+    assert!(matches!(outcomes[0].outcome, SaveOutcome::Unknown(_)));
+    assert!(matches!(outcomes[1].outcome, SaveOutcome::NotAttempted));
+    assert_eq!(ctx.last_report().to_string(), "0 applied, 0 failed, 1 not attempted, 1 unknown");
+    // All that are unknown are named, also while they are found out.
+    {
+        let mut save = Box::pin(ctx.save_changes());
+        let _ = futures_util::poll!(save.as_mut());
+    }
+    assert_eq!(ctx.last_report().unknown(), 1);
+    ctx.save_changes().await.unwrap();
+}
