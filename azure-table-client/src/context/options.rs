@@ -62,7 +62,8 @@ impl SaveOptions {
         self
     }
 
-    /// Takes an entity that is to be deleted and is not there for deleted.
+    /// Takes an entity that is to be deleted and is not there for deleted, in a save that sends
+    /// [each](Self::each) change by itself. A transaction with such a change fails as a whole.
     #[must_use]
     pub const fn missing_is_deleted(mut self) -> Self {
         self.missing_is_deleted = true;

@@ -90,7 +90,7 @@ pub(super) fn candidates(
             id: id.clone(),
             table: Arc::clone(&tracked.table),
             key: tracked.key.clone(),
-            sent: Sent { change, wire },
+            sent: Sent { change, wire, transaction: None },
         });
     }
     Ok(candidates)

@@ -4,6 +4,7 @@ use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 
@@ -17,6 +18,7 @@ use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
+use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
 /// [`cursor`](Self::cursor) takes them one by one while the context is changed.
@@ -74,6 +76,21 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
     /// At most this many entities a page, 1 to 1,000.
     pub fn page_size(self, entities: u32) -> Self {
         self.map(|query| query.page_size(entities))
+    }
+
+    /// Sends this query although it looks at the whole table; see [`Query::allow_scan`].
+    pub fn allow_scan(self) -> Self {
+        self.map(Query::allow_scan)
+    }
+
+    /// The time for one page, all its attempts and waits included.
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.map(|query| query.deadline(deadline))
+    }
+
+    /// When and how often the request of a page is tried again, instead of the client's policy.
+    pub fn retry(self, policy: RetryPolicy) -> Self {
+        self.map(|query| query.retry(policy))
     }
 
     /// What to do about entities that are tracked already, instead of the context's

@@ -1,7 +1,7 @@
 //! What became of a change whose reply never came, from what the service holds now. No I/O.
 
 use super::merge_option::ServerRow;
-use super::state::{Add, Change, Identity, Known, Pending, Sent, Tracker};
+use super::state::{Add, Change, Identity, Known, Pending, Sent, Tracked, Tracker};
 use crate::etag::IfMatch;
 
 /// What was found out.
@@ -19,36 +19,82 @@ pub(super) enum Resolution {
     Forgotten,
 }
 
-impl Tracker {
+/// What a row says about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    Made,
+    NotMade,
+    /// Another program wrote since, or before.
+    None,
+}
+
+impl Tracked {
     /// Compares what was sent with the row that the service holds now, `None` if there is none.
     ///
     /// An insert was made if the row has the values that were sent; an update, if the version is a new
     /// one and the row has the values that were sent; a delete, if there is no row. Another program that
     /// wrote the very same values cannot be told from this one.
-    pub(super) fn resolve(&mut self, id: &Identity, row: Option<&ServerRow>) -> Resolution {
-        let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
-        let Some(Sent { change, wire }) = tracked.sent.take() else {
-            return Resolution::NotApplied;
-        };
+    fn evidence(&self, Sent { change, wire, .. }: &Sent, row: Option<&ServerRow>) -> Evidence {
         let written = wire.properties();
-        let has_values = |row: &ServerRow| {
+        let Some(row) = row else {
+            return if *change == Change::Delete { Evidence::Made } else { Evidence::None };
+        };
+        let has_values = || {
             let mut written = written.into_iter().flatten();
             written.all(|(name, value)| row.properties.get(name) == Some(value))
         };
-        let is_whole = |row: &ServerRow| written == Some(&row.properties);
-        let is_new = |row: &ServerRow| match tracked.condition.as_ref() {
-            Some(IfMatch::Tag(tag)) => *tag != row.etag,
-            _ => true,
+        let is_whole = || written == Some(&row.properties);
+        let is_old = matches!(&self.condition, Some(IfMatch::Tag(tag)) if *tag == row.etag);
+        let is_made = match change {
+            Change::Delete => false,
+            Change::Merge(_) | Change::Add(Add::InsertOrMerge, _) => has_values(),
+            Change::Put(_) | Change::Add(..) => is_whole(),
         };
-        let applied = match (&change, row) {
-            (Change::Delete, None) => true,
-            (Change::Delete, Some(_)) | (_, None) => false,
-            (Change::Add(Add::InsertOrMerge, _), Some(row)) => has_values(row),
-            (Change::Add(..), Some(row)) => is_whole(row),
-            (Change::Merge(_), Some(row)) => is_new(row) && has_values(row),
-            (Change::Put(_), Some(row)) => is_new(row) && is_whole(row),
+        match (is_old && !matches!(change, Change::Add(..)), is_made) {
+            (true, _) => Evidence::NotMade,
+            (false, true) => Evidence::Made,
+            (false, false) => Evidence::None,
+        }
+    }
+
+    /// Whether the row is what is known of it with what was written: nobody wrote behind the change.
+    fn is_exact(&self, Sent { change, wire, .. }: &Sent, row: &ServerRow) -> bool {
+        let (Change::Merge(_), Known::All, Some(snapshot)) = (change, &self.known, &self.snapshot)
+        else {
+            return true;
         };
-        if !applied {
+        let is_written = |name: &str| wire.properties().is_some_and(|set| set.contains_key(name));
+        let mut others = row.properties.iter().filter(|(name, _)| !is_written(name));
+        others.all(|(name, value)| snapshot.get(name) == Some(value))
+            && snapshot.keys().all(|name| is_written(name) || row.properties.contains_key(name))
+    }
+}
+
+impl Tracker {
+    /// What became of changes that were sent in one request, from the rows that the service holds now.
+    pub(super) fn resolve(&mut self, changes: &[(Identity, Option<ServerRow>)]) -> Vec<Resolution> {
+        let evidence = |(id, row): &(Identity, Option<ServerRow>)| {
+            let tracked = self.entities.get(id)?;
+            Some(tracked.evidence(tracked.sent.as_ref()?, row.as_ref()))
+        };
+        let evidence: Vec<_> = changes.iter().map(evidence).collect();
+        // All was made or nothing: what one row shows counts for the others, which another program may
+        // have written since.
+        let is_made = !evidence.contains(&Some(Evidence::NotMade))
+            && evidence.contains(&Some(Evidence::Made));
+        let mut resolutions = Vec::with_capacity(changes.len());
+        for ((id, row), evidence) in changes.iter().zip(evidence) {
+            let row = row.as_ref().filter(|_| evidence == Some(Evidence::Made));
+            resolutions.push(self.conclude(id, row, is_made));
+        }
+        resolutions
+    }
+
+    /// Takes over that a change was made, or not. Without its row, its version is not known.
+    fn conclude(&mut self, id: &Identity, row: Option<&ServerRow>, is_made: bool) -> Resolution {
+        let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
+        let Some(sent) = tracked.sent.take() else { return Resolution::NotApplied };
+        if !is_made {
             // It was to be added, and is to be deleted now: there is nothing to delete.
             if tracked.pending == Pending::Delete && tracked.condition.is_none() {
                 self.entities.remove(id);
@@ -56,22 +102,13 @@ impl Tracker {
             }
             return Resolution::NotApplied;
         }
-        let is_delete = change == Change::Delete;
-        // If another program wrote behind this change, the row's version is not that of what is known
-        // here: with the old one, the next update finds the conflict.
-        let etag = row.filter(|row| match (&change, &tracked.known, &tracked.snapshot) {
-            (Change::Merge(_), Known::All, Some(snapshot)) => {
-                let others = row.properties.iter();
-                let mut others =
-                    others.filter(|(name, _)| written.is_none_or(|w| !w.contains_key(*name)));
-                others.all(|(name, value)| snapshot.get(name) == Some(value))
-            }
-            _ => true,
-        });
-        tracked.take_applied(change, etag.map(|row| &row.etag));
-        if is_delete {
+        if sent.change == Change::Delete {
             self.entities.remove(id);
+            return Resolution::Applied;
         }
+        // With the old version, the next update finds the conflict with whoever wrote behind this one.
+        let etag = row.filter(|row| tracked.is_exact(&sent, row)).map(|row| &row.etag);
+        tracked.take_applied(sent.change, etag);
         Resolution::Applied
     }
 }

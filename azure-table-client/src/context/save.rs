@@ -10,7 +10,7 @@ use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::Resolution;
-use super::state::{Change, Identity, Known};
+use super::state::{Change, Identity, Known, Sent};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::error::{Error, ErrorCode, Outcome};
@@ -74,10 +74,11 @@ impl TableContext {
             {
                 // From here on it is not known what becomes of them, until a reply says it. That holds
                 // too if this future is dropped.
+                let transaction = unit.sent.is_some().then(|| self.tracker.next_order());
                 for at in &unit.changes {
                     let Candidate { id, sent, .. } = &candidates[*at];
                     if let Some(tracked) = self.tracker.entities.get_mut(id) {
-                        tracked.sent = Some(sent.clone());
+                        tracked.sent = Some(Sent { transaction, ..sent.clone() });
                     }
                     self.last_report.results[first + at].outcome = SaveOutcome::Unknown(dropped());
                 }
@@ -113,7 +114,7 @@ impl TableContext {
                     if etag.is_none() && candidate.sent.change != Change::Delete {
                         // Without a version, the next update could not name one.
                         let error = Error::unexpected_reply("the answer has no ETag");
-                        is_done &= self.look_up(candidate, first + at, &error).await;
+                        is_done &= self.look_up(&[(first + at, candidate)], &error).await;
                     } else {
                         self.applied(candidate, first + at, Some(status), etag);
                     }
@@ -123,11 +124,9 @@ impl TableContext {
             Err(error) => error,
         };
         if error.outcome() != Outcome::NotApplied {
-            let mut is_done = true;
-            for at in &unit.changes {
-                is_done &= self.look_up(&candidates[*at], first + at, &error).await;
-            }
-            return is_done;
+            let changes: Vec<_> =
+                unit.changes.iter().map(|at| (first + at, &candidates[*at])).collect();
+            return self.look_up(&changes, &error).await;
         }
         let failed = match error.batch_index() {
             Some(index) if unit.sent.is_some() => unit.changes.get(index).copied(),
@@ -172,35 +171,50 @@ impl TableContext {
         self.last_report.results[result].outcome = SaveOutcome::Applied { status, etag };
     }
 
-    /// Finds out by a read what became of a change; whether it was made.
-    async fn look_up(&mut self, candidate: &Candidate, result: usize, error: &Error) -> bool {
-        let Candidate { id, table, key, sent } = candidate;
-        let row = read_back(&self.pipeline, table, key).await;
-        let outcome = match row {
-            Ok(row) => {
-                let etag = row.as_ref().map(|row| row.etag.clone());
-                match self.tracker.resolve(id, row.as_ref()) {
-                    Resolution::Applied => SaveOutcome::Applied { status: None, etag },
+    /// Finds out by reads what became of the changes of one request; whether they were made.
+    async fn look_up(&mut self, changes: &[(usize, &Candidate)], error: &Error) -> bool {
+        let ids = changes.iter().map(|(_, c)| (c.id.clone(), Arc::clone(&c.table), c.key.clone()));
+        let resolutions = self.find_out(ids.collect()).await;
+        let mut is_done = true;
+        for (at, (result, Candidate { id, sent, .. })) in changes.iter().enumerate() {
+            let outcome = match &resolutions {
+                Ok(found) => match &found[at] {
+                    (Resolution::Applied, etag) => {
+                        SaveOutcome::Applied { status: None, etag: etag.clone() }
+                    }
                     // An attempt that is still on its way may yet be done, unless it carries a version.
-                    Resolution::NotApplied if !self.is_fenced(id, &sent.change) => {
+                    (Resolution::NotApplied, _) if !self.is_fenced(id, &sent.change) => {
                         if let Some(tracked) = self.tracker.entities.get_mut(id) {
                             tracked.sent = Some(sent.clone());
                         }
                         SaveOutcome::Unknown(error.clone())
                     }
-                    Resolution::NotApplied | Resolution::Forgotten => {
-                        SaveOutcome::Failed(error.clone())
-                    }
-                }
+                    _ => SaveOutcome::Failed(error.clone()),
+                },
+                Err(_) => SaveOutcome::Unknown(error.clone()),
+            };
+            let is_applied = matches!(outcome, SaveOutcome::Applied { .. });
+            if !is_applied && let Some(tracked) = self.tracker.entities.get_mut(id) {
+                tracked.error = Some(error.clone());
             }
-            Err(_) => SaveOutcome::Unknown(error.clone()),
-        };
-        let is_applied = matches!(outcome, SaveOutcome::Applied { .. });
-        if !is_applied && let Some(tracked) = self.tracker.entities.get_mut(id) {
-            tracked.error = Some(error.clone());
+            is_done &= is_applied;
+            self.last_report.results[*result].outcome = outcome;
         }
-        self.last_report.results[result].outcome = outcome;
-        is_applied
+        is_done
+    }
+
+    /// Reads the entities of one request, and compares them with what was sent.
+    async fn find_out(
+        &mut self,
+        ids: Vec<(Identity, Arc<str>, EntityKey)>,
+    ) -> Result<Vec<(Resolution, Option<ETag>)>, Error> {
+        let mut changes = Vec::with_capacity(ids.len());
+        for (id, table, key) in ids {
+            changes.push((id, read_back(&self.pipeline, &table, &key).await?));
+        }
+        let resolutions = self.tracker.resolve(&changes).into_iter();
+        let etags = changes.into_iter().map(|(_, row)| row.map(|row| row.etag));
+        Ok(resolutions.zip(etags).collect())
     }
 
     /// Whether a version guards against an attempt that comes late.
@@ -217,46 +231,58 @@ impl TableContext {
             .in_order()
             .into_iter()
             .filter_map(|(id, tracked)| {
-                let operation = tracked.sent.as_ref()?.change.operation();
-                let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
-                Some((id.clone(), table, key, operation))
+                let sent = tracked.sent.as_ref()?;
+                let id = (id.clone(), Arc::clone(&tracked.table), tracked.key.clone());
+                Some((id, sent.change.operation(), sent.transaction))
             })
             .collect();
         // All of them are unknown until they are found out, also if this is dropped on the way.
-        self.last_report.results.extend(unknown.iter().map(|(_, table, key, operation)| {
-            SaveResult {
-                table: table.to_string(),
-                key: key.clone(),
-                operation: *operation,
-                outcome: SaveOutcome::Unknown(dropped()),
+        let results = unknown.iter().map(|((_, table, key), operation, _)| SaveResult {
+            table: table.to_string(),
+            key: key.clone(),
+            operation: *operation,
+            outcome: SaveOutcome::Unknown(dropped()),
+        });
+        self.last_report.results.extend(results);
+        // Those of one transaction together.
+        let mut requests: Vec<(Option<u64>, Vec<usize>)> = Vec::new();
+        for (at, (_, _, transaction)) in unknown.iter().enumerate() {
+            let same = transaction.and_then(|_| requests.iter_mut().find(|r| r.0 == *transaction));
+            match same {
+                Some((_, changes)) => changes.push(at),
+                None => requests.push((*transaction, vec![at])),
             }
-        }));
+        }
         let mut is_known = true;
         let mut pending = Vec::new();
-        for (at, (id, table, key, _)) in unknown.into_iter().enumerate() {
+        for (_, changes) in requests {
             if !is_known && !options.continue_on_error {
                 break;
             }
-            let outcome = match read_back(&self.pipeline, &table, &key).await {
-                Ok(row) => {
-                    let etag = row.as_ref().map(|row| row.etag.clone());
-                    match self.tracker.resolve(&id, row.as_ref()) {
-                        Resolution::Applied => SaveOutcome::Applied { status: None, etag },
-                        // It is sent again with the others.
-                        Resolution::NotApplied => {
-                            pending.push(at);
-                            continue;
-                        }
-                        Resolution::Forgotten => SaveOutcome::Unknown(late()),
+            let ids = changes.iter().map(|at| unknown[*at].0.clone()).collect();
+            match self.find_out(ids).await {
+                Ok(found) => {
+                    for (at, (resolution, etag)) in changes.into_iter().zip(found) {
+                        self.last_report.results[at].outcome = match resolution {
+                            Resolution::Applied => SaveOutcome::Applied { status: None, etag },
+                            Resolution::Forgotten => SaveOutcome::Unknown(late()),
+                            // It is sent again with the others.
+                            Resolution::NotApplied => {
+                                pending.push(at);
+                                SaveOutcome::NotAttempted
+                            }
+                        };
                     }
                 }
                 Err(error) => {
                     is_known = false;
-                    SaveOutcome::Unknown(error)
+                    for at in changes {
+                        self.last_report.results[at].outcome = SaveOutcome::Unknown(error.clone());
+                    }
                 }
-            };
-            self.last_report.results[at].outcome = outcome;
+            }
         }
+        pending.sort_unstable();
         for at in pending.into_iter().rev() {
             self.last_report.results.remove(at);
         }

@@ -132,6 +132,8 @@ pub(super) struct Sent {
     pub(super) change: Change,
     /// The same after the hook for writing.
     pub(super) wire: Change,
+    /// The transaction that it was sent in, all of which was made or nothing.
+    pub(super) transaction: Option<u64>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -211,7 +213,7 @@ impl Tracked {
 }
 
 impl Tracker {
-    fn next_order(&mut self) -> u64 {
+    pub(super) fn next_order(&mut self) -> u64 {
         self.last_order += 1;
         self.last_order
     }

@@ -7,10 +7,11 @@ use super::query::ContextQuery;
 use super::state::{Add, Identity, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::{check_key, check_table_name};
+use crate::operation::check_readable;
 
 /// One table of a context, whose entities are of type `T`.
 pub struct ContextTable<'c, T> {
@@ -115,6 +116,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     fn values(&self, entity: &T) -> Result<Values, Error> {
         check_table_name(&self.table)?;
+        check_readable::<DynamicEntity>(&Entities, self.context.pipeline.metadata)?;
         let (key, properties) = DynamicEntity::from_entity(entity)?.into_parts();
         check_key("PartitionKey", &key.partition_key)?;
         check_key("RowKey", &key.row_key)?;

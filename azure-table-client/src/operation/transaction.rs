@@ -121,13 +121,18 @@ impl Batch {
         entity: &T,
         write: Write<'_>,
     ) -> Result<(), Refused> {
-        let keys = entity::checked_keys(&self.table, entity)?;
-        let request = entity::write(&self.table, entity, &keys, write)?;
+        let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(self.len()), key));
+        let keys = entity::checked_keys(&self.table, entity)
+            .map_err(|error| at(error, entity.entity_key().ok()))?;
+        let request = entity::write(&self.table, entity, &keys, write)
+            .map_err(|error| at(error, Some(EntityKey::new(&*keys.0, &*keys.1))))?;
         self.push(&request, &keys.0, &keys.1)
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
-        let request = entity::delete(&self.table, key, condition)?;
+        let request = entity::delete(&self.table, key, condition).map_err(|error| {
+            Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
+        })?;
         self.push(&request, &key.partition_key, &key.row_key)
     }
 

@@ -274,3 +274,32 @@ async fn the_report_of_a_dropped_save() {
     assert_eq!(ctx.last_report().unknown(), 1);
     ctx.save_changes().await.unwrap();
 }
+
+/// One entity of a transaction shows that all of it was made, and another program's write behind it
+/// stays.
+#[tokio::test]
+async fn a_transaction_is_found_out_as_a_whole() {
+    for polls in 1..6 {
+        let (mock, blogs) = service().await;
+        let mut ctx = context(&mock);
+        ctx.table::<Blog>().add_or_replace(&blog("1", "mine")).unwrap();
+        ctx.add(&blog("2", "mine")).unwrap();
+        {
+            let mut save = Box::pin(ctx.save_changes_with(SaveOptions::atomic()));
+            for _ in 0..polls {
+                if futures_util::poll!(save.as_mut()).is_ready() {
+                    break;
+                }
+            }
+        }
+        let was_made = blogs.query().count().await.unwrap() == 2;
+        if was_made {
+            blogs.insert_or_replace(&blog("1", "theirs")).await.unwrap();
+        }
+        ctx.save_changes_with(SaveOptions::atomic()).await.unwrap();
+        let texts = blogs.query().select(|b| b.text).await.unwrap();
+        let first = if was_made { "theirs" } else { "mine" };
+        assert_eq!(texts, [first, "mine"], "after {polls} polls");
+        assert!(!ctx.has_changes());
+    }
+}
