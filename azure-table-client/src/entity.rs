@@ -22,6 +22,7 @@ pub use azure_table_derive::PropertyGroup;
 pub use columns::Columns;
 pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::DynamicEntity;
+pub(crate) use dynamic::{Lenient, Readable};
 pub use group::PropertyGroup;
 pub use key::{
     Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,

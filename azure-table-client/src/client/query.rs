@@ -12,7 +12,7 @@ use super::parallel::Parallel;
 use super::results::Results;
 use super::source::{self, Source, Start};
 use super::stream::EntityStream;
-use crate::entity::{DynamicEntity, Entities, ReadRow, TableEntity};
+use crate::entity::{Entities, Lenient, ReadRow, Readable, TableEntity};
 use crate::error::Error;
 use crate::filter::{
     Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection, ProjectionOf,
@@ -219,10 +219,10 @@ impl<E, T> Query<E, T> {
         self.reading(Arc::new(projected), select.map_err(Error::from))
     }
 
-    /// The same query, of which rows are read without a struct.
-    pub(crate) fn into_dynamic(mut self) -> Query<E, DynamicEntity> {
+    /// The same query, of which rows are read without a struct, as far as they can be.
+    pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
         let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
-        self.reading(Arc::new(Entities), select)
+        self.reading(Arc::new(Lenient), select)
     }
 
     fn reading<U>(

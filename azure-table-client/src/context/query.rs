@@ -14,7 +14,7 @@ use super::save::properties;
 use super::state::{Identity, Known};
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::edm::EdmValue;
-use crate::entity::{DynamicEntity, TableEntity};
+use crate::entity::{Columns, DecodeError, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
@@ -163,7 +163,7 @@ impl<T> fmt::Debug for ContextQuery<'_, T> {
 /// The entities of a query, one by one, tracked by the context that each step is given.
 pub struct Cursor<T> {
     table: Arc<str>,
-    rows: EntityStream<DynamicEntity>,
+    rows: EntityStream<Readable>,
     option: MergeOption,
     columns: Option<BTreeSet<String>>,
     entity: PhantomData<fn() -> T>,
@@ -200,10 +200,17 @@ impl TableContext {
     pub(super) fn meet<T: TableEntity>(
         &mut self,
         table: &Arc<str>,
-        mut row: DynamicEntity,
+        row: Readable,
         option: MergeOption,
         columns: Option<&BTreeSet<String>>,
     ) -> Result<T, Error> {
+        let Readable { entity: mut row, errors } = row;
+        let own = Columns::of::<T>();
+        let is_own = |error: &DecodeError| T::KEEPS_OTHERS || own.has(error.property());
+        let has_errors = !errors.is_empty();
+        if let Some(error) = errors.into_iter().find(is_own) {
+            return Err(error.into());
+        }
         if let Some(hook) = &mut self.hooks.reading {
             hook(&mut row);
         }
@@ -215,7 +222,14 @@ impl TableContext {
             key: row.key().clone(),
             etag: etag.clone(),
             properties: properties(&row),
-            known: columns.map_or(Known::All, |columns| Known::Some(columns.clone())),
+            known: match columns {
+                Some(columns) => Known::Some(columns.clone()),
+                // What cannot be read stays as it is, as long as nothing replaces the row.
+                None if has_errors => {
+                    Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
+                }
+                None => Known::All,
+            },
         };
         let values = self.tracker.meet(table, server, option);
         if option != MergeOption::NoTracking {

@@ -2,7 +2,8 @@ use std::borrow::Cow;
 
 use super::write::PropertySink;
 use super::{
-    DecodeError, EncodeError, EntityKey, Form, KeyError, PropertyWriter, Row, TableEntity,
+    Columns, DecodeError, EncodeError, EntityKey, Form, KeyError, PropertyWriter, ReadRow, Row,
+    TableEntity,
 };
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;
@@ -154,11 +155,42 @@ impl TableEntity for DynamicEntity {
 
     fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError> {
         let properties = row.take_others()?;
+        Self::of_row(row, properties)
+    }
+}
+
+impl DynamicEntity {
+    fn of_row(row: &mut Row<'_>, properties: Vec<(String, EdmValue)>) -> Result<Self, DecodeError> {
         Ok(Self {
             timestamp: row.timestamp()?,
             etag: row.etag(),
             properties,
             key: EntityKey { partition_key: row.partition_key()?, row_key: row.row_key()? },
         })
+    }
+}
+
+/// What can be read of a row, and the errors of the rest.
+#[derive(Debug)]
+pub(crate) struct Readable {
+    pub(crate) entity: DynamicEntity,
+    pub(crate) errors: Vec<DecodeError>,
+}
+
+/// Reads what can be read.
+pub(crate) struct Lenient;
+
+impl ReadRow<Readable> for Lenient {
+    fn columns(&self) -> Columns {
+        Columns::new(&[])
+    }
+
+    fn keeps_others(&self) -> bool {
+        true
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<Readable, DecodeError> {
+        let (properties, errors) = row.take_readable_others();
+        Ok(Readable { entity: DynamicEntity::of_row(row, properties)?, errors })
     }
 }

@@ -365,8 +365,15 @@ impl<'de> Row<'de> {
     /// # Errors
     /// A value is not of its annotated type, or the reply has no types (no metadata).
     pub fn take_others(&mut self) -> Result<Vec<(String, EdmValue)>, DecodeError> {
+        let (values, errors) = self.take_readable_others();
+        errors.into_iter().next().map_or(Ok(values), Err)
+    }
+
+    /// The same properties, and the errors of those that cannot be read.
+    pub(super) fn take_readable_others(&mut self) -> (Vec<(String, EdmValue)>, Vec<DecodeError>) {
         let others = std::mem::take(&mut self.others);
         let mut values = Vec::with_capacity(others.len());
+        let mut errors = Vec::new();
         for (name, property) in others {
             if matches!(property.value, RawValue::Missing | RawValue::Null) {
                 continue;
@@ -378,10 +385,10 @@ impl<'de> Row<'de> {
             };
             match resolved {
                 Ok(value) => values.push((name.into_owned(), value.into_value())),
-                Err(reason) => return Err(self.error_about(&name, reason)),
+                Err(reason) => errors.push(self.error_about(&name, reason)),
             }
         }
-        Ok(values)
+        (values, errors)
     }
 
     /// Makes the first property that has no column an error.

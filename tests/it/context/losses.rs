@@ -303,3 +303,43 @@ async fn a_transaction_is_found_out_as_a_whole() {
         assert!(!ctx.has_changes());
     }
 }
+
+/// Puts a text that is no Unicode into a property of another program's.
+#[derive(Debug)]
+struct Broken(Arc<dyn Transport>);
+
+impl Transport for Broken {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            let mut reply = self.0.send(request).await?;
+            let text = String::from_utf8(reply.body.to_vec()).unwrap();
+            reply.body = text.replace("broken", "\\ud800").into();
+            Ok(reply)
+        })
+    }
+}
+
+/// A foreign property that cannot be read fails no query, and is not lost; one of the struct does.
+#[tokio::test]
+async fn what_cannot_be_read_stays() {
+    let (mock, _) = service().await;
+    let mut row = DynamicEntity::new("c", "1");
+    row.set("Text", "old").set("Rating", 3).set("Foreign", "broken");
+    stored(&mock).insert(&row).await.unwrap();
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let client = client.unwrap().transport(Arc::new(Broken(mock.transport())));
+    let client = client.clock(mock.clock()).build().unwrap();
+    for option in [MergeOption::NoTracking, MergeOption::AppendOnly] {
+        let mut ctx = TableContext::new(&client);
+        assert_eq!(ctx.query::<Blog>().merge_option(option).await.unwrap().len(), 1);
+    }
+    let mut ctx = TableContext::new(&client);
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&Blog { rating: None, ..blog("1", "new") }).unwrap();
+    assert!(ctx.save_changes().await.is_err(), "a replace would lose it");
+    ctx.update(&blog("1", "new")).unwrap();
+    ctx.save_changes().await.unwrap();
+    let after = stored(&mock).get(("c", "1")).await.unwrap();
+    assert_eq!(after.get("Foreign"), Some(Ok("broken".to_owned())));
+    assert!(ctx.table_named::<DynamicEntity>("Blogs").query().await.is_err());
+}
