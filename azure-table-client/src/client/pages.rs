@@ -27,6 +27,16 @@ pub struct Page<T> {
     pub cost: QueryCost,
 }
 
+impl<T> Page<T> {
+    /// Cuts the page to the rows that are `left` to take, and counts them off.
+    pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
+        let Some(left) = left else { return };
+        self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+        self.cost.rows = self.entities.len() as u64;
+        *left = left.saturating_sub(self.cost.rows);
+    }
+}
+
 /// The pages of a query, one request each.
 ///
 /// A page may be empty although more follow: the service ends a page at the borders of its
@@ -130,12 +140,8 @@ impl<T> Pages<T> {
                 return Some(Err(error));
             }
         };
-        if let Some(left) = &mut self.left {
-            // A server may give more than it was asked for.
-            page.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-            page.cost.rows = page.entities.len() as u64;
-            *left = left.saturating_sub(page.cost.rows);
-        }
+        // A server may give more than it was asked for.
+        page.take_from(&mut self.left);
         Some(Ok(page))
     }
 

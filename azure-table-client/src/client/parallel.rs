@@ -179,18 +179,10 @@ impl<T: Send + 'static> Ranges<T> {
             ));
         }
         let filter = filter.map(|(filter, _)| filter);
-        if take == Some(0) {
-            let sent = FuturesUnordered::new();
-            return Ok(Self {
-                sent,
-                waiting: VecDeque::new(),
-                first: 0,
-                ahead,
-                left: take,
-                cost: QueryCost::default(),
-            });
-        }
-        let (filters, cost) = ranges::filters(&source, filter.as_ref(), count).await?;
+        let (filters, cost) = match take {
+            Some(0) => Default::default(),
+            _ => ranges::filters(&source, filter.as_ref(), count).await?,
+        };
         let sent = FuturesUnordered::new();
         let mut waiting = VecDeque::new();
         for (at, filter) in filters.into_iter().enumerate() {
@@ -224,12 +216,8 @@ impl<T: Send + 'static> Ranges<T> {
             Some(ahead) => self.next_in_order(ahead).await?,
             None => self.next_of_any().await?,
         };
-        if let (Some(left), Ok(page)) = (&mut self.left, &mut page) {
-            page.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-            page.cost.rows = page.entities.len() as u64;
-            *left = left.saturating_sub(page.cost.rows);
-        }
         if let Ok(page) = &mut page {
+            page.take_from(&mut self.left);
             page.cost += std::mem::take(&mut self.cost);
         }
         Some(page)

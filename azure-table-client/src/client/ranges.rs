@@ -18,8 +18,8 @@ use crate::filter::{self, CompareOp, Filter, Plan};
 /// Keys that are told apart in one range. More, such as those of a Chinese text, are one range.
 const MAX_CHILDREN: usize = 64;
 
-/// A range of the keys that a query leaves, and how they are asked for.
-struct Ranges<'s> {
+/// Looks for the keys at which ranges begin, among those that a query leaves.
+struct KeySearch<'s> {
     source: Source<String>,
     /// What is cut: partitions or, where there is one, its rows.
     property: &'static str,
@@ -46,8 +46,8 @@ pub(super) async fn filters<T>(
     // What else must hold would make each look for a key a search for a row.
     let keys = plan.keys_as_filter();
     let cost = Mutex::default();
-    let ranges = Ranges { source: one, property, filter: keys.as_ref(), cost };
-    let starts = ranges.starts(low, count).await?;
+    let search = KeySearch { source: one, property, filter: keys.as_ref(), cost };
+    let starts = search.starts(low, count).await?;
 
     let mut filters = Vec::new();
     for (at, start) in starts.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(super) async fn filters<T>(
     if filters.is_empty() || filters.iter().flatten().any(is_too_long) {
         filters = vec![filter.cloned()];
     }
-    Ok((filters, ranges.cost.into_inner().unwrap_or_default()))
+    Ok((filters, search.cost.into_inner().unwrap_or_default()))
 }
 
 /// The rows of `whole` whose key is `from` or behind it, and before `end`.
@@ -78,7 +78,7 @@ fn bounded(
     whole.cloned().into_iter().chain(from).chain(end).reduce(|a, b| a & b)
 }
 
-impl Ranges<'_> {
+impl KeySearch<'_> {
     /// The first keys of up to `count` ranges from `low` on.
     async fn starts(&self, low: &str, count: usize) -> Result<Vec<String>, Error> {
         let Some(first) = self.first_from(low, None).await? else { return Ok(Vec::new()) };
