@@ -1,7 +1,7 @@
 //! CPU per call over HTTP beside bare reqwest that sends the same ready bytes, in one run.
 //!
 //! The server is another process with canned replies, so that only the client's CPU is counted.
-//! `cargo bench --bench over_http`
+//! `cargo bench --bench over_http`; behind `--`, a part of the name of what to measure.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
 use std::fmt::Write as _;
@@ -201,6 +201,7 @@ async fn measure(endpoint: &str, calls: u32) {
     transaction(&kept, &blogs_of_a_transaction()).await;
     let ready_transaction = keep.1.lock().expect("a lock").take().expect("a request");
 
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     println!("the least of {ROUNDS} rounds, CPU of the client process for each call:");
     let batches = calls.div_ceil(OPERATIONS / 10);
     for (call, ready, calls) in [
@@ -208,6 +209,9 @@ async fn measure(endpoint: &str, calls: u32) {
         (Kind::Insert, ready_insert, calls),
         (Kind::Transaction, ready_transaction, batches),
     ] {
+        if only.as_ref().is_some_and(|only| !call.name().contains(only)) {
+            continue;
+        }
         let mut ours = Duration::MAX;
         let mut theirs = Duration::MAX;
         for _ in 0..ROUNDS {

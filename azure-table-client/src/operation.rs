@@ -19,6 +19,9 @@ use crate::transport::HttpResponse;
 use crate::wire::encoding::QueryString;
 use crate::wire::{Metadata, Operation, headers};
 
+/// What a request says in its own way, beside the headers that all have: a condition or a preference.
+pub(crate) type Header = (&'static HeaderName, HeaderValue);
+
 /// What is sent, but for what each attempt adds: dates, signatures and the like.
 #[derive(Debug)]
 pub(crate) struct Request {
@@ -29,7 +32,7 @@ pub(crate) struct Request {
     /// Percent-encoded, below the endpoint.
     pub(crate) path: String,
     pub(crate) query: QueryString,
-    pub(crate) headers: Vec<(&'static HeaderName, HeaderValue)>,
+    pub(crate) header: Option<Header>,
     /// Whether it names the properties that it wants.
     pub(crate) selects: bool,
     /// Of the body, if there is one.
@@ -45,7 +48,7 @@ impl Request {
             method,
             path,
             query: QueryString::default(),
-            headers: Vec::new(),
+            header: None,
             selects: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
@@ -58,24 +61,12 @@ impl Request {
     }
 
     fn header(mut self, name: &'static HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+        self.header = Some((name, value));
         self
     }
 
     fn if_match(self, condition: &IfMatch) -> Result<Self, Error> {
-        if let IfMatch::Tag(tag) = condition
-            && matches!(tag.as_str().trim(), "" | "*")
-        {
-            // A server may take the one for no condition, and takes the other for any version.
-            return Err(Error::invalid_input(
-                "the ETag is empty or *; for any version use IfMatch::Any",
-            ));
-        }
-        let value = HeaderValue::from_str(condition.as_str()).map_err(|error| {
-            Error::invalid_input("the ETag has a character that is not allowed in a header")
-                .with_source(error)
-        })?;
-        Ok(self.header(&header::IF_MATCH, value))
+        Ok(Self { header: Some(if_match(condition)?), ..self })
     }
 
     /// Whether it changes anything. A read may be in a batch, which is posted.
@@ -90,6 +81,22 @@ impl Request {
             _ => response.status,
         }
     }
+}
+
+fn if_match(condition: &IfMatch) -> Result<Header, Error> {
+    if let IfMatch::Tag(tag) = condition
+        && matches!(tag.as_str().trim(), "" | "*")
+    {
+        // A server may take the one for no condition, and takes the other for any version.
+        return Err(Error::invalid_input(
+            "the ETag is empty or *; for any version use IfMatch::Any",
+        ));
+    }
+    let value = HeaderValue::from_str(condition.as_str()).map_err(|error| {
+        Error::invalid_input("the ETag has a character that is not allowed in a header")
+            .with_source(error)
+    })?;
+    Ok((&header::IF_MATCH, value))
 }
 
 /// Refuses to read entities that need types at the level that has none.

@@ -165,7 +165,7 @@ impl Pipeline {
     fn prepare(&self, request: &Request, client_request_id: &str) -> Result<HttpRequest, Error> {
         let date = http_date(self.clock.now());
         let mut map = HeaderMap::with_capacity(16);
-        for (name, value) in &request.headers {
+        if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }
         map.insert(header::ACCEPT, HeaderValue::from_static(self.metadata.media_type()));

@@ -10,7 +10,7 @@ use std::ops::Deref;
 
 use http::{Method, StatusCode};
 
-use super::{Reply, Request, transaction};
+use super::{Header, Reply, Request, if_match, transaction};
 use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -73,6 +73,43 @@ pub(crate) enum Write<'c> {
     Upsert(Update),
 }
 
+impl Write<'_> {
+    pub(super) fn operation(self) -> Operation {
+        match self {
+            Self::Insert => Operation::Insert,
+            Self::Update(Update::Merge, _) => Operation::Merge,
+            Self::Update(Update::Replace, _) => Operation::Replace,
+            Self::Upsert(Update::Merge) => Operation::InsertOrMerge,
+            Self::Upsert(Update::Replace) => Operation::InsertOrReplace,
+        }
+    }
+
+    pub(super) fn method(self) -> Method {
+        match self {
+            Self::Insert => Method::POST,
+            Self::Update(update, _) | Self::Upsert(update) => update.method(),
+        }
+    }
+
+    pub(super) fn header(self) -> Result<Option<Header>, Error> {
+        match self {
+            Self::Insert => Ok(Some((&headers::PREFER, headers::RETURN_NO_CONTENT.clone()))),
+            Self::Update(_, condition) => if_match(condition).map(Some),
+            Self::Upsert(_) => Ok(None),
+        }
+    }
+
+    /// Writes the path behind what is in `out`.
+    pub(super) fn path(self, out: &mut String, table: &str, partition_key: &str, row_key: &str) {
+        match self {
+            Self::Insert => encoding::push_table_path(out, table),
+            Self::Update(..) | Self::Upsert(_) => {
+                encoding::push_entity_path(out, table, partition_key, row_key);
+            }
+        }
+    }
+}
+
 pub(crate) fn insert<T: TableEntity>(table: &str, entity: &T) -> Result<Request, Error> {
     write(table, entity, &checked_keys(table, entity)?, Write::Insert)
 }
@@ -103,26 +140,12 @@ pub(crate) fn write<T: TableEntity>(
     (partition_key, row_key): &(Cow<'_, str>, Cow<'_, str>),
     write: Write<'_>,
 ) -> Result<Request, Error> {
-    let body = json_write::entity(entity, partition_key, row_key)?;
-    let put = |operation, update: Update| {
-        let path = encoding::entity_path(table, partition_key, row_key);
-        Request::new(operation, table, update.method(), path)
-    };
-    let request = match write {
-        Write::Insert => {
-            Request::new(Operation::Insert, table, Method::POST, encoding::table_path(table))
-                .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
-        }
-        Write::Update(Update::Merge, condition) => {
-            put(Operation::Merge, Update::Merge).if_match(condition)?
-        }
-        Write::Update(Update::Replace, condition) => {
-            put(Operation::Replace, Update::Replace).if_match(condition)?
-        }
-        Write::Upsert(Update::Merge) => put(Operation::InsertOrMerge, Update::Merge),
-        Write::Upsert(Update::Replace) => put(Operation::InsertOrReplace, Update::Replace),
-    };
-    Ok(request.body(body))
+    let mut body = Vec::with_capacity(256);
+    json_write::entity(&mut body, entity, partition_key, row_key)?;
+    let mut path = String::new();
+    write.path(&mut path, table, partition_key, row_key);
+    let request = Request::new(write.operation(), table, write.method(), path);
+    Ok(Request { header: write.header()?, ..request.body(body) })
 }
 
 pub(crate) fn delete(table: &str, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
@@ -210,7 +233,8 @@ mod tests {
     #[test]
     fn only_an_upsert_has_no_condition() {
         let condition = |request: &Request| {
-            let header = request.headers.iter().find(|(name, _)| **name == http::header::IF_MATCH);
+            let header = request.header.as_ref();
+            let header = header.filter(|(name, _)| **name == http::header::IF_MATCH);
             header.map(|(_, value)| value.to_str().unwrap().to_owned())
         };
         for way in [Update::Merge, Update::Replace] {

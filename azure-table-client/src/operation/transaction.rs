@@ -6,19 +6,18 @@
 
 use std::collections::HashMap;
 
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 
 use super::entity::{self, Write};
-use super::{Reply, Request};
+use super::{Header, Reply, Request};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS, check_table_name};
 use crate::transport::HttpResponse;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
-use crate::wire::{Metadata, Operation, headers};
+use crate::wire::{Metadata, Operation, headers, json_write};
 
-static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 const PATH: &str = "/$batch";
 
 /// The result of one operation of a transaction.
@@ -54,9 +53,21 @@ pub(crate) struct Batch {
     inner: String,
     /// The body but for its closing boundaries.
     body: Vec<u8>,
+    /// The path and the body of an entity that is being written, as its length comes before it.
+    written: (String, Vec<u8>),
     partition_key: Option<String>,
     /// The index of each RowKey.
     row_keys: HashMap<String, usize>,
+}
+
+/// One operation, as it would be sent alone.
+#[derive(Clone, Copy)]
+struct Single<'o> {
+    operation: Operation,
+    method: &'o Method,
+    path: &'o str,
+    header: Option<&'o Header>,
+    body: &'o [u8],
 }
 
 /// Why an operation is not in a transaction.
@@ -101,6 +112,7 @@ impl Batch {
             outer,
             inner,
             body,
+            written: Default::default(),
             partition_key: None,
             row_keys: HashMap::new(),
         }
@@ -121,12 +133,28 @@ impl Batch {
         entity: &T,
         write: Write<'_>,
     ) -> Result<(), Refused> {
-        let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(self.len()), key));
-        let keys = entity::checked_keys(&self.table, entity)
+        let index = self.len();
+        let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(index), key));
+        let (partition_key, row_key) = entity::checked_keys(&self.table, entity)
             .map_err(|error| at(error, entity.entity_key().ok()))?;
-        let request = entity::write(&self.table, entity, &keys, write)
-            .map_err(|error| at(error, Some(EntityKey::new(&*keys.0, &*keys.1))))?;
-        self.push(&request, &keys.0, &keys.1)
+        let (mut path, mut body) = std::mem::take(&mut self.written);
+        path.clear();
+        body.clear();
+        write.path(&mut path, &self.table, &partition_key, &row_key);
+        let header = json_write::entity(&mut body, entity, &partition_key, &row_key)
+            .map_err(Error::from)
+            .and_then(|()| write.header())
+            .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
+        let operation = Single {
+            operation: write.operation(),
+            method: &write.method(),
+            path: &path,
+            header: header.as_ref(),
+            body: &body,
+        };
+        let added = self.add(operation, &partition_key, &row_key);
+        self.written = (path, body);
+        added
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
@@ -136,10 +164,27 @@ impl Batch {
         self.push(&request, &key.partition_key, &key.row_key)
     }
 
-    /// Adds an operation; one that is refused leaves everything as it was.
+    /// Adds what would be a request of its own.
     pub(crate) fn push(
         &mut self,
         request: &Request,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<(), Refused> {
+        let operation = Single {
+            operation: request.operation,
+            method: &request.method,
+            path: &request.path,
+            header: request.header.as_ref(),
+            body: &request.body,
+        };
+        self.add(operation, partition_key, row_key)
+    }
+
+    /// Adds an operation; one that is refused leaves everything as it was.
+    fn add(
+        &mut self,
+        operation: Single<'_>,
         partition_key: &str,
         row_key: &str,
     ) -> Result<(), Refused> {
@@ -147,7 +192,7 @@ impl Batch {
         let end = self.body.len();
         self.check(partition_key, row_key)
             .and_then(|()| {
-                self.write_part(request, index);
+                self.write_part(operation, index);
                 match self.bytes() {
                     ..=TRANSACTION_BYTES => Ok(()),
                     bytes => {
@@ -162,7 +207,7 @@ impl Batch {
             .map_err(|refused| {
                 let key = EntityKey::new(partition_key, row_key);
                 let of = |error: Error| {
-                    let error = error.with_operation(request.operation, &self.table);
+                    let error = error.with_operation(operation.operation, &self.table);
                     error.with_batch(Some(index), Some(key))
                 };
                 match refused {
@@ -199,20 +244,18 @@ impl Batch {
         Ok(())
     }
 
-    fn write_part(&mut self, request: &Request, index: usize) {
-        let target = format!("{}{}", self.base, request.path);
-        let id = HeaderValue::from(index);
+    fn write_part(&mut self, operation: Single<'_>, index: usize) {
+        let Single { method, path, header, body, .. } = operation;
         let accept = HeaderValue::from_static(Metadata::Minimal.media_type());
-        let kind = (!request.body.is_empty()).then_some((&header::CONTENT_TYPE, &headers::JSON));
+        let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, &headers::JSON));
         let fixed = [
-            (&CONTENT_ID, &id),
             (&header::ACCEPT, &accept),
             (&headers::DATA_SERVICE_VERSION, &headers::DATA_SERVICE_VERSION_3),
         ];
-        let own = request.headers.iter().map(|(name, value)| (*name, value));
+        let own = header.map(|(name, value)| (*name, value));
         let headers = fixed.into_iter().chain(kind).chain(own);
         let mut changeset = Writer::new(&mut self.body, &self.inner);
-        changeset.request(&request.method, &target, headers, &request.body);
+        changeset.request(method, [&self.base, path], Some(index), headers, body);
     }
 
     /// The request, and what is in it.
@@ -244,7 +287,7 @@ fn batch_request(
 /// A read in a batch: its address then need not fit into a URL.
 pub(super) fn in_batch(read: &Request, table: &str, base: &str) -> Result<Request, Error> {
     let boundary = format!("batch_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
-    let mut target = format!("{base}{}", read.path);
+    let mut target = read.path.clone();
     if !read.query.as_str().is_empty() {
         target.push('?');
         target.push_str(read.query.as_str());
@@ -256,7 +299,7 @@ pub(super) fn in_batch(read: &Request, table: &str, base: &str) -> Result<Reques
     ];
     let mut body = Vec::with_capacity(512 + target.len());
     let mut batch = Writer::new(&mut body, &boundary);
-    batch.request(&read.method, &target, headers, &[]);
+    batch.request(&read.method, [base, &target], None, headers, &[]);
     batch.close();
     let mut request = batch_request(read.operation, table, &boundary, body)?;
     request.selects = read.selects;
@@ -285,7 +328,7 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
     };
     let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
     if let Some(message) = failed {
-        let id = message.header(&CONTENT_ID).ok().flatten().and_then(|id| id.parse().ok());
+        let id = message.content_id().and_then(|id| id.parse().ok());
         // Of a transaction of one operation the service does not say which it was.
         let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
         return Err(refused(inner(&reply, message, request)?, id, request, sent));
@@ -299,7 +342,7 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
         return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
     }
     let result = |message: &Message<'_>| {
-        let etag = message.header(&header::ETAG)?.filter(|tag| !tag.is_empty()).map(ETag::from);
+        let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
         Ok(OperationResult { etag, status: message.status()?.as_u16() })
     };
     let operations = messages.iter().map(result).collect::<Result<_, _>>();

@@ -29,20 +29,26 @@ fn push_key(out: &mut String, key: &str) {
 
 /// `/Blogs(PartitionKey='…',RowKey='…')`.
 pub(crate) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
-    let mut path = String::with_capacity(32 + table.len() + partition_key.len() + row_key.len());
-    path.push('/');
-    path.push_str(table);
-    path.push_str("(PartitionKey='");
-    push_key(&mut path, partition_key);
-    path.push_str("',RowKey='");
-    push_key(&mut path, row_key);
-    path.push_str("')");
+    let mut path = String::new();
+    push_entity_path(&mut path, table, partition_key, row_key);
     path
 }
 
+/// Writes the path of an entity behind what is in `out`.
+pub(crate) fn push_entity_path(out: &mut String, table: &str, partition_key: &str, row_key: &str) {
+    out.reserve(32 + table.len() + partition_key.len() + row_key.len());
+    push_table_path(out, table);
+    out.push_str("(PartitionKey='");
+    push_key(out, partition_key);
+    out.push_str("',RowKey='");
+    push_key(out, row_key);
+    out.push_str("')");
+}
+
 /// `/Blogs`: where entities are inserted.
-pub(crate) fn table_path(table: &str) -> String {
-    format!("/{table}")
+pub(crate) fn push_table_path(out: &mut String, table: &str) {
+    out.push('/');
+    out.push_str(table);
 }
 
 /// `/Blogs()`: where entities are queried.

@@ -8,38 +8,41 @@ use base64::engine::general_purpose::STANDARD;
 use crate::edm::{EdmCow, EdmType};
 use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
 
-/// An entity as the body of an insert, update or merge, with the keys under which it is addressed.
+/// Writes an entity as the body of an insert, update or merge, with the keys under which it is
+/// addressed. After an error `out` ends with a part of it.
 pub(crate) fn entity<T: TableEntity>(
+    out: &mut Vec<u8>,
     entity: &T,
     partition_key: &str,
     row_key: &str,
-) -> Result<Vec<u8>, EncodeError> {
-    let mut body = Body(Vec::with_capacity(256));
+) -> Result<(), EncodeError> {
+    let mut body = Body(out);
     body.0.extend_from_slice(b"{\"PartitionKey\":");
-    body.text(partition_key);
+    body.plain(partition_key);
     body.0.extend_from_slice(b",\"RowKey\":");
-    body.text(row_key);
+    body.plain(row_key);
     let mut writer = PropertyWriter::new(&mut body, partition_key, row_key);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
     body.0.push(b'}');
-    Ok(body.0)
+    Ok(())
 }
 
 /// `{"TableName":"…"}`.
 pub(crate) fn table_name(name: &str) -> Vec<u8> {
-    let mut body = Body(b"{\"TableName\":".to_vec());
-    body.text(name);
-    body.0.push(b'}');
-    body.0
+    let mut out = b"{\"TableName\":".to_vec();
+    Body(&mut out).plain(name);
+    out.push(b'}');
+    out
 }
 
-struct Body(Vec<u8>);
+struct Body<'o>(&'o mut Vec<u8>);
 
-impl Body {
-    fn text(&mut self, text: &str) {
-        // Writing to a Vec cannot fail, and neither can text as JSON.
-        let _ = serde_json::to_writer(&mut self.0, text);
+impl Body<'_> {
+    /// Text or a finite number.
+    fn plain(&mut self, value: &(impl serde::Serialize + ?Sized)) {
+        // Writing to a Vec cannot fail, and neither can these as JSON.
+        let _ = serde_json::to_writer(&mut *self.0, value);
     }
 
     fn quoted(&mut self, value: impl std::fmt::Display) {
@@ -48,7 +51,7 @@ impl Body {
 
     fn number(&mut self, value: f64) {
         if value.is_finite() {
-            let _ = serde_json::to_writer(&mut self.0, &value);
+            self.plain(&value);
         } else if value.is_nan() {
             self.0.extend_from_slice(b"\"NaN\"");
         } else {
@@ -57,26 +60,30 @@ impl Body {
     }
 }
 
-impl PropertySink for Body {
+impl PropertySink for Body<'_> {
     fn put(&mut self, name: &str, value: EdmCow<'_>) {
         let ty = value.edm_type();
         // String, Boolean and Int32 show in JSON. Double is annotated although 5.0 shows, since a
         // writer between us and the service may make 5 of it.
         if !matches!(ty, EdmType::String | EdmType::Boolean | EdmType::Int32) {
-            for part in [",\"", name, "@odata.type\":\"", ty.as_str(), "\""] {
-                self.0.extend_from_slice(part.as_bytes());
-            }
+            self.0.extend_from_slice(b",\"");
+            self.0.extend_from_slice(name.as_bytes());
+            self.0.extend_from_slice(b"@odata.type\":\"");
+            self.0.extend_from_slice(ty.as_str().as_bytes());
+            self.0.push(b'"');
         }
-        for part in [",\"", name, "\":"] {
-            self.0.extend_from_slice(part.as_bytes());
-        }
+        self.0.extend_from_slice(b",\"");
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
         match value {
-            EdmCow::String(v) => self.text(&v),
+            EdmCow::String(v) => self.plain(&*v),
             EdmCow::Boolean(v) => self.0.extend_from_slice(if v { b"true" } else { b"false" }),
-            EdmCow::Int32(v) => {
-                let _ = write!(self.0, "{v}");
+            EdmCow::Int32(v) => self.plain(&v),
+            EdmCow::Int64(v) => {
+                self.0.push(b'"');
+                self.plain(&v);
+                self.0.push(b'"');
             }
-            EdmCow::Int64(v) => self.quoted(v),
             EdmCow::Double(v) => self.number(v),
             EdmCow::DateTime(v) => self.quoted(v),
             EdmCow::Guid(v) => self.quoted(v),
@@ -105,7 +112,8 @@ mod tests {
             .set("At", EdmDateTime::MIN)
             .set("Guid", uuid::Uuid::nil())
             .set("Bytes", vec![255_u8, 0]);
-        let body = entity(&dynamic, "it's", "r\"1").unwrap();
+        let mut body = Vec::new();
+        entity(&mut body, &dynamic, "it's", "r\"1").unwrap();
         assert_eq!(
             std::str::from_utf8(&body).unwrap(),
             concat!(
@@ -128,12 +136,17 @@ mod tests {
         for i in 0..253 {
             many.set(format!("P{i}"), i);
         }
-        assert!(entity(&many, "p", "r").unwrap_err().to_string().contains("253 properties"));
+        assert!(
+            entity(&mut Vec::new(), &many, "p", "r")
+                .unwrap_err()
+                .to_string()
+                .contains("253 properties")
+        );
         let mut large = DynamicEntity::new("p", "r");
         for i in 0..16 {
             large.set(format!("P{i}"), "x".repeat(32_768));
         }
-        let text = entity(&large, "p", "r").unwrap_err().to_string();
+        let text = entity(&mut Vec::new(), &large, "p", "r").unwrap_err().to_string();
         assert!(text.contains("at most 1048576"), "{text}");
     }
 }

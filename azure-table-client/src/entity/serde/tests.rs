@@ -55,7 +55,8 @@ fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
 ) -> Result<V, DecodeError> {
     let mut dynamic = DynamicEntity::new("p", "r");
     dynamic.set("Value", value);
-    let body = json_write::entity(&dynamic, "p", "r").unwrap();
+    let mut body = Vec::new();
+    json_write::entity(&mut body, &dynamic, "p", "r").unwrap();
     match json_read::read_entity::<Serde<Single<V, D>>>(&body, true) {
         Ok(entity) => Ok(entity.0.value),
         Err(json_read::ReadError::Decode(error)) => Err(error),
@@ -486,8 +487,9 @@ prop_compose! {
 proptest! {
     #[test]
     fn what_is_written_is_read(mut entity in any_entity()) {
-        let body =
-            json_write::entity(&Serde(entity.clone()), &entity.partition, &entity.row).unwrap();
+        let mut body = Vec::new();
+        json_write::entity(&mut body, &Serde(entity.clone()), &entity.partition, &entity.row)
+            .unwrap();
         let Serde(mut read) = json_read::read_entity::<Serde<All>>(&body, true).unwrap();
         prop_assert_eq!(
             DynamicEntity::from_entity(&Serde(read.clone())).unwrap(),

@@ -71,7 +71,7 @@ fn write(parts: &mut Writer<'_>, operations: &[Sent<'_>]) {
             .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
             .collect();
         let method = Method::from_bytes(verb.as_bytes()).unwrap();
-        parts.request(&method, &format!("{BASE}{path}"), &headers, body.as_bytes());
+        parts.request(&method, [BASE, path], None, &headers, body.as_bytes());
     }
 }
 

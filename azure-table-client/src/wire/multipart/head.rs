@@ -1,71 +1,89 @@
 //! Header lines.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
 
 use super::MultipartError;
 
-/// The lines of headers, as sent.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Head<'a>(&'a [u8]);
+/// The lines of headers, as sent, and the values of those that are looked at of every part.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Head<'a> {
+    lines: &'a [u8],
+    pub(super) content_type: Option<&'a str>,
+    pub(super) transfer_encoding: Option<&'a str>,
+    pub(super) content_length: Option<&'a str>,
+    pub(super) content_id: Option<&'a str>,
+    pub(super) etag: Option<&'a str>,
+}
 
 impl<'a> Head<'a> {
-    /// The lines up to the first empty one, and what follows that. A body that is empty may lack
+    /// The headers up to the first empty line, and what follows that. A body that is empty may lack
     /// the empty line, as the line end before the boundary looks like it.
-    pub(super) fn split(text: &'a [u8]) -> (Self, &'a [u8]) {
-        let mut line = 0;
-        while let Some(length) = line_feed(&text[line..]) {
-            let next = line + length + 1;
-            if matches!(text[line..next], [b'\n'] | [b'\r', b'\n']) {
-                return (Self(&text[..line]), &text[next..]);
+    pub(super) fn read(text: &'a [u8]) -> Result<(Self, &'a [u8]), MultipartError> {
+        let mut head = Self::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (line, next) = split_line(rest);
+            if line.is_empty() {
+                head.lines = &text[..text.len() - rest.len()];
+                return Ok((head, next));
             }
-            line = next;
+            head.look_at(line)?;
+            rest = next;
         }
-        (Self(text), &[])
+        head.lines = text;
+        Ok((head, rest))
     }
 
-    /// The first line, and the others.
-    pub(super) fn split_start(self) -> (&'a [u8], Self) {
-        let end = line_feed(self.0).map_or(self.0.len(), |at| at + 1);
-        (self.0[..end].trim_ascii(), Self(&self.0[end..]))
-    }
-
-    /// The value of a header that says something about the part itself.
-    pub(super) fn get(self, name: &str) -> Result<Option<&'a str>, MultipartError> {
-        for header in self.headers() {
-            let (known, value) = header?;
-            if known.eq_ignore_ascii_case(name.as_bytes()) {
-                return std::str::from_utf8(value).map(Some).map_err(|_| MultipartError::Head);
+    /// Keeps the value if it is one that is looked at and the first of its name.
+    fn look_at(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+        let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
+        let known = [
+            ("Content-Type", &mut self.content_type),
+            ("Content-Transfer-Encoding", &mut self.transfer_encoding),
+            ("Content-Length", &mut self.content_length),
+            ("Content-ID", &mut self.content_id),
+            ("ETag", &mut self.etag),
+        ];
+        for (known, kept) in known {
+            if kept.is_none() && name.eq_ignore_ascii_case(known.as_bytes()) {
+                let value = std::str::from_utf8(value).map_err(|_| MultipartError::Head)?;
+                *kept = Some(value.trim_ascii());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
+    /// All headers.
     pub(super) fn to_map(self) -> Result<HeaderMap, MultipartError> {
         let mut map = HeaderMap::new();
-        for header in self.headers() {
-            let (name, value) = header?;
+        let mut rest = self.lines;
+        while !rest.is_empty() {
+            let (line, next) = split_line(rest);
+            let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
             let name = HeaderName::from_bytes(name).map_err(|_| MultipartError::Head)?;
-            let value = HeaderValue::from_bytes(value).map_err(|_| MultipartError::Head)?;
+            let value =
+                HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| MultipartError::Head)?;
             map.try_append(name, value).map_err(|_| MultipartError::Head)?;
+            rest = next;
         }
         Ok(map)
     }
+}
 
-    fn headers(self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
-        let mut ends = memchr_iter(b'\n', self.0).chain([self.0.len()]);
-        let mut start = 0;
-        let lines = std::iter::from_fn(move || {
-            let end = ends.next()?;
-            let line = self.0[start..end].trim_ascii();
-            start = end + 1;
-            Some(line)
-        });
-        lines.filter(|line| !line.is_empty()).map(|line| {
-            let colon = memchr(b':', line).ok_or(MultipartError::Head)?;
-            Ok((line[..colon].trim_ascii_end(), line[colon + 1..].trim_ascii_start()))
-        })
-    }
+/// The first line without its end, and what follows it.
+pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
+    let (line, rest) = match line_feed(text) {
+        Some(end) => (&text[..end], &text[end + 1..]),
+        None => (text, &text[text.len()..]),
+    };
+    (line.strip_suffix(b"\r").unwrap_or(line), rest)
+}
+
+/// The name, and the value with the blanks around it.
+fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    Some((line[..colon].trim_ascii(), &line[colon + 1..]))
 }
 
 pub(super) fn line_feed(text: &[u8]) -> Option<usize> {

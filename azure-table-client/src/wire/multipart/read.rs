@@ -2,10 +2,10 @@
 
 #[cfg(any(test, feature = "mock"))]
 use http::Method;
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderMap, StatusCode};
 use memchr::memmem::Finder;
 
-use super::head::{Head, line_feed};
+use super::head::{Head, line_feed, split_line};
 use super::{MultipartError, boundary_of};
 
 /// A batch, and a changeset in it.
@@ -64,9 +64,9 @@ impl<'a> Parts<'a> {
                 MultipartError::Truncated
             });
         };
-        let (head, content) = Head::split(&rest[..end.line]);
-        let media_type = head.get("Content-Type")?.unwrap_or_default();
-        let encoding = head.get("Content-Transfer-Encoding")?.unwrap_or("binary");
+        let (head, content) = Head::read(&rest[..end.line])?;
+        let media_type = head.content_type.unwrap_or_default();
+        let encoding = head.transfer_encoding.unwrap_or("binary");
         let part = if !is_identity(encoding) {
             return Err(MultipartError::MediaType);
         } else if boundary_of(media_type).is_some() {
@@ -74,7 +74,7 @@ impl<'a> Parts<'a> {
         } else if is_http(media_type) {
             let mut message = Message::read(content)?;
             let from = end.line - message.body.len();
-            let to = match message.head.get(header::CONTENT_LENGTH.as_str())? {
+            let to = match message.head.content_length {
                 Some(length) => {
                     let length: usize = length.parse().map_err(|_| MultipartError::Length)?;
                     from.checked_add(length).filter(|to| *to <= rest.len())
@@ -127,9 +127,9 @@ fn is_http(media_type: &str) -> bool {
 impl<'a> Message<'a> {
     /// A message whose body goes to the end.
     fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
-        let (head, body) = Head::split(text.trim_ascii_start());
-        let (start, head) = head.split_start();
+        let (start, rest) = split_line(text.trim_ascii_start());
         let start = std::str::from_utf8(start).map_err(|_| MultipartError::Head)?;
+        let (head, body) = Head::read(rest)?;
         Ok(Self { start, head, body })
     }
 
@@ -154,9 +154,12 @@ impl<'a> Message<'a> {
         StatusCode::from_bytes(status.as_bytes()).map_err(|_| MultipartError::Head)
     }
 
-    /// The value of a header that is text.
-    pub(crate) fn header(&self, name: &HeaderName) -> Result<Option<&'a str>, MultipartError> {
-        self.head.get(name.as_str())
+    pub(crate) fn content_id(&self) -> Option<&'a str> {
+        self.head.content_id
+    }
+
+    pub(crate) fn etag(&self) -> Option<&'a str> {
+        self.head.etag
     }
 
     pub(crate) fn headers(&self) -> Result<HeaderMap, MultipartError> {

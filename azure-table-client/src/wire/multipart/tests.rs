@@ -239,7 +239,7 @@ proptest! {
         let mut out = Vec::new();
         let mut batch = Writer::new(&mut out, "b");
         for body in &bodies {
-            batch.request(&Method::PUT, "/T(PartitionKey='',RowKey='')", [], body);
+            batch.request(&Method::PUT, ["/T", "(PartitionKey='',RowKey='')"], None, [], body);
         }
         batch.close();
         let read = parts(&out).unwrap();

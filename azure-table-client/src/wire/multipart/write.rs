@@ -1,7 +1,5 @@
 //! Writing a body of parts.
 
-use std::io::Write as _;
-
 #[cfg(any(test, feature = "mock"))]
 use http::StatusCode;
 use http::{HeaderName, HeaderValue, Method};
@@ -31,16 +29,19 @@ impl<'o> Writer<'o> {
         Writer { out: self.out, boundary }
     }
 
-    /// A request; its address is encoded, and its headers are without a `Content-Length`.
+    /// A request; its address, of two pieces, is encoded, and its headers are without a
+    /// `Content-Length`.
     pub(crate) fn request<'h>(
         &mut self,
         method: &Method,
-        target: &str,
+        [base, path]: [&str; 2],
+        id: Option<usize>,
         headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
         body: &[u8],
     ) {
         let length = (!body.is_empty()).then_some(body.len());
-        self.message(format_args!("{method} {target} HTTP/1.1"), headers, length, body);
+        let start = [method.as_str(), " ", base, path, " HTTP/1.1"];
+        self.message(&start, id, headers, length, body);
     }
 
     #[cfg(any(test, feature = "mock"))]
@@ -51,7 +52,8 @@ impl<'o> Writer<'o> {
         body: &[u8],
     ) {
         let reason = status.canonical_reason().unwrap_or_default();
-        self.message(format_args!("HTTP/1.1 {} {reason}", status.as_str()), headers, None, body);
+        let start = ["HTTP/1.1 ", status.as_str(), " ", reason];
+        self.message(&start, None, headers, None, body);
     }
 
     /// Ends the parts.
@@ -61,7 +63,8 @@ impl<'o> Writer<'o> {
 
     fn message<'h>(
         &mut self,
-        start: std::fmt::Arguments<'_>,
+        start: &[&str],
+        id: Option<usize>,
         headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
         length: Option<usize>,
         body: &[u8],
@@ -69,8 +72,13 @@ impl<'o> Writer<'o> {
         self.delimiter(
             "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n",
         );
-        // Writing to a Vec cannot fail.
-        let _ = write!(self.out, "{start}\r\n");
+        for text in start {
+            self.out.extend_from_slice(text.as_bytes());
+        }
+        self.out.extend_from_slice(b"\r\n");
+        if let Some(id) = id {
+            self.number("Content-ID: ", id);
+        }
         for (name, value) in headers {
             self.out.extend_from_slice(spelt(name.as_str()).as_bytes());
             self.out.extend_from_slice(b": ");
@@ -78,10 +86,17 @@ impl<'o> Writer<'o> {
             self.out.extend_from_slice(b"\r\n");
         }
         if let Some(length) = length {
-            let _ = write!(self.out, "Content-Length: {length}\r\n");
+            self.number("Content-Length: ", length);
         }
         self.out.extend_from_slice(b"\r\n");
         self.out.extend_from_slice(body);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn number(&mut self, name: &str, value: usize) {
+        self.out.extend_from_slice(name.as_bytes());
+        // Writing to a Vec cannot fail, and a number in JSON is its digits.
+        let _ = serde_json::to_writer(&mut *self.out, &value);
         self.out.extend_from_slice(b"\r\n");
     }
 
