@@ -6,15 +6,20 @@
 //!   counted byte by byte. A row that cannot be sent, for example with a bad key or of more than 1 MiB,
 //!   fails by itself, before anything of it is sent.
 //! - **Order**: operations on one key are done in the order of the input, each after the one before
-//!   it has its outcome. Between keys there is no order.
+//!   it is settled. Where one is not, because it was given up or nobody knows, those that follow it on
+//!   its key are not attempted, so that a resumed run does them in order. Between keys there is no
+//!   order. (The service may still do a request after its client gave it up; only an ETag fences that.)
 //! - **Outcomes**: each row has one. Where the service refuses one row of a slice, the others are sent
 //!   again without it. A request whose answer was lost is sent again; if that is then refused, the
-//!   rows that cannot be done twice are [`Unknown`](RowOutcome::Unknown).
+//!   rows that cannot be done twice are [`Unknown`](RowOutcome::Unknown). A refusal of the account, such
+//!   as a firewall's, ends the run and settles no row.
 //! - **Pace**: a partition that the service throttles is slowed down to just below the rate at which it
 //!   was throttled, and tries more from time to time. The other partitions go on. Where many are
-//!   throttled, fewer requests are on their way.
+//!   throttled, fewer requests are on their way. A partition of which nothing is done for
+//!   [`give_up_after`](Bulk::give_up_after) is given up.
 //! - **Memory**: rows are read as they are needed; up to [`window`](Bulk::window) of them are kept, and
-//!   no more than about 64 MiB, if no single row is larger.
+//!   no more than about 64 MiB, if no single row is larger; those on their way take as much again. The
+//!   keys of rows that are not settled are remembered; the run ends once they are 100,000.
 //! - **Cancelling**: dropping the future of a run stops it. What was answered is in the
 //!   [`checkpoint`](BulkMonitor::checkpoint) of its [`monitor`](Bulk::monitor); the requests that were
 //!   on their way may be done or not, and are not in it. [`resume`](Bulk::resume) goes on with the same
@@ -40,7 +45,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::Stream;
-use futures_util::stream::{self, FuturesUnordered, StreamExt as _};
+use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
 pub use checkpoint::Checkpoint;
 pub use monitor::BulkMonitor;
@@ -52,9 +57,9 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::pipeline::RetryPolicy;
 use group::Window;
-use operation::Row;
+use operation::{Row, Unfit};
 use pace::Width;
-use run::{Callbacks, Run};
+use run::{Callbacks, Health, Run};
 use slice::Target;
 
 /// Rows that were not applied that a report keeps; more are counted.
@@ -94,7 +99,7 @@ pub struct Bulk<T> {
     patience: Duration,
     retry: Option<RetryPolicy>,
     keeps_all: bool,
-    checkpoint: Checkpoint,
+    any_version: bool,
     monitor: BulkMonitor,
     callbacks: Callbacks,
 }
@@ -108,7 +113,7 @@ impl<T: TableEntity> Bulk<T> {
             patience: PATIENCE,
             retry: None,
             keeps_all: false,
-            checkpoint: Checkpoint::new(),
+            any_version: false,
             monitor: BulkMonitor::new(),
             callbacks: Callbacks::default(),
         }
@@ -128,7 +133,11 @@ impl<T: TableEntity> Bulk<T> {
         self
     }
 
-    /// How long a row that the service throttles is tried for; 5 min unless it is set.
+    /// How long a row that the service throttles is tried for, and a partition of which nothing is
+    /// done; 5 min unless it is set.
+    ///
+    /// The rows of such a partition, those still to be read included, are not sent any more. Once
+    /// that is so of a second one and nothing at all was done in that time, the run ends.
     pub fn give_up_after(mut self, time: Duration) -> Self {
         self.patience = time;
         self
@@ -137,6 +146,12 @@ impl<T: TableEntity> Bulk<T> {
     /// When and how often a request that failed otherwise is sent again, instead of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
+        self
+    }
+
+    /// Deletes what a query finds also where somebody changed it since.
+    pub fn any_version(mut self) -> Self {
+        self.any_version = true;
         self
     }
 
@@ -159,8 +174,8 @@ impl<T: TableEntity> Bulk<T> {
     }
 
     /// Leaves out what an earlier run of the same input, in the same order, settled.
-    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
-        self.checkpoint = checkpoint;
+    pub fn resume(self, checkpoint: Checkpoint) -> Self {
+        self.monitor.resume(checkpoint);
         self
     }
 
@@ -190,7 +205,7 @@ impl<T: TableEntity> Bulk<T> {
         self,
         operations: impl Stream<Item = BulkOperation<T>>,
     ) -> Result<BulkReport, BulkError> {
-        self.drive(operations.map(Ok)).await
+        self.drive(operations.map(Ok), Row::new).await
     }
 
     /// Does the operations of a stream that may fail. After its first error, what was read is done and
@@ -199,22 +214,24 @@ impl<T: TableEntity> Bulk<T> {
     /// # Errors
     /// As [`run`](Self::run); the stream's error is in the report as
     /// [`stopped`](BulkReport::stopped).
-    pub async fn try_run_stream<E: std::error::Error + Send + Sync + 'static>(
+    pub async fn try_run_stream<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         self,
         operations: impl Stream<Item = Result<BulkOperation<T>, E>>,
     ) -> Result<BulkReport, BulkError> {
-        self.drive(operations.map(|item| item.map_err(|error| Arc::new(error) as Cause))).await
+        self.drive(operations.map_err(|error| Cause::from(error.into())), Row::new).await
     }
 
-    async fn drive(
+    /// Does what `prepare` makes of each item of the input.
+    async fn drive<I>(
         self,
-        operations: impl Stream<Item = Result<BulkOperation<T>, Cause>>,
+        input: impl Stream<Item = Result<I, Cause>>,
+        prepare: impl Fn(&str, u64, I) -> Result<Row, Unfit>,
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
         let table: Arc<str> = Arc::from(self.table.name());
         let target =
             Target { table: Arc::clone(&table), base: pipeline.endpoint.base().to_owned() };
-        self.monitor.begin(self.checkpoint, self.keeps_all);
+        self.monitor.begin(self.keeps_all);
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
             return self.monitor.into_report().into_result();
@@ -227,12 +244,13 @@ impl<T: TableEntity> Bulk<T> {
             monitor: self.monitor,
             callbacks: self.callbacks,
             patience: self.patience,
+            health: Health::default(),
             in_flight: FuturesUnordered::new(),
             timer: None,
             fatal: None,
         };
-        let prepare = |index, operation| Row::new(&table, index, operation);
-        run::drive(run, operations, prepare).await.into_report().into_result()
+        let prepare = |index, item| prepare(&table, index, item);
+        run::drive(run, input, prepare).await.into_report().into_result()
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) mod transaction;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
-pub(crate) use reply::Reply;
+pub(crate) use reply::{Reply, is_missing};
 
 use crate::entity::ReadRow;
 use crate::error::Error;

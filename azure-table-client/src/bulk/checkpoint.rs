@@ -11,7 +11,9 @@ use crate::error::Error;
 /// in another process. It can be stored as text (`Display` and `FromStr`) or with serde.
 ///
 /// A row is settled once it was applied, or refused for what it is. One that was not sent, whose
-/// outcome is unknown, or that was given up because the service could not be reached, is not.
+/// outcome is unknown, or that was given up because the service could not be reached, is not. How many
+/// were refused is remembered too. Its size grows with the number of rows that are not settled among
+/// those that are.
 ///
 /// ```
 /// use azure_table_client::bulk::Checkpoint;
@@ -26,6 +28,8 @@ use crate::error::Error;
 pub struct Checkpoint {
     /// The ranges of what is settled, by their beginnings; none touches another.
     ranges: BTreeMap<u64, u64>,
+    /// How many of those rows were refused.
+    refused: u64,
 }
 
 impl Checkpoint {
@@ -49,6 +53,17 @@ impl Checkpoint {
         self.ranges.iter().map(|(start, end)| end - start).sum()
     }
 
+    /// How many of the settled rows were refused, and so are not done.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Settles a row that was refused.
+    pub(super) fn refuse(&mut self, index: u64) {
+        self.refused += u64::from(!self.is_settled(index));
+        self.settle(index);
+    }
+
     pub(super) fn settle(&mut self, index: u64) {
         if self.is_settled(index) {
             return;
@@ -68,13 +83,17 @@ impl Checkpoint {
 
 const VERSION: &str = "1.";
 
-/// `1.<from>-<to>,<from>-<to>…`, where the last row of each range is not in it.
+/// `1.<from>-<to>,<from>-<to>…`, where the last row of each range is not in it; then `;` and the number
+/// of refused rows, if there are any.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
         for (n, (start, end)) in self.ranges.iter().enumerate() {
             let comma = if n == 0 { "" } else { "," };
             write!(f, "{comma}{start}-{end}")?;
+        }
+        if self.refused > 0 {
+            write!(f, ";{}", self.refused)?;
         }
         Ok(())
     }
@@ -91,7 +110,12 @@ impl FromStr for Checkpoint {
 fn parse(text: &str) -> Option<Checkpoint> {
     let mut ranges = BTreeMap::new();
     let mut last = None;
-    for range in text.strip_prefix(VERSION)?.split(',').filter(|range| !range.is_empty()) {
+    let text = text.strip_prefix(VERSION)?;
+    let (text, refused) = match text.split_once(';') {
+        Some((text, refused)) => (text, refused.parse().ok()?),
+        None => (text, 0),
+    };
+    for range in text.split(',').filter(|range| !range.is_empty()) {
         let (start, end) = range.split_once('-')?;
         let (start, end) = (start.parse().ok()?, end.parse().ok()?);
         if start >= end || last.is_some_and(|last| start <= last) {
@@ -100,7 +124,8 @@ fn parse(text: &str) -> Option<Checkpoint> {
         ranges.insert(start, end);
         last = Some(end);
     }
-    Some(Checkpoint { ranges })
+    let checkpoint = Checkpoint { ranges, refused };
+    (refused <= checkpoint.settled()).then_some(checkpoint)
 }
 
 impl Serialize for Checkpoint {
@@ -126,8 +151,22 @@ mod tests {
 
     #[test]
     fn only_what_was_written_is_read() {
-        for bad in ["", "2.", "1.5", "1.5-5", "1.6-5", "1.0-5,5-6", "1.0-5,3-8", "1.a-b", "1.-1-2"]
-        {
+        for bad in [
+            "",
+            "2.",
+            "1.5",
+            "1.5-5",
+            "1.6-5",
+            "1.0-5,5-6",
+            "1.0-5,3-8",
+            "1.a-b",
+            "1.-1-2",
+            "1.;1",
+            "1.0-5;6",
+            "1.0-5;",
+            "1.0-5;x",
+            "1.0-5;1;1",
+        ] {
             let error = bad.parse::<Checkpoint>().unwrap_err();
             assert_eq!(error.to_string(), "the text is not a checkpoint", "{bad}");
         }
@@ -138,9 +177,16 @@ mod tests {
         #[test]
         fn it_holds_what_was_settled(indices in proptest::collection::vec(0_u64..60, 0..80)) {
             let mut checkpoint = Checkpoint::new();
+            let mut refused = BTreeSet::new();
             for index in &indices {
-                checkpoint.settle(*index);
+                if index % 7 == 0 {
+                    checkpoint.refuse(*index);
+                    refused.insert(*index);
+                } else {
+                    checkpoint.settle(*index);
+                }
             }
+            prop_assert_eq!(checkpoint.refused(), refused.len() as u64);
             let all: BTreeSet<u64> = indices.into_iter().collect();
             for index in 0..70 {
                 prop_assert_eq!(checkpoint.is_settled(index), all.contains(&index));
@@ -157,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in "(1\\.)?[0-9,-]{0,30}") {
+        fn no_text_panics(text in "(1\\.)?[0-9,;-]{0,30}") {
             if let Ok(checkpoint) = text.parse::<Checkpoint>() {
                 let _ = (checkpoint.next(), checkpoint.settled(), checkpoint.is_settled(u64::MAX));
             }

@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::operation::Row;
 use super::pace::Pace;
 use super::slice::{Slice, Target};
+use crate::error::Error;
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
 
 /// Partitions without rows of which the pace is remembered.
 const REMEMBERED: usize = 1024;
+/// After so long, rows that would not fill a slice are sent although others would.
+const AGE: Duration = Duration::from_secs(1);
 
 /// The rows that were read and are not settled.
 #[derive(Debug)]
@@ -50,8 +54,17 @@ struct Partition {
     behind: HashMap<String, VecDeque<Row>>,
     /// Slices that have to be sent again.
     again: VecDeque<Slice>,
+    /// The keys of which an operation is not settled, and why: what follows it must not be done
+    /// before it, which may be in another run.
+    open: HashMap<String, Arc<Error>>,
+    /// Why nothing more of it is sent.
+    closed: Option<Arc<Error>>,
+    /// Since when nothing was done, if something was tried.
+    failing_since: Option<Instant>,
     pace: Pace,
     turn: Option<Turn>,
+    /// When it took that turn.
+    in_turn_since: Option<Instant>,
 }
 
 impl Partition {
@@ -64,6 +77,16 @@ impl Partition {
     fn put(&mut self, row: Row) {
         self.ready_bytes += row.bytes();
         self.ready.push_back(row);
+    }
+
+    /// Why a row of this key cannot be sent.
+    fn obstacle(&self, row_key: &str) -> Option<&Arc<Error>> {
+        self.closed.as_ref().or_else(|| self.open.get(row_key))
+    }
+
+    /// Whether there is nothing of it to remember once it has no rows.
+    fn is_forgettable(&self) -> bool {
+        self.behind.is_empty() && self.open.is_empty() && self.closed.is_none()
     }
 }
 
@@ -90,11 +113,13 @@ impl Window {
         self.rows >= self.most_rows || self.bytes >= self.most_bytes
     }
 
-    pub(super) fn push(&mut self, row: Row, now: Instant) {
-        self.rows += 1;
-        self.bytes += row.bytes();
+    /// Takes a row, unless something stands in its way.
+    pub(super) fn push(&mut self, row: Row, now: Instant) -> Result<(), (Row, Arc<Error>)> {
         let name: Arc<str> = match self.partitions.get_key_value(&*row.key.partition_key) {
             Some((name, partition)) => {
+                if let Some(error) = partition.obstacle(&row.key.row_key) {
+                    return Err((row, Arc::clone(error)));
+                }
                 self.idle -= usize::from(partition.behind.is_empty());
                 Arc::clone(name)
             }
@@ -103,6 +128,8 @@ impl Window {
                 Arc::from(&*row.key.partition_key)
             }
         };
+        self.rows += 1;
+        self.bytes += row.bytes();
         let partition = self.partitions.entry(Arc::clone(&name)).or_default();
         match partition.behind.get_mut(&row.key.row_key) {
             Some(behind) => behind.push_back(row),
@@ -111,7 +138,8 @@ impl Window {
                 partition.put(row);
             }
         }
-        self.set_turn(&name);
+        self.set_turn(&name, now);
+        Ok(())
     }
 
     /// Forgets partitions without rows once they are many.
@@ -120,7 +148,7 @@ impl Window {
             let mut idle = 0;
             self.partitions.retain(|_, partition| {
                 // If most are still paced, half of them are as good as any.
-                let keeps = !partition.behind.is_empty()
+                let keeps = !partition.is_forgettable()
                     || (idle < REMEMBERED / 2 && !partition.pace.is_fresh(now));
                 idle += usize::from(keeps && partition.behind.is_empty());
                 keeps
@@ -133,17 +161,13 @@ impl Window {
     pub(super) fn take(&mut self, now: Instant, flush: bool) -> Option<Slice> {
         self.wake(now);
         loop {
-            let (&turn, name) = self.turns.first_key_value()?;
-            if matches!(turn, Turn::Later(..)) || (matches!(turn, Turn::Part(_)) && !flush) {
-                return None;
-            }
-            let name = Arc::clone(name);
-            self.turns.remove(&turn);
+            let turn = self.next_turn(now, flush)?;
+            let name = self.turns.remove(&turn)?;
             let Some(partition) = self.partitions.get_mut(&name) else { continue };
             partition.turn = None;
             let at = partition.pace.next_at(now);
             if at > now {
-                self.enter(&name, |n| Turn::Later(at, n));
+                self.enter(&name, now, |n| Turn::Later(at, n));
                 continue;
             }
             let slice = partition.again.pop_front().or_else(|| {
@@ -154,9 +178,30 @@ impl Window {
             });
             if let Some(slice) = slice {
                 partition.pace.sent(now, count(&slice));
-                self.set_turn(&name);
+                self.set_turn(&name, now);
                 return Some(slice);
             }
+        }
+    }
+
+    fn next_turn(&self, now: Instant, flush: bool) -> Option<Turn> {
+        let is_old = |name| {
+            let partition: Option<&Partition> = self.partitions.get(name);
+            partition
+                .and_then(|partition| partition.in_turn_since)
+                .is_some_and(|at| at + AGE <= now)
+        };
+        let part = self.turns.range(Turn::Part(0)..=Turn::Part(u64::MAX)).next();
+        if let Some((turn, name)) = part
+            && is_old(name)
+        {
+            // Else it might wait for ever beside partitions that always have full slices.
+            return Some(*turn);
+        }
+        match self.turns.first_key_value()? {
+            (turn @ Turn::Full(_), _) => Some(*turn),
+            (turn @ Turn::Part(_), _) if flush => Some(*turn),
+            _ => None,
         }
     }
 
@@ -186,41 +231,42 @@ impl Window {
                 && let Some(partition) = self.partitions.get_mut(&name)
             {
                 partition.turn = None;
-                self.set_turn(&name);
+                self.set_turn(&name, now);
             }
         }
     }
 
     /// Lines the partition up, if it has something to send and does not wait.
-    fn set_turn(&mut self, name: &Arc<str>) {
+    fn set_turn(&mut self, name: &Arc<str>, now: Instant) {
         let Some(partition) = self.partitions.get(name) else { return };
         let is_full = partition.is_full();
         match partition.turn {
             None if !is_full && partition.ready.is_empty() => {}
-            None if is_full => self.enter(name, Turn::Full),
-            None => self.enter(name, Turn::Part),
+            None if is_full => self.enter(name, now, Turn::Full),
+            None => self.enter(name, now, Turn::Part),
             Some(turn @ Turn::Part(_)) if is_full => {
                 self.turns.remove(&turn);
-                self.enter(name, Turn::Full);
+                self.enter(name, now, Turn::Full);
             }
             Some(_) => {}
         }
     }
 
-    fn enter(&mut self, name: &Arc<str>, turn: impl FnOnce(u64) -> Turn) {
+    fn enter(&mut self, name: &Arc<str>, now: Instant, turn: impl FnOnce(u64) -> Turn) {
         self.last_turn += 1;
         let turn = turn(self.last_turn);
         if let Some(partition) = self.partitions.get_mut(name) {
             partition.turn = Some(turn);
+            partition.in_turn_since = Some(now);
             self.turns.insert(turn, Arc::clone(name));
         }
     }
 
     /// Slices came back and are to be sent again, before anything else of their partition.
-    pub(super) fn put_back(&mut self, name: &Arc<str>, again: Vec<Slice>) {
+    pub(super) fn put_back(&mut self, name: &Arc<str>, again: Vec<Slice>, now: Instant) {
         if let Some(partition) = self.partitions.get_mut(name) {
             partition.again.extend(again);
-            self.set_turn(name);
+            self.set_turn(name, now);
         }
     }
 
@@ -229,41 +275,90 @@ impl Window {
         self.partitions.get_mut(name).map(|partition| &mut partition.pace)
     }
 
-    /// A row has its outcome; the next one of its key may be sent.
-    pub(super) fn settle(&mut self, row: &Row) {
-        self.rows -= 1;
-        self.bytes -= row.bytes();
+    /// Since when nothing of the partition was done.
+    pub(super) fn failing_since(&mut self, name: &str) -> Option<&mut Option<Instant>> {
+        self.partitions.get_mut(name).map(|partition| &mut partition.failing_since)
+    }
+
+    /// Why nothing more of the partition is sent.
+    pub(super) fn closed(&self, name: &str) -> Option<&Arc<Error>> {
+        self.partitions.get(name)?.closed.as_ref()
+    }
+
+    /// A row has its outcome. If that settles it, the next one of its key may be sent; else, those of
+    /// its key cannot be sent any more, and are given back.
+    pub(super) fn end(&mut self, row: &Row, open: Option<&Arc<Error>>, now: Instant) -> Vec<Row> {
+        self.release(row);
         let Some((name, _)) = self.partitions.get_key_value(&*row.key.partition_key) else {
-            return;
+            return Vec::new();
         };
         let name = Arc::clone(name);
-        let Some(partition) = self.partitions.get_mut(&name) else { return };
-        if let Some(behind) = partition.behind.get_mut(&row.key.row_key) {
-            match behind.pop_front() {
-                Some(next) => partition.put(next),
-                None => {
-                    partition.behind.remove(&row.key.row_key);
+        let Some(partition) = self.partitions.get_mut(&name) else { return Vec::new() };
+        let mut stuck = VecDeque::new();
+        match open {
+            Some(error) => {
+                stuck = partition.behind.remove(&row.key.row_key).unwrap_or_default();
+                if partition.closed.is_none() {
+                    partition.open.insert(row.key.row_key.clone(), Arc::clone(error));
+                }
+            }
+            None => {
+                match partition.behind.get_mut(&row.key.row_key).and_then(VecDeque::pop_front) {
+                    Some(next) => partition.put(next),
+                    None => {
+                        partition.behind.remove(&row.key.row_key);
+                    }
                 }
             }
         }
         if partition.behind.is_empty() {
             self.idle += 1;
         } else {
-            self.set_turn(&name);
+            self.set_turn(&name, now);
         }
+        for row in &stuck {
+            self.release(row);
+        }
+        stuck.into()
     }
 
-    /// All rows that are not on their way, which are to be settled without being sent.
-    pub(super) fn drain(&mut self) -> Vec<Row> {
-        self.turns.clear();
-        let mut rows = Vec::new();
-        for partition in self.partitions.values_mut() {
-            partition.turn = None;
-            partition.ready_bytes = 0;
-            rows.extend(partition.ready.drain(..));
-            rows.extend(partition.again.drain(..).flat_map(|slice| slice.rows));
-            rows.extend(partition.behind.values_mut().flat_map(std::mem::take));
+    fn release(&mut self, row: &Row) {
+        self.rows -= 1;
+        self.bytes -= row.bytes();
+    }
+
+    /// Sends nothing more of a partition. What is not on its way is given back.
+    pub(super) fn close(&mut self, name: &str, error: &Arc<Error>) -> Vec<Row> {
+        let Some(partition) = self.partitions.get_mut(name) else { return Vec::new() };
+        partition.closed.get_or_insert_with(|| Arc::clone(error));
+        partition.open = HashMap::new();
+        if let Some(turn) = partition.turn.take() {
+            self.turns.remove(&turn);
         }
+        partition.ready_bytes = 0;
+        let mut rows: Vec<Row> = partition.ready.drain(..).collect();
+        rows.extend(partition.again.drain(..).flat_map(|slice| slice.rows));
+        if !rows.is_empty() {
+            let mut behind = Vec::new();
+            for row in &rows {
+                behind.extend(partition.behind.remove(&row.key.row_key).into_iter().flatten());
+            }
+            rows.extend(behind);
+            self.idle += usize::from(partition.behind.is_empty());
+        }
+        // Of these keys a row is on its way.
+        rows.extend(partition.behind.values_mut().flat_map(std::mem::take));
+        rows.sort_unstable_by_key(|row| row.index);
+        for row in &rows {
+            self.release(row);
+        }
+        rows
+    }
+
+    /// Sends nothing more at all. What is not on its way is given back.
+    pub(super) fn close_all(&mut self, error: &Arc<Error>) -> Vec<Row> {
+        let names: Vec<_> = self.partitions.keys().map(Arc::clone).collect();
+        let mut rows: Vec<_> = names.iter().flat_map(|name| self.close(name, error)).collect();
         rows.sort_unstable_by_key(|row| row.index);
         rows
     }

@@ -63,10 +63,14 @@ impl BulkMonitor {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self, checkpoint: Checkpoint, keeps_all: bool) {
+    /// The run goes on from there.
+    pub(super) fn resume(&self, checkpoint: Checkpoint) {
+        self.state().checkpoint = checkpoint;
+    }
+
+    pub(super) fn begin(&self, keeps_all: bool) {
         let mut state = self.state();
         state.start = Some(Instant::now());
-        state.checkpoint = checkpoint;
         state.keeps_all = keeps_all;
     }
 
@@ -87,10 +91,10 @@ impl BulkMonitor {
         !is_settled
     }
 
-    /// Takes down the outcomes of rows; of each, whether that settles it.
-    pub(super) fn finish(&self, results: &[(RowResult, bool)]) {
+    /// Takes down the outcomes of rows.
+    pub(super) fn finish(&self, results: &[RowResult]) {
         let mut state = self.state();
-        for (result, settles) in results {
+        for result in results {
             let progress = &mut state.progress;
             match result.outcome {
                 RowOutcome::Applied(_) => progress.applied += 1,
@@ -98,8 +102,10 @@ impl BulkMonitor {
                 RowOutcome::NotAttempted(_) => progress.not_attempted += 1,
                 RowOutcome::Unknown(_) => progress.unknown += 1,
             }
-            if *settles {
-                state.checkpoint.settle(result.index);
+            match &result.outcome {
+                RowOutcome::Applied(_) => state.checkpoint.settle(result.index),
+                outcome if outcome.is_settled() => state.checkpoint.refuse(result.index),
+                _ => {}
             }
             let keeps =
                 state.keeps_all || (!result.is_applied() && state.results.len() < KEPT_RESULTS);

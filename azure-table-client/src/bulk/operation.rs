@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Request;
 use crate::operation::entity::{self, Update, Write};
+use crate::wire::Operation;
 
 /// What a bulk run does with one row.
 ///
@@ -37,7 +38,7 @@ pub(super) struct Row {
     pub(super) request: Arc<Request>,
     /// A 404 counts as done.
     pub(super) missing_is_ok: bool,
-    /// Done twice, it is as if done once, and the second answer is as true as the first.
+    /// Done twice, it is as if done once.
     pub(super) is_repeatable: bool,
 }
 
@@ -46,13 +47,15 @@ pub(super) type Unfit = Box<(Option<EntityKey>, Error)>;
 
 impl Row {
     /// Checks an operation and encodes it, so that the entity itself need not be kept.
+    #[expect(clippy::needless_pass_by_value, reason = "it is not needed any more")]
     pub(super) fn new<T: TableEntity>(
         table: &str,
         index: u64,
         operation: BulkOperation<T>,
     ) -> Result<Self, Unfit> {
         let is_repeatable = operation.is_repeatable();
-        let (key, request, missing_is_ok) = match &operation {
+        let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
+        let (key, request) = match &operation {
             BulkOperation::Insert(entity) => write(table, entity, Write::Insert)?,
             BulkOperation::Merge(entity, condition) => {
                 write(table, entity, Write::Update(Update::Merge, condition))?
@@ -66,27 +69,20 @@ impl Row {
             BulkOperation::InsertOrReplace(entity) => {
                 write(table, entity, Write::Upsert(Update::Replace))?
             }
-            BulkOperation::Delete(..) | BulkOperation::DeleteIfExists(..) => {
-                return Self::delete(table, index, operation);
-            }
+            BulkOperation::Delete(key, condition)
+            | BulkOperation::DeleteIfExists(key, condition) => delete(table, key, condition)?,
         };
-        Ok(Self { index, key, request, missing_is_ok, is_repeatable })
+        Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
 
-    fn delete<T>(table: &str, index: u64, operation: BulkOperation<T>) -> Result<Self, Unfit> {
-        let is_repeatable = operation.is_repeatable();
-        let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
-        let (BulkOperation::Delete(key, condition) | BulkOperation::DeleteIfExists(key, condition)) =
-            operation
-        else {
-            return Err(Box::new((None, Error::invalid_input("this is no delete"))));
-        };
-        match entity::delete(table, &key, &condition) {
-            Ok(request) => {
-                Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
-            }
-            Err(error) => Err(Box::new((Some(key), error))),
-        }
+    /// Whether its refusal may come from an earlier attempt that was done although its answer was lost.
+    pub(super) fn may_meet_itself(&self, error: &Error) -> bool {
+        // An upsert meets nothing.
+        matches!(error.status(), Some(404 | 409 | 412))
+            && !matches!(
+                self.request.operation,
+                Operation::InsertOrMerge | Operation::InsertOrReplace
+            )
     }
 
     /// About the memory that it takes.
@@ -101,10 +97,8 @@ impl<T> BulkOperation<T> {
     /// Done twice, it is as if done once.
     fn is_repeatable(&self) -> bool {
         match self {
-            Self::InsertOrMerge(_) | Self::InsertOrReplace(_) => true,
-            Self::Merge(_, condition)
-            | Self::Replace(_, condition)
-            | Self::DeleteIfExists(_, condition) => *condition == IfMatch::Any,
+            Self::InsertOrMerge(_) | Self::InsertOrReplace(_) | Self::DeleteIfExists(..) => true,
+            Self::Merge(_, condition) | Self::Replace(_, condition) => *condition == IfMatch::Any,
             Self::Insert(_) | Self::Delete(..) => false,
         }
     }
@@ -114,16 +108,26 @@ fn write<T: TableEntity>(
     table: &str,
     entity: &T,
     write: Write<'_>,
-) -> Result<(EntityKey, Arc<Request>, bool), Unfit> {
-    let (partition_key, row_key) = match entity::checked_keys(table, entity) {
+) -> Result<(EntityKey, Request), Unfit> {
+    let keys = match entity::checked_keys(table, entity) {
         Ok(keys) => keys,
         Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
     };
-    let keys = (partition_key, row_key);
     let request = entity::write(table, entity, &keys, write);
-    let key = EntityKey::new(keys.0, keys.1);
+    checked(EntityKey::new(keys.0, keys.1), request)
+}
+
+fn delete(
+    table: &str,
+    key: &EntityKey,
+    condition: &IfMatch,
+) -> Result<(EntityKey, Request), Unfit> {
+    checked(key.clone(), entity::delete(table, key, condition))
+}
+
+fn checked(key: EntityKey, request: Result<Request, Error>) -> Result<(EntityKey, Request), Unfit> {
     match request {
-        Ok(request) => Ok((key, Arc::new(request), false)),
+        Ok(request) => Ok((key, request)),
         Err(error) => Err(Box::new((Some(key), error))),
     }
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Checkpoint;
+use super::{Checkpoint, verdict};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
@@ -17,13 +17,25 @@ pub type Cause = Arc<dyn StdError + Send + Sync>;
 pub enum RowOutcome {
     /// It was done; the entity's new version, if the operation leaves one.
     Applied(Option<ETag>),
-    /// It was not done. Of a transaction, the error's
-    /// [`batch_index`](crate::Error::batch_index) counts within that and not within the input.
+    /// It was not done.
     Failed(Arc<Error>),
-    /// It was read but not sent, since the run ended early.
-    NotAttempted(Cause),
+    /// It was read but not sent, for this reason: the run ended early, or gave its partition up, or
+    /// could not settle an earlier operation on the same entity.
+    NotAttempted(Arc<Error>),
     /// It was sent, and may or may not have been done, or may still be. Read back to find out.
     Unknown(Arc<Error>),
+}
+
+impl RowOutcome {
+    /// Whether that is the last word, so that a resumed run leaves the row out: it was done, or
+    /// refused for what it is. A refusal for want of permission is not.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Self::Applied(_) => true,
+            Self::Failed(error) => verdict::is_of_row(error),
+            Self::NotAttempted(_) | Self::Unknown(_) => false,
+        }
+    }
 }
 
 /// A row of the input with what became of it.
@@ -82,7 +94,7 @@ pub struct Progress {
     pub throttled: u64,
     /// The bytes of their bodies.
     pub bytes: u64,
-    /// Requests that are on their way.
+    /// Requests that are on their way; of a run that was dropped, those that were.
     pub in_flight: usize,
     /// The time since the run began.
     pub elapsed: Duration,
@@ -145,10 +157,16 @@ pub struct BulkReport {
 }
 
 impl BulkReport {
-    /// Whether the whole input was read and applied.
+    /// Whether the whole input was read and applied, by this run and those that it resumed.
     pub fn is_complete(&self) -> bool {
         let Progress { failed, unknown, not_attempted, .. } = self.progress;
-        failed == 0 && unknown == 0 && not_attempted == 0 && self.stopped.is_none()
+        let is_all = failed == 0 && unknown == 0 && not_attempted == 0 && self.stopped.is_none();
+        is_all && self.checkpoint.refused() == 0
+    }
+
+    /// Why the run ended before its input did, if that was an error of this crate.
+    pub fn stopped_by(&self) -> Option<&Error> {
+        self.stopped.as_deref()?.downcast_ref()
     }
 
     /// The rows that were not applied, as far as they were kept.
@@ -164,6 +182,10 @@ impl BulkReport {
 impl fmt::Display for BulkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.progress.fmt(f)?;
+        let before = self.checkpoint.refused().saturating_sub(self.progress.failed);
+        if before > 0 {
+            write!(f, "; {before} refused before")?;
+        }
         match &self.stopped {
             Some(cause) => write!(f, "; stopped: {cause}"),
             None => Ok(()),
@@ -208,8 +230,9 @@ impl StdError for BulkError {
             return Some(&**cause);
         }
         match &self.0.failures().next()?.outcome {
-            RowOutcome::Failed(error) | RowOutcome::Unknown(error) => Some(&**error),
-            RowOutcome::NotAttempted(cause) => Some(&**cause),
+            RowOutcome::Failed(error)
+            | RowOutcome::Unknown(error)
+            | RowOutcome::NotAttempted(error) => Some(&**error),
             RowOutcome::Applied(_) => None,
         }
     }

@@ -18,13 +18,16 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
-use crate::entity::EntityKey;
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
+use crate::operation::is_missing;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy, server_wait};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
+/// Rows that may end without being settled before the run ends: their keys are remembered, and a
+/// checkpoint tells each of them from those around it.
+const OPEN_ROWS: usize = 100_000;
 
 type OnRow = Box<dyn FnMut(&RowResult) + Send>;
 type OnProgress = Box<dyn FnMut(&Progress) + Send>;
@@ -50,12 +53,35 @@ pub(super) struct Run {
     pub(super) monitor: BulkMonitor,
     pub(super) callbacks: Callbacks,
     pub(super) retry: RetryPolicy,
-    /// How long a slice is tried for.
+    /// How long a slice is tried for, and a partition of which nothing is done.
     pub(super) patience: Duration,
+    pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     /// Why nothing more is sent.
-    pub(super) fatal: Option<Cause>,
+    pub(super) fatal: Option<Arc<Error>>,
+}
+
+/// How the run fares on the whole.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// Since when nothing was done in any partition.
+    failing_since: Option<Instant>,
+    /// Partitions that were given up since then.
+    closed: u32,
+    /// Rows that ended without being settled.
+    open: usize,
+}
+
+/// What is to become of a slice that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Again,
+    GiveUp,
+    /// Its partition is given up.
+    Close,
+    /// The run ends.
+    End,
 }
 
 /// What came of a slice.
@@ -92,6 +118,7 @@ pub(super) async fn drive<I>(
             is_over = true;
         }
         if is_over && run.window.is_empty() && run.in_flight.is_empty() {
+            run.tell_progress();
             return run.monitor;
         }
         let reads = !is_over && !run.window.is_full();
@@ -100,10 +127,7 @@ pub(super) async fn drive<I>(
         {
             Event::Input(Some(Ok(item))) => {
                 if run.monitor.read(index) {
-                    match prepare(index, item) {
-                        Ok(row) => run.window.push(row, Instant::now()),
-                        Err(unfit) => run.refuse(index, *unfit),
-                    }
+                    run.take(index, prepare(index, item));
                 }
                 index += 1;
             }
@@ -167,162 +191,246 @@ impl Run {
             let now = Instant::now();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
+            slice.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
             self.in_flight.push(Box::pin(send(Arc::clone(&self.pipeline), slice, now)));
         }
     }
 
-    /// A row that is not fit to be sent.
-    fn refuse(&mut self, index: u64, (key, error): (Option<EntityKey>, Error)) {
-        let outcome = RowOutcome::Failed(Arc::new(error));
-        self.finish(&[(RowResult { index, key, outcome }, true)]);
+    /// Keeps a row that was read, if it can be sent.
+    fn take(&mut self, index: u64, row: Result<Row, Unfit>) {
+        match row {
+            Ok(row) => {
+                if let Err((row, error)) = self.window.push(row, Instant::now()) {
+                    self.not_attempted(vec![row], &error);
+                }
+            }
+            Err(unfit) => {
+                let (key, error) = *unfit;
+                let error = Arc::new(error);
+                let outcome = RowOutcome::Failed(Arc::clone(&error));
+                self.count_open(usize::from(!outcome.is_settled()), &error);
+                self.finish(&[RowResult { index, key, outcome }]);
+            }
+        }
     }
 
     fn answered(&mut self, answer: Answer) {
         let Answer { mut slice, sent_at, result, wait } = answer;
-        let (now, rows) = (Instant::now(), count(&slice));
+        let now = Instant::now();
         let name = Arc::clone(&slice.partition);
-        let verdict = result.as_ref().err().map(Verdict::of);
+        let verdict = result.as_ref().err().map(|error| Verdict::of(error, slice.rows.len()));
+        self.take_down(&slice, verdict, sent_at, now);
+        if let (Some(wait), Some(pace)) = (wait, self.window.pace(&name)) {
+            pace.pause_until(later(now, wait));
+        }
+        let again = match (result, verdict) {
+            (Ok(etags), _) => {
+                let rows = slice.rows.into_iter().zip(etags);
+                self.end(rows.map(|(row, etag)| (row, RowOutcome::Applied(etag))));
+                Vec::new()
+            }
+            (Err(error), Some(Verdict::Refused(index))) => self.refused(slice, index, error),
+            (Err(error), verdict) => {
+                slice.is_open |= error.outcome() == Outcome::Unknown;
+                match self.next(&mut slice, verdict, now) {
+                    Next::Again => vec![slice],
+                    next => {
+                        self.give_up(slice, error, next);
+                        Vec::new()
+                    }
+                }
+            }
+        };
+        match self.fatal.as_ref().or_else(|| self.window.closed(&name)).cloned() {
+            None => self.window.put_back(&name, again, now),
+            Some(error) => again.into_iter().for_each(|slice| self.leave(slice, &error)),
+        }
+        self.tell_progress();
+    }
+
+    /// What an answer says about how fast and how well it goes.
+    fn take_down(
+        &mut self,
+        slice: &Slice,
+        verdict: Option<Verdict>,
+        sent_at: Instant,
+        now: Instant,
+    ) {
+        let rows = count(slice);
         let is_overload =
             matches!(verdict, Some(Verdict::Throttled | Verdict::Transient { is_overload: true }));
         let mut is_news = false;
-        if let Some(pace) = self.window.pace(&name) {
+        if let Some(pace) = self.window.pace(&slice.partition) {
             if is_overload {
                 is_news = pace.throttled(now, sent_at, rows);
             } else if verdict.is_none() {
                 pace.done(now, rows);
             }
-            if let Some(wait) = wait {
-                pace.pause_until(later(now, wait));
-            }
         }
         self.width.answered(is_news);
+        if let Some(failing_since) = self.window.failing_since(&slice.partition) {
+            if matches!(verdict, None | Some(Verdict::Refused(_))) {
+                *failing_since = None;
+                self.health = Health { open: self.health.open, ..Health::default() };
+            } else {
+                failing_since.get_or_insert(sent_at);
+                self.health.failing_since.get_or_insert(sent_at);
+            }
+        }
         self.monitor.update(|progress| {
             progress.in_flight -= 1;
             progress.requests += 1;
             progress.bytes += slice.bytes() as u64;
             progress.throttled += u64::from(verdict == Some(Verdict::Throttled));
         });
-        let mut again = Vec::new();
-        match (result, verdict) {
-            (Ok(etags), _) => self.settle(
-                slice
-                    .rows
-                    .into_iter()
-                    .zip(etags)
-                    .map(|(row, etag)| (row, RowOutcome::Applied(etag), true)),
-            ),
-            (Err(error), Some(Verdict::Refused(index))) => {
-                again = self.refused(slice, index, error);
-            }
-            (Err(error), Some(verdict)) => {
-                slice.is_open |= error.outcome() == Outcome::Unknown;
-                if self.is_tried_again(&mut slice, verdict, now) {
-                    again.push(slice);
-                } else {
-                    self.give_up(slice, error, verdict == Verdict::Fatal);
-                }
-            }
-            (Err(error), None) => self.give_up(slice, error, false),
-        }
-        self.window.put_back(&name, again);
-        if let Some(cause) = self.fatal.clone() {
-            let left = self.window.drain();
-            self.settle(
-                left.into_iter()
-                    .map(|row| (row, RowOutcome::NotAttempted(Arc::clone(&cause)), false)),
-            );
-        }
-        self.tell_progress();
     }
 
-    /// Whether a slice that failed is sent again, and makes its partition wait until then.
-    fn is_tried_again(&mut self, slice: &mut Slice, verdict: Verdict, now: Instant) -> bool {
-        if self.fatal.is_some() {
-            return false;
+    /// What is to become of a slice that failed. If it is sent again, its partition waits until then.
+    fn next(&mut self, slice: &mut Slice, verdict: Option<Verdict>, now: Instant) -> Next {
+        let mut is_tried_enough = false;
+        if self.fatal.is_some() || self.window.closed(&slice.partition).is_some() {
+            return Next::GiveUp;
         }
-        let waited = slice.since.map_or(Duration::ZERO, |since| now - since);
         match verdict {
-            Verdict::Throttled => waited < self.patience,
-            Verdict::Transient { .. } => {
+            Some(Verdict::Fatal) => return Next::End,
+            Some(Verdict::Throttled) => {}
+            Some(Verdict::Transient { .. }) => {
                 slice.failures += 1;
-                let wait = self.retry.wait(slice.failures, None);
-                if let Some(pace) = self.window.pace(&slice.partition) {
-                    pace.pause_until(later(now, wait));
+                is_tried_enough = slice.failures > self.retry.max_retries();
+                if !is_tried_enough && let Some(pace) = self.window.pace(&slice.partition) {
+                    pace.pause_until(later(now, self.retry.wait(slice.failures, None)));
                 }
-                slice.failures <= self.retry.max_retries() && waited < self.patience
             }
-            Verdict::Refused(_) | Verdict::Failed | Verdict::Fatal => false,
+            _ => return Next::GiveUp,
+        }
+        let at = self.window.pace(&slice.partition).map_or(now, |pace| pace.next_at(now));
+        let is_late = |since: Option<Instant>| {
+            since.is_some_and(|since| at.saturating_duration_since(since) >= self.patience)
+        };
+        let failing_since = self.window.failing_since(&slice.partition).and_then(|since| *since);
+        if is_late(failing_since) {
+            // It is not only this partition if it was another one before.
+            let is_all = self.health.closed > 0 && is_late(self.health.failing_since);
+            if is_all { Next::End } else { Next::Close }
+        } else if is_tried_enough || is_late(slice.since) {
+            Next::GiveUp
+        } else {
+            Next::Again
         }
     }
 
-    fn give_up(&mut self, slice: Slice, error: Error, is_fatal: bool) {
+    /// The rows of a slice will not be done by this run.
+    fn give_up(&mut self, slice: Slice, error: Error, next: Next) {
         let is_unknown = slice.is_open || error.outcome() != Outcome::NotApplied;
-        let error = Arc::new(error);
-        if is_fatal {
-            let cause: Cause = Arc::clone(&error) as Cause;
-            self.fatal.get_or_insert_with(|| Arc::clone(&cause));
-            self.monitor.stop(cause);
+        let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
+        let id = error.client_request_id().unwrap_or_default().to_owned();
+        let error = Arc::new(error.with_outcome(outcome).with_attempts(slice.attempts, &id));
+        let name = Arc::clone(&slice.partition);
+        let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
+        self.end(slice.rows.into_iter().map(|row| (row, ended(Arc::clone(&error)))));
+        match next {
+            Next::Close => {
+                let left = self.window.close(&name, &error);
+                self.health.closed += 1;
+                self.not_attempted(left, &error);
+            }
+            Next::End => self.stop(&error),
+            Next::Again | Next::GiveUp => {}
         }
-        self.settle(slice.rows.into_iter().map(|row| {
-            let outcome = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
-            (row, outcome(Arc::clone(&error)), false)
-        }));
+    }
+
+    /// Sends nothing more.
+    fn stop(&mut self, error: &Arc<Error>) {
+        if self.fatal.is_none() {
+            self.fatal = Some(Arc::clone(error));
+            self.monitor.stop(Arc::clone(error) as Cause);
+            let left = self.window.close_all(error);
+            self.not_attempted(left, error);
+        }
+    }
+
+    /// A slice that came back is not sent again.
+    fn leave(&mut self, slice: Slice, error: &Arc<Error>) {
+        let ended = if slice.is_open { RowOutcome::Unknown } else { RowOutcome::NotAttempted };
+        self.end(slice.rows.into_iter().map(|row| (row, ended(Arc::clone(error)))));
     }
 
     /// The service refused one of the rows, and did none. What is left is to be sent again.
     fn refused(&mut self, slice: Slice, index: Option<usize>, error: Error) -> Vec<Slice> {
         let bad = if slice.rows.len() == 1 { Some(0) } else { index };
         let bad = bad.filter(|bad| *bad < slice.rows.len());
-        let is_open = slice.is_open;
-        let is_missing = error.is_not_found();
-        let error = Arc::new(error);
+        let is_missing = is_missing(&error);
+        // An earlier attempt whose answer was lost may be why it was refused; unless it would have
+        // been refused as well.
+        let is_open =
+            slice.is_open && bad.is_none_or(|bad| slice.rows[bad].may_meet_itself(&error));
+        // The index counts within the slice, which says nothing to who gave the rows.
+        let key = error.entity_key().cloned();
+        let error = Arc::new(error.with_batch(None, key));
+        let unknown = || Arc::new((*error).clone().with_outcome(Outcome::Unknown));
         let mut rest = Vec::with_capacity(slice.rows.len());
-        let mut settled = Vec::new();
+        let mut ended = Vec::new();
         for (at, row) in slice.rows.into_iter().enumerate() {
             let is_bad = Some(at) == bad;
             if is_bad && is_missing && row.missing_is_ok {
-                settled.push((row, RowOutcome::Applied(None), true));
-            } else if is_open && !row.is_repeatable {
-                // An earlier attempt whose answer was lost may be why it was refused.
-                settled.push((row, RowOutcome::Unknown(Arc::clone(&error)), false));
+                ended.push((row, RowOutcome::Applied(None)));
+            } else if is_open && (is_bad || !row.is_repeatable) {
+                ended.push((row, RowOutcome::Unknown(unknown())));
             } else if is_bad {
-                settled.push((row, RowOutcome::Failed(Arc::clone(&error)), true));
+                ended.push((row, RowOutcome::Failed(Arc::clone(&error))));
             } else {
                 rest.push(row);
             }
         }
-        self.settle(settled);
-        if let Some(cause) = &self.fatal {
-            let cause = Arc::clone(cause);
-            self.settle(
-                rest.into_iter()
-                    .map(|row| (row, RowOutcome::NotAttempted(Arc::clone(&cause)), false)),
-            );
-            return Vec::new();
-        }
+        self.end(ended);
         let in_halves = slice.refusals > 0 || bad.is_none();
         let refusals = slice.refusals + 1;
-        let rest = Rest { rows: rest, refusals, since: slice.since, in_halves };
+        let rest = Rest { rows: rest, refusals, since: slice.since, is_open, in_halves };
         Slice::cut(&self.window.target, &slice.partition, rest)
     }
 
-    /// Rows have their outcomes; of each, whether that is for good.
-    fn settle(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome, bool)>) {
-        let results: Vec<_> = rows
-            .into_iter()
-            .map(|(row, outcome, settles)| {
-                self.window.settle(&row);
-                (RowResult { index: row.index, key: Some(row.key), outcome }, settles)
-            })
-            .collect();
+    /// Rows that were kept have their outcomes.
+    fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
+        let now = Instant::now();
+        let mut results = Vec::new();
+        for (row, outcome) in rows {
+            let open = match &outcome {
+                outcome if outcome.is_settled() => None,
+                RowOutcome::Failed(error)
+                | RowOutcome::Unknown(error)
+                | RowOutcome::NotAttempted(error) => Some(Arc::clone(error)),
+                RowOutcome::Applied(_) => None,
+            };
+            let stuck = self.window.end(&row, open.as_ref(), now);
+            results.push(result(row, outcome));
+            if let Some(error) = open {
+                self.count_open(1, &error);
+                self.not_attempted(stuck, &error);
+            }
+        }
         self.finish(&results);
     }
 
-    fn finish(&mut self, results: &[(RowResult, bool)]) {
+    /// Rows that were not on their way, and will not be.
+    fn not_attempted(&mut self, rows: Vec<Row>, error: &Arc<Error>) {
+        self.count_open(rows.len(), error);
+        let not_attempted = |row| result(row, RowOutcome::NotAttempted(Arc::clone(error)));
+        let results: Vec<_> = rows.into_iter().map(not_attempted).collect();
+        self.finish(&results);
+    }
+
+    fn count_open(&mut self, rows: usize, error: &Arc<Error>) {
+        self.health.open += rows;
+        if self.health.open > OPEN_ROWS {
+            self.stop(error);
+        }
+    }
+
+    fn finish(&mut self, results: &[RowResult]) {
         self.monitor.finish(results);
         if let Some(on_row) = &mut self.callbacks.row {
-            for (result, _) in results {
+            for result in results {
                 on_row(result);
             }
         }
@@ -333,6 +441,10 @@ impl Run {
             on_progress(&self.monitor.progress());
         }
     }
+}
+
+fn result(row: Row, outcome: RowOutcome) -> RowResult {
+    RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
 async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {

@@ -33,6 +33,8 @@ pub(super) struct Slice {
     sent: Option<Arc<Sent>>,
     /// When it was sent first.
     pub(super) since: Option<Instant>,
+    /// How often it was sent.
+    pub(super) attempts: u32,
     /// How often it failed for reasons that pass.
     pub(super) failures: u32,
     /// How often rows of it were refused, in it or in those that it was cut from.
@@ -96,6 +98,7 @@ impl Slice {
             request,
             sent,
             since: None,
+            attempts: 0,
             failures: 0,
             refusals: 0,
             is_open: false,
@@ -129,12 +132,12 @@ impl Slice {
     /// The rest of a slice of which rows were refused: whole, or in halves if that was not the first
     /// refusal, so that many bad rows do not make as many large transactions.
     pub(super) fn cut(target: &Target, partition: &Arc<str>, rest: Rest) -> Vec<Self> {
-        let Rest { rows, refusals, since, in_halves } = rest;
+        let Rest { rows, refusals, since, is_open, in_halves } = rest;
         let mut rows = VecDeque::from(rows);
         let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
         let mut slices = Vec::new();
         while let Some(slice) = Self::take(target, partition, &mut rows, most) {
-            slices.push(Self { since, refusals, ..slice });
+            slices.push(Self { since, refusals, is_open, ..slice });
         }
         slices
     }
@@ -146,6 +149,7 @@ pub(super) struct Rest {
     pub(super) rows: Vec<Row>,
     pub(super) refusals: u32,
     pub(super) since: Option<Instant>,
+    pub(super) is_open: bool,
     pub(super) in_halves: bool,
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
+use super::operation::Row;
 use super::report::{BulkError, BulkReport, Cause};
 use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
-use crate::entity::{DecodeError, DynamicEntity, EntityKey, Row, TableEntity};
+use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::filter::{Condition, Filter, HasColumns, Projection, Selection};
@@ -20,12 +21,12 @@ impl<T: TableEntity> TableClient<T> {
 }
 
 impl<T: TableEntity + 'static> TableClient<T> {
-    /// Deletes all rows of a partition; see [`Bulk::delete_matching`].
+    /// Deletes all rows of a partition; see [`Bulk::delete_partition`].
     pub async fn delete_partition(
         &self,
         partition_key: impl Into<String>,
     ) -> Result<BulkReport, BulkError> {
-        self.bulk().delete_matching(&Filter::partition(partition_key)).await
+        self.bulk().delete_partition(partition_key).await
     }
 
     /// Deletes the rows for which the condition holds; see [`Bulk::delete_where`].
@@ -39,9 +40,9 @@ impl<T: TableEntity + 'static> TableClient<T> {
         self.bulk().delete_where(condition).await
     }
 
-    /// Deletes all rows and keeps the table; see [`Bulk::delete_all`].
+    /// Deletes all rows and keeps the table; see [`Bulk::truncate`].
     pub async fn truncate(&self) -> Result<BulkReport, BulkError> {
-        self.bulk().delete_all().await
+        self.bulk().truncate().await
     }
 
     /// Copies all rows into another table, which must be there; see [`Bulk::copy_from`].
@@ -54,10 +55,7 @@ impl<T: TableEntity + 'static> TableClient<T> {
 }
 
 impl<T: TableEntity + 'static> Bulk<T> {
-    /// Deletes the rows for which the condition holds.
-    ///
-    /// Only keys are read. Each row is deleted whatever its version then is, also one that somebody
-    /// changed since it was found; that it is gone already counts as done.
+    /// Deletes the rows for which the condition holds; see [`delete_found`](Self::delete_found).
     ///
     /// ```
     /// # use azure_table_client::{TableEntity, mock::MockTableService};
@@ -84,8 +82,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run); that of the query ends the run. A checkpoint is refused: what was
-    /// deleted is not found again, so that a second run does what is left.
+    /// As [`delete_found`](Self::delete_found).
     pub async fn delete_where(
         self,
         condition: impl FnOnce(T::Columns<T>) -> Condition<T>,
@@ -94,57 +91,89 @@ impl<T: TableEntity + 'static> Bulk<T> {
         T: HasColumns,
     {
         let query = self.table.query().filter(condition);
-        self.delete(query, false).await
+        self.delete_found(query).await
     }
 
-    /// Deletes the rows that match a filter; else as [`delete_where`](Self::delete_where).
+    /// Deletes the rows that a query of this table finds.
+    ///
+    /// Only keys and versions are read. That a row is gone already counts as done. One that somebody
+    /// changed since it was found may match no longer: it is left alone and fails with 412
+    /// `UpdateConditionNotSatisfied`, unless [`any_version`](Self::any_version) is set.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// # for n in 0..10 {
+    /// #     blogs.insert(DynamicEntity::new("Channel9", n.to_string()).set("Rating", n)).await?;
+    /// # }
+    /// let poor = blogs.query().filter_text("Rating lt 4").allow_scan();
+    /// let report = blogs.bulk().concurrency(2).delete_found(poor).await?;
+    /// assert_eq!(report.progress.applied, 4);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where).
-    pub async fn delete_matching(self, filter: &Filter) -> Result<BulkReport, BulkError> {
-        let query = self.table.query().matching(filter);
-        self.delete(query, false).await
+    /// As [`run`](Self::run); that of the query ends the run. A checkpoint is refused: what was
+    /// deleted is not found again, so that a second run does what is left. So is a client with
+    /// `Metadata::None`, which reads no versions, unless they do not count.
+    pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
+        self.delete(query).await
     }
 
-    /// Deletes the rows that match a filter, but not those that somebody changed since they were
-    /// found: they fail with 412 `UpdateConditionNotSatisfied`.
+    /// Deletes all rows of a partition, in whatever version; else as
+    /// [`delete_found`](Self::delete_found).
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where).
-    pub async fn delete_unchanged(self, filter: &Filter) -> Result<BulkReport, BulkError> {
-        let query = self.table.query().matching(filter);
-        self.delete(query, true).await
+    /// As [`delete_found`](Self::delete_found).
+    pub async fn delete_partition(
+        self,
+        partition_key: impl Into<String>,
+    ) -> Result<BulkReport, BulkError> {
+        let query = self.table.query().matching(&Filter::partition(partition_key));
+        self.any_version().delete(query).await
     }
 
-    /// Deletes all rows and keeps the table. To delete and create it is faster, but the service does
-    /// not create a table while one of that name is being deleted.
+    /// Deletes all rows, in whatever version, and keeps the table. To delete and create it is faster,
+    /// but the service does not create a table while one of that name is being deleted.
     ///
     /// # Errors
-    /// As [`delete_where`](Self::delete_where).
-    pub async fn delete_all(self) -> Result<BulkReport, BulkError> {
+    /// As [`delete_found`](Self::delete_found).
+    pub async fn truncate(self) -> Result<BulkReport, BulkError> {
         let query = self.table.query().allow_scan();
-        self.delete(query, false).await
+        self.any_version().delete(query).await
     }
 
-    async fn delete(self, query: Query<T>, if_unchanged: bool) -> Result<BulkReport, BulkError> {
-        if self.checkpoint.settled() > 0 {
-            let error = Error::invalid_input(
-                "a run that deletes what it finds is not resumed: what was deleted is not found again",
-            );
-            let input = stream::iter([Err(Arc::new(error) as Cause)]);
-            return self.drive(input).await;
+    async fn delete(self, query: Query<T>) -> Result<BulkReport, BulkError> {
+        if *query.table() != *self.table.name() {
+            return self.refused("the query is of another table").await;
         }
+        if self.monitor.checkpoint().settled() > 0 {
+            const REASON: &str = "a run that deletes what it finds is not resumed: \
+                                  what was deleted is not found again";
+            return self.refused(REASON).await;
+        }
+        let any_version = self.any_version;
         let found = query.project(Found).stream();
         let operations = found.map(move |found| {
             let (key, etag) = found.map_err(|error| Arc::new(error) as Cause)?;
             let condition = match etag {
-                _ if !if_unchanged => IfMatch::Any,
+                _ if any_version => IfMatch::Any,
                 Some(etag) => IfMatch::Tag(etag),
                 None => return Err(without_etags()),
             };
-            Ok(BulkOperation::DeleteIfExists(key, condition))
+            Ok(BulkOperation::<T>::DeleteIfExists(key, condition))
         });
-        self.drive(operations).await
+        self.drive(operations, Row::new).await
+    }
+
+    async fn refused(self, reason: &'static str) -> Result<BulkReport, BulkError> {
+        let error: Cause = Arc::new(Error::invalid_input(reason));
+        let input = stream::iter([Err::<BulkOperation<T>, _>(error)]);
+        self.drive(input, Row::new).await
     }
 
     /// Copies all rows of another table, also one of another account, into this one. A row that is
@@ -152,7 +181,8 @@ impl<T: TableEntity + 'static> Bulk<T> {
     ///
     /// Rows travel as [`DynamicEntity`], with all properties and their types. They are written as they
     /// are read, so that memory is bounded; what is changed in the source meanwhile may be copied or
-    /// not. Timestamps and ETags are the target's own.
+    /// not. Timestamps and ETags are the target's own. A row with a property that cannot be read fails
+    /// alone.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -177,24 +207,13 @@ impl<T: TableEntity + 'static> Bulk<T> {
         self,
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
-        let rows = source.with_entity::<DynamicEntity>().query().allow_scan().stream();
-        self.with_entity::<DynamicEntity>()
-            .try_run_stream(rows.map_ok(BulkOperation::InsertOrReplace))
-            .await
-    }
-
-    fn with_entity<U: TableEntity>(self) -> Bulk<U> {
-        Bulk {
-            table: self.table.with_entity(),
-            concurrency: self.concurrency,
-            window: self.window,
-            patience: self.patience,
-            retry: self.retry,
-            keeps_all: self.keeps_all,
-            checkpoint: self.checkpoint,
-            monitor: self.monitor,
-            callbacks: self.callbacks,
-        }
+        let query = source.with_entity::<DynamicEntity>().query().allow_scan();
+        let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
+        self.drive(rows, |table, index, read: Readable| match read.errors.into_iter().next() {
+            Some(error) => Err(Box::new((Some(read.entity.key().clone()), error.into()))),
+            None => Row::new(table, index, BulkOperation::InsertOrReplace(read.entity)),
+        })
+        .await
     }
 }
 
@@ -202,7 +221,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
 fn without_etags() -> Cause {
     Arc::new(Error::invalid_input(
         "a delete of what is unchanged needs ETags, which Metadata::None leaves out; \
-         use Metadata::Minimal",
+         use Metadata::Minimal or any_version",
     ))
 }
 
@@ -217,7 +236,7 @@ impl<E> Projection<E> for Found {
         selection.system("RowKey");
     }
 
-    fn read(&self, row: &mut Row<'_>, _: &mut usize) -> Result<Self::Output, DecodeError> {
+    fn read(&self, row: &mut entity::Row<'_>, _: &mut usize) -> Result<Self::Output, DecodeError> {
         let key = row.entity_key().ok_or_else(|| row.missing("RowKey"))?;
         Ok((key, row.etag()))
     }

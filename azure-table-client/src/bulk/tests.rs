@@ -37,7 +37,7 @@ fn lengths(window: &mut Window, now: Instant, flush: bool) -> Vec<usize> {
 fn slices_are_full_unless_no_more_comes() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..250 {
-        window.push(row(n.into(), 0, n, 0), now);
+        window.push(row(n.into(), 0, n, 0), now).unwrap();
     }
     assert_eq!(lengths(&mut window, now, false), [100, 100]);
     assert_eq!(lengths(&mut window, now, true), [50]);
@@ -48,7 +48,7 @@ fn slices_are_full_unless_no_more_comes() {
 fn bytes_end_a_slice_where_one_more_row_would_be_too_much() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..30 {
-        window.push(row(n.into(), 0, n, 300), now);
+        window.push(row(n.into(), 0, n, 300), now).unwrap();
     }
     let slices: Vec<_> = std::iter::from_fn(|| window.take(now, true)).collect();
     let of_one = slices[0].bytes() / slices[0].rows.len();
@@ -61,13 +61,13 @@ fn bytes_end_a_slice_where_one_more_row_would_be_too_much() {
 #[test]
 fn a_row_alone_is_sent_without_a_transaction() {
     let (mut window, now) = (window(), Instant::now());
-    window.push(row(0, 0, 0, 0), now);
+    window.push(row(0, 0, 0, 0), now).unwrap();
     let slice = window.take(now, true).unwrap();
     assert!(slice.request().path.starts_with("/Blogs("), "{}", slice.request().path);
     // Its key would make a URL that is too long.
     let entity = DynamicEntity::new("p".repeat(1000), "\u{20ac}".repeat(1000));
     let row = Row::new("Blogs", 1, BulkOperation::InsertOrReplace(entity)).unwrap();
-    window.push(row, now);
+    window.push(row, now).unwrap();
     let slice = window.take(now, true).unwrap();
     assert_eq!(slice.request().path, "/$batch");
 }
@@ -76,12 +76,12 @@ fn a_row_alone_is_sent_without_a_transaction() {
 fn a_paced_partition_waits_and_the_others_do_not() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..400 {
-        window.push(row(n.into(), (n % 2) as u8, n, 0), now);
+        window.push(row(n.into(), (n % 2) as u8, n, 0), now).unwrap();
     }
     let first = window.take(now, false).unwrap();
     assert!(window.pace(&first.partition).unwrap().throttled(now, now, 100));
     let name = Arc::clone(&first.partition);
-    window.put_back(&name, vec![first]);
+    window.put_back(&name, vec![first], now);
     assert_eq!(lengths(&mut window, now, true), [100, 100]);
     let at = window.wakes_at().unwrap();
     assert!(at > now && window.take(at - Duration::from_millis(1), true).is_none());
@@ -119,7 +119,7 @@ fn what_comes_to_the_same_twice() {
     assert!(!repeatable(BulkOperation::Insert(entity())));
     assert!(!repeatable(BulkOperation::Merge(entity(), tag())));
     assert!(!repeatable(BulkOperation::Delete(key(), IfMatch::Any)));
-    assert!(!repeatable(BulkOperation::DeleteIfExists(key(), tag())));
+    assert!(repeatable(BulkOperation::DeleteIfExists(key(), tag())));
 }
 
 #[test]
@@ -211,7 +211,7 @@ proptest! {
                 let Some((index, (partition, key, size))) = input.next() else { break };
                 // Few are large.
                 let kib = if *size == 0 { 450 } else { 0 };
-                window.push(row(index as u64, *partition, *key, kib), now);
+                window.push(row(index as u64, *partition, *key, kib), now).unwrap();
             }
             if let Some(slice) = window.take(now, is_end || action % 2 == 0) {
                 prop_assert!(slice.rows.len() <= TRANSACTION_OPERATIONS);
@@ -242,7 +242,7 @@ proptest! {
                     let Slice { rows, refusals, since, .. } = slice;
                     let mut rest = rows;
                     let bad = rest.remove(rest.len() / 2);
-                    let rest = Rest { rows: rest, refusals: refusals + 1, since, in_halves: refusals > 0 };
+                    let rest = Rest { rows: rest, refusals: refusals + 1, since, is_open: false, in_halves: refusals > 0 };
                     (Slice::cut(&window.target, &name, rest), vec![bad])
                 }
                 _ => {
@@ -251,11 +251,11 @@ proptest! {
                 }
             };
             for row in done {
-                window.settle(&row);
+                assert!(window.end(&row, None, now).is_empty());
                 let key = (row.key.partition_key, row.key.row_key);
                 settled.entry(key).or_default().push(row.index);
             }
-            window.put_back(&name, again);
+            window.put_back(&name, again, now);
         }
         let mut expected: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
         for (index, (partition, key, _)) in rows.iter().enumerate() {

@@ -314,7 +314,7 @@ impl<E, T> Query<E, T> {
         self.take(limit)
     }
 
-    pub(super) fn table(&self) -> Arc<str> {
+    pub(crate) fn table(&self) -> Arc<str> {
         Arc::clone(&self.table)
     }
 

@@ -92,7 +92,7 @@ impl Reply {
     ) -> Result<Option<T>, Error> {
         match read(self, request) {
             Ok(value) => Ok(Some(value)),
-            Err(error) if error.kind() == ErrorKind::Service && is_missing(&error) => Ok(None),
+            Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -161,7 +161,8 @@ impl Reply {
     }
 }
 
-fn is_missing(error: &Error) -> bool {
+/// Whether the service says that the entity or the table is not there. A 404 may say other things.
+pub(crate) fn is_missing(error: &Error) -> bool {
     error.code().is_some_and(|code| {
         *code == ErrorCode::RESOURCE_NOT_FOUND || *code == ErrorCode::ENTITY_NOT_FOUND
     })

@@ -1,5 +1,7 @@
 //! Bulk runs that need a service that misbehaves: all under virtual time.
 
+mod losses;
+
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -445,7 +447,7 @@ async fn failures_that_pass_are_tried_again() {
     let report = bulk.run(rows()).await.unwrap_err().into_report();
     assert_eq!(report.progress.failed, 100);
     let (took, requests) = (start.elapsed().as_secs(), report.progress.requests);
-    assert!((120..152).contains(&took) && requests < 20, "{took} s, {requests} requests");
+    assert!((80..=120).contains(&took) && requests < 20, "{took} s, {requests} requests");
 }
 
 /// Deleting reads keys only, and a copy is as wide as the source.
@@ -459,7 +461,7 @@ async fn deleting_reads_keys_only() {
     assert!(query.contains("&$select=PartitionKey%2CRowKey&"), "{query}");
     assert_eq!(mock.requests().table_scans(), 0);
     assert_eq!(mock.row_count("Blogs"), Some(1_500));
-    let error = table.bulk().resume("1.0-1".parse().unwrap()).delete_all().await.unwrap_err();
+    let error = table.bulk().resume("1.0-1".parse().unwrap()).truncate().await.unwrap_err();
     assert!(error.to_string().contains("not resumed"), "{error}");
     table.delete_table().await.unwrap();
     let error = table.truncate().await.unwrap_err();

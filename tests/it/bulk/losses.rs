@@ -1,0 +1,448 @@
+//! What must not be lost, nor told wrongly, where things go wrong in the middle of a run.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use azure_table_client::bulk::BulkReport;
+use azure_table_client::{Error, Outcome};
+
+use super::*;
+
+/// What becomes of a request to the table, by its number.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Send,
+    LoseReply,
+    NoConnection,
+    /// Status, code and Retry-After in seconds.
+    Answer(u16, &'static str, Option<&'static str>),
+    /// Somebody deletes this row before.
+    Deleted(u32),
+    /// Somebody changes this row before.
+    Changed(u32),
+}
+
+struct Fated<F> {
+    inner: Arc<dyn Transport>,
+    /// Somebody else's.
+    other: TableClient<DynamicEntity>,
+    fate: F,
+    requests: AtomicUsize,
+}
+
+impl<F> fmt::Debug for Fated<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fated").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn(usize, &HttpRequest) -> Fate + Send + Sync> Transport for Fated<F> {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let fate = if request.url.ends_with("/Tables") {
+            Fate::Send
+        } else {
+            (self.fate)(self.requests.fetch_add(1, Ordering::Relaxed), &request)
+        };
+        Box::pin(async move {
+            match fate {
+                Fate::Send => self.inner.send(request).await,
+                Fate::LoseReply => {
+                    self.inner.send(request).await?;
+                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
+                }
+                Fate::NoConnection => Err(TransportError::new(TransportErrorKind::Connect, "none")),
+                Fate::Answer(status, code, retry_after) => Ok(answer(status, code, retry_after)),
+                Fate::Deleted(n) => {
+                    self.other.delete(row("", n).key().clone(), IfMatch::Any).await.unwrap();
+                    self.inner.send(request).await
+                }
+                Fate::Changed(n) => {
+                    self.other.insert_or_replace(&versioned(n, 100)).await.unwrap();
+                    self.inner.send(request).await
+                }
+            }
+        })
+    }
+}
+
+fn answer(status: u16, code: &str, retry_after: Option<&str>) -> HttpResponse {
+    let body = format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"no"}}}}}}"#
+    );
+    let mut headers = http::HeaderMap::new();
+    if let Some(seconds) = retry_after {
+        headers.insert("retry-after", seconds.parse().unwrap());
+    }
+    HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }
+}
+
+async fn fated(
+    fate: impl Fn(usize, &HttpRequest) -> Fate + Send + Sync + 'static,
+) -> (MockTableService, TableClient<DynamicEntity>) {
+    let mock = MockTableService::new();
+    let other = mock.client().table_named("Blogs");
+    let transport = Fated { inner: mock.transport(), other, fate, requests: AtomicUsize::new(0) };
+    let table = client(&mock, Arc::new(transport)).table_named("Blogs");
+    table.create().await.unwrap();
+    (mock, table)
+}
+
+fn is_of(request: &HttpRequest, partition: &str) -> bool {
+    String::from_utf8_lossy(&request.body).contains(&format!("{partition:?}"))
+}
+
+fn versioned(n: u32, version: i32) -> DynamicEntity {
+    let mut row = row("", n);
+    row.set("Version", version);
+    row
+}
+
+async fn version(table: &TableClient<DynamicEntity>, n: u32) -> Option<i32> {
+    let key = row("", n).key().clone();
+    let entity = table.get_if_exists(key).await.unwrap()?;
+    Some(entity.get::<i32>("Version").unwrap().unwrap())
+}
+
+fn errors(report: &BulkReport) -> impl Iterator<Item = (&'static str, &Error)> {
+    report.failures().map(|result| match &result.outcome {
+        RowOutcome::Failed(error) => ("failed", &**error),
+        RowOutcome::NotAttempted(error) => ("not attempted", &**error),
+        RowOutcome::Unknown(error) => ("unknown", &**error),
+        other => panic!("{other:?}"),
+    })
+}
+
+/// What follows an operation that was not settled waits for the run that settles it.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_run_keeps_the_order_of_a_key() {
+    use BulkOperation::{Insert, InsertOrReplace, Merge};
+    let inputs: [fn() -> Vec<BulkOperation<DynamicEntity>>; 2] = [
+        || vec![InsertOrReplace(versioned(0, 1)), InsertOrReplace(versioned(0, 2))],
+        || vec![Insert(versioned(0, 1)), Merge(versioned(0, 2), IfMatch::Any)],
+    ];
+    for operations in inputs {
+        // The second is kept behind the first one, or read later.
+        for window in [1, 100] {
+            let (_, table) = fated(|n, _| match n {
+                0 => Fate::NoConnection,
+                _ => Fate::Send,
+            })
+            .await;
+            let bulk = table.bulk().retry(RetryPolicy::none()).window(window);
+            let report = bulk.run(operations()).await.unwrap_err().into_report();
+            assert_eq!((report.progress.failed, report.progress.not_attempted), (1, 1));
+            assert_eq!(report.checkpoint.settled(), 0);
+            let report = table.bulk().resume(report.checkpoint).run(operations()).await.unwrap();
+            assert_eq!((report.progress.applied, version(&table, 0).await), (2, Some(2)));
+        }
+    }
+}
+
+/// A firewall is not a fault of the rows, which a resumed run would leave out.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_account_settles_no_row() {
+    for code in [
+        "AccountIsDisabled",
+        "AuthorizationFailure",
+        "AuthorizationSourceIPMismatch",
+        "AuthorizationServiceMismatch",
+        "AuthorizationResourceTypeMismatch",
+        "AuthorizationProtocolMismatch",
+        "AuthorizationPermissionMismatch",
+        "InsufficientAccountPermissions",
+    ] {
+        let (_, table) = fated(move |_, _| Fate::Answer(403, code, None)).await;
+        let rows = (0..1_000).map(|n| BulkOperation::InsertOrReplace(row("", n)));
+        let report = table.bulk().run(rows).await.unwrap_err().into_report();
+        assert_eq!(report.checkpoint.settled(), 0, "{code}: {report}");
+        assert!(report.progress.requests <= 8, "{code}: {report}");
+        assert_eq!(report.stopped_by().unwrap().code().unwrap().as_str(), code);
+        // One row alone may be outside the keys of its signature.
+        let one = [BulkOperation::InsertOrReplace(row("", 1))];
+        let report = table.bulk().run(one).await.unwrap_err().into_report();
+        assert_eq!((report.progress.failed, report.checkpoint.settled()), (1, 0), "{code}");
+    }
+}
+
+/// A slice of which a reply was lost stays open when a row is cut out of it.
+#[tokio::test(start_paused = true)]
+async fn rows_that_were_done_do_not_end_as_failed() {
+    let (mock, table) = fated(|n, _| match n {
+        0 => Fate::LoseReply,
+        1 => Fate::Send,
+        _ => Fate::Answer(503, "ServerBusy", None),
+    })
+    .await;
+    let mixed = (0..10).map(|n| match n {
+        0 => BulkOperation::Insert(row("", n)),
+        _ => BulkOperation::InsertOrReplace(row("", n)),
+    });
+    let bulk = table.bulk().give_up_after(Duration::from_secs(10));
+    let report = bulk.run(mixed).await.unwrap_err().into_report();
+    assert_eq!(mock.row_count("Blogs"), Some(10));
+    assert_eq!((report.progress.unknown, report.checkpoint.settled()), (10, 0), "{report}");
+    assert!(errors(&report).all(|(_, error)| error.outcome() == Outcome::Unknown));
+}
+
+/// A merge that was done, and then the row was deleted by another: the 404 does not say that it was
+/// not done.
+#[tokio::test(start_paused = true)]
+async fn a_merge_that_finds_nothing_any_more() {
+    let (_, table) = fated(|n, _| match n {
+        1 => Fate::LoseReply,
+        2 => Fate::Deleted(0),
+        _ => Fate::Send,
+    })
+    .await;
+    table.insert(&versioned(0, 1)).await.unwrap();
+    let merge = [BulkOperation::Merge(versioned(0, 2), IfMatch::Any)];
+    let report = table.bulk().run(merge).await.unwrap_err().into_report();
+    assert_eq!((report.progress.unknown, report.checkpoint.settled()), (1, 0), "{report}");
+}
+
+/// An earlier attempt would have been refused as well, so that nothing of it was done.
+#[tokio::test(start_paused = true)]
+async fn a_bad_row_says_that_the_lost_reply_was_a_refusal() {
+    let (mock, table) = fated(|n, _| match n {
+        0 => Fate::LoseReply,
+        1 => Fate::Answer(400, "PropertyNameInvalid", None),
+        _ => Fate::Send,
+    })
+    .await;
+    let report = table.bulk().run([BulkOperation::InsertOrReplace(row("", 0))]).await;
+    let report = report.unwrap_err().into_report();
+    assert_eq!((report.progress.failed, report.checkpoint.refused()), (1, 1));
+    drop(mock);
+}
+
+/// Deletes that meet themselves are done, of one version too.
+#[tokio::test(start_paused = true)]
+async fn a_delete_of_a_version_meets_itself() {
+    let lost = AtomicUsize::new(0);
+    let (mock, table) = fated(move |_, request| {
+        // The first transaction inserts, the second one deletes.
+        let is_second =
+            request.url.ends_with("/$batch") && lost.fetch_add(1, Ordering::Relaxed) == 1;
+        if is_second { Fate::LoseReply } else { Fate::Send }
+    })
+    .await;
+    table.bulk().run((0..20).map(|n| BulkOperation::Insert(row("", n)))).await.unwrap();
+    let query = table.query().allow_scan();
+    let report = table.bulk().delete_found(query).await.unwrap();
+    assert_eq!((report.progress.applied, mock.row_count("Blogs")), (20, Some(0)));
+}
+
+/// No wait is longer than the run is patient.
+#[tokio::test(start_paused = true)]
+async fn no_wait_beats_the_patience() {
+    let patience = Duration::from_mins(1);
+    let rows = || (0..100).map(|n| BulkOperation::Insert(row("", n)));
+    let (_, table) = fated(|_, _| Fate::Answer(503, "ServerBusy", Some("86400"))).await;
+    let start = Instant::now();
+    table.bulk().give_up_after(patience).run(rows()).await.unwrap_err();
+    assert!(start.elapsed() < patience, "{:?}", start.elapsed());
+    let (_, table) = fated(|_, _| Fate::Answer(500, "InternalError", None)).await;
+    let slow = RetryPolicy::fixed(5, Duration::from_hours(2));
+    let start = Instant::now();
+    table.bulk().give_up_after(patience).retry(slow).run(rows()).await.unwrap_err();
+    assert!(start.elapsed() < patience, "{:?}", start.elapsed());
+}
+
+/// A partition that is always busy is given up, and the others go on.
+#[tokio::test(start_paused = true)]
+async fn a_dead_partition_and_the_others() {
+    let (mock, table) = fated(|_, request| {
+        if is_of(request, "phot") { Fate::Answer(503, "ServerBusy", None) } else { Fate::Send }
+    })
+    .await;
+    let start = Instant::now();
+    let hot = (0..25_000).map(|n| ("hot", n));
+    let cold = (0..1_000).map(|n| ("cold", n));
+    let rows = hot.chain(cold).map(|(p, n)| BulkOperation::Insert(row(p, n)));
+    let report = table.bulk().run(rows).await.unwrap_err().into_report();
+    assert!(start.elapsed() < Duration::from_mins(6), "{:?}", start.elapsed());
+    assert_eq!((report.progress.applied, mock.row_count("Blogs")), (1_000, Some(1_000)));
+    assert_eq!(report.checkpoint.settled(), 1_000);
+    assert!(report.stopped.is_none() && report.progress.held() == 0, "{report}");
+}
+
+/// Where nothing goes at all, the run ends.
+#[tokio::test(start_paused = true)]
+async fn an_outage_ends_the_run() {
+    for fate in [Fate::NoConnection, Fate::Answer(503, "ServerBusy", None)] {
+        let (_, table) = fated(move |_, _| fate).await;
+        let start = Instant::now();
+        let rows = (0..).map(|n| BulkOperation::Insert(row(n % 1_000, n)));
+        let error = table.bulk().run(rows).await.unwrap_err();
+        assert!(start.elapsed() < Duration::from_mins(20), "{fate:?}: {:?}", start.elapsed());
+        let report = error.into_report();
+        assert!(report.stopped_by().is_some() && report.progress.held() == 0, "{report}");
+        assert_eq!(report.checkpoint.settled(), 0);
+        println!("{fate:?}: ended after {:?}; {report}", start.elapsed());
+    }
+}
+
+/// An input with a row in a hundred that cannot be settled does not grow the checkpoint for ever.
+#[tokio::test(start_paused = true)]
+async fn a_checkpoint_is_bounded() {
+    let (_, table) =
+        fated(|_, request| if is_of(request, "pbad") { Fate::NoConnection } else { Fate::Send })
+            .await;
+    let rows = (0..)
+        .map(|n| BulkOperation::InsertOrReplace(row(if n % 2 == 0 { "bad" } else { "good" }, n)));
+    let bulk = table.bulk().retry(RetryPolicy::none());
+    let report = bulk.run(rows).await.unwrap_err().into_report();
+    let text = report.checkpoint.to_string();
+    assert!(report.stopped_by().is_some() && text.len() < 2_000_000, "{}", text.len());
+}
+
+/// The checkpoint that a run goes on from is there before it begins.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_run_that_never_began() {
+    let (_, table) = fated(|_, _| Fate::Send).await;
+    let checkpoint: Checkpoint = "1.0-1000000".parse().unwrap();
+    let bulk = table.bulk().resume(checkpoint.clone());
+    let monitor = bulk.monitor();
+    drop(bulk.run([BulkOperation::Insert(row("", 0))]));
+    assert_eq!(monitor.checkpoint(), checkpoint);
+}
+
+/// What was refused stays so however often a run is resumed.
+#[tokio::test(start_paused = true)]
+async fn a_refused_row_is_not_forgotten() {
+    let (_, table) = fated(|_, _| Fate::Send).await;
+    table.insert(&row("", 0)).await.unwrap();
+    let rows = || (0..2).map(|n| BulkOperation::Insert(row("", n)));
+    let report = table.bulk().run(rows()).await.unwrap_err().into_report();
+    assert_eq!(report.checkpoint.to_string(), "1.0-2;1");
+    let error = table.bulk().resume(report.checkpoint).run(rows()).await.unwrap_err();
+    let text = "2 rows: 0 applied, 2 settled before; 0 requests; 1 refused before";
+    assert_eq!(error.to_string(), text);
+}
+
+/// A 404 may be about the account.
+#[tokio::test(start_paused = true)]
+async fn only_a_missing_entity_counts_as_deleted() {
+    let (mock, table) = fated(|_, request| match request.method.as_str() {
+        "DELETE" => Fate::Answer(404, "AccountNotFound", None),
+        _ => Fate::Send,
+    })
+    .await;
+    table.insert(&row("", 0)).await.unwrap();
+    let delete = BulkOperation::DeleteIfExists(row("", 0).key().clone(), IfMatch::Any);
+    table.bulk().run([delete]).await.unwrap_err();
+    assert_eq!(mock.row_count("Blogs"), Some(1));
+}
+
+/// What somebody changed since it was found may not match any more.
+#[tokio::test(start_paused = true)]
+async fn a_row_that_was_changed_is_not_deleted() {
+    for any_version in [false, true] {
+        let (mock, table) = fated(|_, request| {
+            let is_delete = request.url.ends_with("/$batch");
+            if is_delete { Fate::Changed(1) } else { Fate::Send }
+        })
+        .await;
+        for n in 0..2 {
+            table.insert(&versioned(n, 0)).await.unwrap();
+        }
+        let found = table.query().filter_text("Version lt 3").allow_scan();
+        let bulk = if any_version { table.bulk().any_version() } else { table.bulk() };
+        let result = bulk.delete_found(found).await;
+        let left = mock.row_count("Blogs");
+        if any_version {
+            assert_eq!((result.unwrap().progress.applied, left), (2, Some(0)));
+        } else {
+            let report = result.unwrap_err().into_report();
+            let (what, error) = errors(&report).next().unwrap();
+            assert!(what == "failed" && error.is_precondition_failed(), "{report}");
+            assert_eq!((report.progress.applied, left), (1, Some(1)));
+        }
+    }
+}
+
+/// A property that cannot be read fails its row and not the copy.
+#[tokio::test(start_paused = true)]
+async fn a_copy_goes_on_behind_a_row_that_cannot_be_read() {
+    #[derive(Debug)]
+    struct Surrogate(Arc<dyn Transport>);
+    impl Transport for Surrogate {
+        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+            Box::pin(async move {
+                let mut reply = self.0.send(request).await?;
+                let text = String::from_utf8(reply.body.to_vec()).unwrap();
+                reply.body = text.replace("XYZ", r"\ud800").into();
+                Ok(reply)
+            })
+        }
+    }
+    let mock = MockTableService::new();
+    let copy = mock.client().table_named::<DynamicEntity>("Copy");
+    copy.create().await.unwrap();
+    let source = client(&mock, Arc::new(Surrogate(mock.transport())));
+    let source = source.table_named::<DynamicEntity>("Blogs");
+    source.create().await.unwrap();
+    for n in 0..10 {
+        let mut row = row("", n);
+        row.set("Text", if n == 5 { "XYZ" } else { "ok" });
+        source.insert(&row).await.unwrap();
+    }
+    let report = source.copy_table(&copy).await.unwrap_err().into_report();
+    assert_eq!((report.progress.applied, mock.row_count("Copy")), (9, Some(9)));
+    let failed = report.failures().next().unwrap();
+    assert_eq!((failed.index, failed.key.as_ref()), (5, Some(row("", 5).key())));
+    assert_eq!(report.checkpoint.settled(), 9, "a later run tries it again");
+    let other = mock.client().table_named::<DynamicEntity>("Other");
+    let error = copy.bulk().delete_found(other.query().allow_scan()).await.unwrap_err();
+    assert!(error.to_string().contains("of another table"), "{error}");
+}
+
+/// The errors of rows say what the rows say.
+#[tokio::test(start_paused = true)]
+async fn errors_of_rows() {
+    let (_, table) = fated(|n, _| if n == 0 { Fate::LoseReply } else { Fate::Send }).await;
+    let report = table.bulk().run([BulkOperation::Insert(row("", 0))]).await;
+    let report = report.unwrap_err().into_report();
+    let (what, error) = errors(&report).next().unwrap();
+    assert_eq!((what, error.outcome()), ("unknown", Outcome::Unknown));
+
+    let (_, table) = fated(|_, _| Fate::NoConnection).await;
+    let report = table.bulk().run([BulkOperation::Insert(row("", 0))]).await;
+    let report = report.unwrap_err().into_report();
+    let (what, error) = errors(&report).next().unwrap();
+    assert_eq!((what, error.outcome()), ("failed", Outcome::NotApplied));
+    assert_eq!(u64::from(error.attempts()), report.progress.requests);
+
+    let (_, table) = fated(|_, _| Fate::Send).await;
+    table.insert(&row("", 150)).await.unwrap();
+    let report = table.bulk().run((0..200).map(|n| BulkOperation::Insert(row("", n)))).await;
+    let report = report.unwrap_err().into_report();
+    let (what, error) = errors(&report).next().unwrap();
+    assert_eq!((what, error.batch_index()), ("failed", None));
+    assert_eq!(error.entity_key(), Some(row("", 150).key()));
+}
+
+/// Rows that would not fill a slice are sent in time beside partitions that always have full ones.
+#[tokio::test(start_paused = true)]
+async fn a_cold_row_does_not_wait_for_the_hot_ones() {
+    let (_, _, table) = limited(None).await;
+    let start = Instant::now();
+    let read = Arc::new(Mutex::new(HashMap::new()));
+    let longest = Arc::new(Mutex::new(Duration::ZERO));
+    let (reading, waited) = (Arc::clone(&read), Arc::clone(&longest));
+    let rows = (0..100_000).map(move |n| match n % 100 {
+        7 => {
+            reading.lock().unwrap().insert(u64::from(n), Instant::now());
+            BulkOperation::Insert(row(format!("cold{n}"), n))
+        }
+        _ => BulkOperation::Insert(row(format!("hot{}", n % 4), n)),
+    });
+    let bulk = table.bulk().on_row(move |result| {
+        if let Some(at) = read.lock().unwrap().get(&result.index) {
+            let mut longest = waited.lock().unwrap();
+            *longest = (*longest).max(at.elapsed());
+        }
+    });
+    bulk.run(rows).await.unwrap();
+    let longest = *longest.lock().unwrap();
+    assert!(longest < Duration::from_secs(2), "{longest:?} of {:?}", start.elapsed());
+}
