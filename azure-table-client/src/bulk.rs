@@ -225,12 +225,14 @@ impl<T: TableEntity> Bulk<T> {
     async fn drive<I>(
         self,
         input: impl Stream<Item = Result<I, Cause>>,
-        prepare: impl Fn(&str, u64, I) -> Result<Row, Unfit>,
+        prepare: impl Fn(&Target, u64, I) -> Result<Row, Unfit>,
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
-        let table: Arc<str> = Arc::from(self.table.name());
-        let target =
-            Target { table: Arc::clone(&table), base: pipeline.endpoint.base().to_owned() };
+        let target = Target {
+            table: Arc::from(self.table.name()),
+            write_id: pipeline.write_id.clone(),
+            base: pipeline.endpoint.base().to_owned(),
+        };
         self.monitor.begin(self.keeps_all);
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
@@ -239,7 +241,7 @@ impl<T: TableEntity> Bulk<T> {
         let run = Run {
             retry: self.retry.unwrap_or_else(|| pipeline.retry.clone()),
             pipeline,
-            window: Window::new(target, self.window, WINDOW_BYTES),
+            window: Window::new(target.clone(), self.window, WINDOW_BYTES),
             width: Width::new(self.concurrency),
             monitor: self.monitor,
             callbacks: self.callbacks,
@@ -249,7 +251,7 @@ impl<T: TableEntity> Bulk<T> {
             timer: None,
             fatal: None,
         };
-        let prepare = |index, item| prepare(&table, index, item);
+        let prepare = |index, item| prepare(&target, index, item);
         run::drive(run, input, prepare).await.into_report().into_result()
     }
 }

@@ -9,6 +9,7 @@ mod pages;
 mod parallel;
 mod query;
 mod ranges;
+pub(crate) mod resolve;
 mod results;
 mod rounds;
 mod service;

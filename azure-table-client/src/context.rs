@@ -5,6 +5,7 @@
 
 mod change;
 mod hooks;
+mod look_up;
 mod merge_option;
 mod options;
 mod plan;
@@ -221,7 +222,8 @@ impl TableContext {
     /// What would be refused before anything is sent.
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&self.tracker, options, hook)?;
+        let candidates =
+            plan::candidates(&self.tracker, options, hook, self.pipeline.write_id.as_deref())?;
         let base = self.pipeline.endpoint.base();
         let units = plan::units(&self.tracker, &candidates, options, base)?;
         Ok(SavePlan::of(&units, &candidates))

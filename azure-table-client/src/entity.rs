@@ -35,8 +35,8 @@ pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub(crate) use read_row::{Entities, Keyed, ReadRow};
 pub use row::Row;
 pub(crate) use row::{Form, RawText};
-pub(crate) use write::PropertySink;
 pub use write::{EncodeError, PropertyWriter};
+pub(crate) use write::{PropertySink, new_write_id};
 
 use crate::limits::LimitError;
 

@@ -2,20 +2,20 @@
 
 pub(crate) mod continuation;
 pub(crate) mod entity;
+pub(crate) mod evidence;
 pub(crate) mod query;
 mod reply;
 pub(crate) mod table;
 pub(crate) mod transaction;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 pub(crate) use reply::{Reply, is_missing};
 
 use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::transport::HttpResponse;
 use crate::wire::encoding::QueryString;
 use crate::wire::{Metadata, Operation, headers};
 
@@ -75,10 +75,17 @@ impl Request {
     }
 
     /// The status of an answer: of a batch, what is in it counts.
-    pub(crate) fn status_of(&self, response: &HttpResponse) -> StatusCode {
+    pub(crate) fn status_of(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> StatusCode {
         match self.operation {
-            Operation::Transaction | Operation::Get => transaction::status_of(response),
-            _ => response.status,
+            Operation::Transaction | Operation::Get => {
+                transaction::status_of(status, headers, body)
+            }
+            _ => status,
         }
     }
 }
@@ -120,6 +127,9 @@ pub struct Written {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
+    /// Its answer was lost, and it was found to be done by reading back; see
+    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    pub by_earlier_attempt: bool,
 }
 
 /// The result of a call that leaves nothing to tell.
@@ -130,4 +140,7 @@ pub struct Done {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
+    /// Its answer was lost, and it was found to be done by reading back; see
+    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    pub by_earlier_attempt: bool,
 }

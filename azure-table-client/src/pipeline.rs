@@ -39,6 +39,10 @@ pub(crate) struct Pipeline {
     pub(crate) metadata: Metadata,
     pub(crate) scans: ScanPolicy,
     pub(crate) max_comparisons: usize,
+    /// Whether it is read back what became of writes whose answers were lost.
+    pub(crate) resolves: bool,
+    /// The column that tells one write from another.
+    pub(crate) write_id: Option<Arc<str>>,
 }
 
 /// What one call may set for itself.
@@ -47,6 +51,8 @@ pub(crate) struct CallOptions {
     pub(crate) client_request_id: Option<String>,
     pub(crate) retry: Option<RetryPolicy>,
     pub(crate) deadline: Option<Duration>,
+    /// A row of the very same values is no proof that it was written by this call.
+    pub(crate) only_exact: bool,
 }
 
 /// Why an attempt is not the last word.
@@ -84,6 +90,8 @@ impl Pipeline {
             metadata: Metadata::default(),
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
+            resolves: true,
+            write_id: None,
         }
     }
 
@@ -137,10 +145,14 @@ impl Pipeline {
             let left = deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
             let limit = self.try_timeout.min(left);
             let failure = match timeout(limit, self.transport.send(outgoing)).await {
-                Ok(Ok(response)) if !retry::is_transient(request.status_of(&response)) => {
-                    return Ok(reply(response, attempt, client_request_id, outcome_open));
+                Ok(Ok(response)) => {
+                    let HttpResponse { status, headers, body } = &response;
+                    let status = request.status_of(*status, headers, body);
+                    if !retry::is_transient(status) {
+                        return Ok(reply(response, attempt, client_request_id, outcome_open));
+                    }
+                    Failure::Answer(status, response)
                 }
-                Ok(Ok(response)) => Failure::Answer(request.status_of(&response), response),
                 Ok(Err(error)) => Failure::Transport(error),
                 Err(_) => Failure::TimedOut(limit),
             };
@@ -288,7 +300,15 @@ fn reply(
     outcome_open: bool,
 ) -> Reply {
     let HttpResponse { status, headers, body } = response;
-    Reply { status, headers, body, attempts, client_request_id, outcome_open }
+    Reply {
+        status,
+        headers,
+        body,
+        attempts,
+        client_request_id,
+        outcome_open,
+        by_earlier_attempt: false,
+    }
 }
 
 /// The date as a header; the nearest one that has such a form, whatever the clock shows.

@@ -243,7 +243,7 @@ async fn a_change_whose_answer_was_lost_is_not_made_twice() {
     let (_, table, plain) = tables(Foul::LostReply, 1).await;
     plain.insert(&counter(0)).await.unwrap();
     let set = table.update_with(KEY, |counter| counter.hits = 7).idempotent().await.unwrap();
-    assert_eq!((set.hits, set.rounds), (7, 2));
+    assert_eq!((set.hits, set.rounds), (7, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,6 +17,7 @@ mod helpers;
 mod hostile_replies;
 mod mock;
 mod mock_server;
+mod outcomes;
 mod plans;
 mod random_filters;
 mod random_queries;

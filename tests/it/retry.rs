@@ -158,7 +158,8 @@ async fn retries_are_counted_and_the_last_answer_is_the_error() {
     let error = table(&script, every_second(2)).insert(&row()).await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(500), 3));
     assert_eq!(error.outcome(), Outcome::Unknown, "a 500 says nothing about the effect");
-    assert_eq!(script.times(), [0, 1, 2]);
+    assert_eq!(script.times(), [0, 1, 2, 2], "then the row is read once");
+    assert_eq!(script.sent.lock().unwrap()[3].1.method, "GET");
 
     let script = Script::new(&[Step::Status(503)]);
     let error = table(&script, RetryPolicy::none()).insert(&row()).await.unwrap_err();

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::slice::Target;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -49,28 +50,30 @@ impl Row {
     /// Checks an operation and encodes it, so that the entity itself need not be kept.
     #[expect(clippy::needless_pass_by_value, reason = "it is not needed any more")]
     pub(super) fn new<T: TableEntity>(
-        table: &str,
+        target: &Target,
         index: u64,
         operation: BulkOperation<T>,
     ) -> Result<Self, Unfit> {
         let is_repeatable = operation.is_repeatable();
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
         let (key, request) = match &operation {
-            BulkOperation::Insert(entity) => write(table, entity, Write::Insert)?,
+            BulkOperation::Insert(entity) => write(target, entity, Write::Insert)?,
             BulkOperation::Merge(entity, condition) => {
-                write(table, entity, Write::Update(Update::Merge, condition))?
+                write(target, entity, Write::Update(Update::Merge, condition))?
             }
             BulkOperation::Replace(entity, condition) => {
-                write(table, entity, Write::Update(Update::Replace, condition))?
+                write(target, entity, Write::Update(Update::Replace, condition))?
             }
             BulkOperation::InsertOrMerge(entity) => {
-                write(table, entity, Write::Upsert(Update::Merge))?
+                write(target, entity, Write::Upsert(Update::Merge))?
             }
             BulkOperation::InsertOrReplace(entity) => {
-                write(table, entity, Write::Upsert(Update::Replace))?
+                write(target, entity, Write::Upsert(Update::Replace))?
             }
             BulkOperation::Delete(key, condition)
-            | BulkOperation::DeleteIfExists(key, condition) => delete(table, key, condition)?,
+            | BulkOperation::DeleteIfExists(key, condition) => {
+                delete(&target.table, key, condition)?
+            }
         };
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
@@ -105,7 +108,7 @@ impl<T> BulkOperation<T> {
 }
 
 fn write<T: TableEntity>(
-    table: &str,
+    Target { table, write_id, .. }: &Target,
     entity: &T,
     write: Write<'_>,
 ) -> Result<(EntityKey, Request), Unfit> {
@@ -113,7 +116,7 @@ fn write<T: TableEntity>(
         Ok(keys) => keys,
         Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
     };
-    let request = entity::write(table, entity, &keys, write);
+    let request = entity::write(table, write_id.as_deref(), entity, &keys, write);
     checked(EntityKey::new(keys.0, keys.1), request)
 }
 

@@ -18,9 +18,10 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
+use crate::client::resolve::{self, Settled};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
-use crate::operation::is_missing;
+use crate::operation::{Reply, is_missing};
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy, server_wait};
 
 /// Rows that are read before other tasks have their turn.
@@ -447,18 +448,35 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
     RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
-async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {
+async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> Answer {
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
     let result = match pipeline.send(slice.request(), &options).await {
         Ok(reply) => {
             wait = server_wait(&reply.headers, pipeline.clock.now());
-            slice.read(reply)
+            read(&pipeline, &mut slice, reply).await
         }
         Err(error) => Err(error),
     };
     Answer { slice, sent_at, result, wait }
+}
+
+/// What an answer says of the rows, which may have met themselves.
+async fn read(
+    pipeline: &Arc<Pipeline>,
+    slice: &mut Slice,
+    reply: Reply,
+) -> Result<Vec<Option<ETag>>, Error> {
+    let reply = Reply { outcome_open: slice.is_open, ..reply };
+    let options = CallOptions::default();
+    match resolve::resolve(pipeline, slice.request(), &options, Ok(reply)).await? {
+        Settled::Made(etags, _) => Ok(etags),
+        Settled::Reply(reply) => {
+            slice.is_open = reply.outcome_open;
+            slice.read(reply)
+        }
+    }
 }
 
 /// No wait is too long to be reckoned with; a day is as good as any.

@@ -16,9 +16,11 @@ use crate::wire::Operation;
 const PATH_BYTES: usize = 8 * 1024;
 
 /// Where slices go.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) table: Arc<str>,
+    /// The column that tells one write from another.
+    pub(super) write_id: Option<Arc<str>>,
     /// The address of the service.
     pub(super) base: String,
 }

@@ -209,9 +209,9 @@ impl<T: TableEntity + 'static> Bulk<T> {
     ) -> Result<BulkReport, BulkError> {
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
-        self.drive(rows, |table, index, read: Readable| match read.errors.into_iter().next() {
+        self.drive(rows, |target, index, read: Readable| match read.errors.into_iter().next() {
             Some(error) => Err(Box::new((Some(read.entity.key().clone()), error.into()))),
-            None => Row::new(table, index, BulkOperation::InsertOrReplace(read.entity)),
+            None => Row::new(target, index, BulkOperation::InsertOrReplace(read.entity)),
         })
         .await
     }

@@ -16,9 +16,13 @@ use crate::entity::DynamicEntity;
 use crate::etag::IfMatch;
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
 
-fn window() -> Window {
+fn target() -> Target {
     let base = "http://127.0.0.1:10002/devstoreaccount1".to_owned();
-    Window::new(Target { table: Arc::from("Blogs"), base }, 1_000_000, usize::MAX)
+    Target { table: Arc::from("Blogs"), write_id: None, base }
+}
+
+fn window() -> Window {
+    Window::new(target(), 1_000_000, usize::MAX)
 }
 
 fn row(index: u64, partition: u8, key: u32, kib: usize) -> Row {
@@ -26,7 +30,7 @@ fn row(index: u64, partition: u8, key: u32, kib: usize) -> Row {
     for n in 0..kib.div_ceil(30) {
         entity.set(format!("P{n}"), "x".repeat(30 * 1024));
     }
-    Row::new("Blogs", index, BulkOperation::InsertOrReplace(entity)).unwrap()
+    Row::new(&target(), index, BulkOperation::InsertOrReplace(entity)).unwrap()
 }
 
 fn lengths(window: &mut Window, now: Instant, flush: bool) -> Vec<usize> {
@@ -66,7 +70,7 @@ fn a_row_alone_is_sent_without_a_transaction() {
     assert!(slice.request().path.starts_with("/Blogs("), "{}", slice.request().path);
     // Its key would make a URL that is too long.
     let entity = DynamicEntity::new("p".repeat(1000), "\u{20ac}".repeat(1000));
-    let row = Row::new("Blogs", 1, BulkOperation::InsertOrReplace(entity)).unwrap();
+    let row = Row::new(&target(), 1, BulkOperation::InsertOrReplace(entity)).unwrap();
     window.push(row, now).unwrap();
     let slice = window.take(now, true).unwrap();
     assert_eq!(slice.request().path, "/$batch");
@@ -91,7 +95,7 @@ fn a_paced_partition_waits_and_the_others_do_not() {
 
 #[test]
 fn bad_input_is_an_error_of_its_row() {
-    let bad = |operation| Row::new("Blogs", 0, operation).unwrap_err();
+    let bad = |operation| Row::new(&target(), 0, operation).unwrap_err();
     let (key, error) = *bad(BulkOperation::Insert(DynamicEntity::new("a/b", "r")));
     assert!(key.is_some() && error.to_string().contains("PartitionKey has '/'"), "{error}");
     let mut large = DynamicEntity::new("p", "r");
@@ -108,7 +112,7 @@ fn bad_input_is_an_error_of_its_row() {
 #[test]
 fn what_comes_to_the_same_twice() {
     let repeatable = |operation: BulkOperation<DynamicEntity>| {
-        Row::new("Blogs", 0, operation).unwrap().is_repeatable
+        Row::new(&target(), 0, operation).unwrap().is_repeatable
     };
     let entity = || DynamicEntity::new("p", "r");
     let tag = || IfMatch::Tag("W/\"1\"".into());

@@ -6,7 +6,7 @@ use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
-use crate::limits::COMPARISONS;
+use crate::limits::{self, COMPARISONS};
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{Endpoint, Pipeline, RetryPolicy};
 use crate::transport::{HttpTransport, Transport};
@@ -30,6 +30,8 @@ pub struct TableServiceClientBuilder {
     metadata: Option<Metadata>,
     scans: ScanPolicy,
     max_comparisons: usize,
+    resolves: bool,
+    write_id: Option<String>,
     max_response_bytes: usize,
 }
 
@@ -48,6 +50,8 @@ impl TableServiceClientBuilder {
             metadata: None,
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
+            resolves: true,
+            write_id: None,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
         }
     }
@@ -81,6 +85,42 @@ impl TableServiceClientBuilder {
     /// The time for a whole call with its attempts and waits; 5 minutes by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// Whether it is found out what became of a write whose answer was lost; it is by default.
+    ///
+    /// A write that is sent again after a timeout or a broken connection may meet itself: an insert
+    /// finds its own row (409), an update another version (412), a delete nothing (404). Without more,
+    /// that cannot be told from a conflict. So the rows are read and compared with what was sent:
+    ///
+    /// | write | it was done if |
+    /// |---|---|
+    /// | insert, replace | the row has the properties that were sent, and no others |
+    /// | merge | the row has the properties that were sent, beside others |
+    /// | delete | there is no row |
+    /// | transaction | one of its rows shows it, and none shows the contrary |
+    /// | creating or deleting a table | the service says that it is there, or gone |
+    ///
+    /// Then the call succeeds, with the present version, as
+    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). A row that still has the
+    /// version that the write named shows that it was not done. Else the error stays what it is, a
+    /// conflict, and its [`outcome`](Error::outcome) unknown: another program wrote the row, before this
+    /// write or behind it. Where no answer comes at all, the rows are read once, if there is time left.
+    ///
+    /// What is compared can be fooled in one way: another program that wrote the very same values at the
+    /// same time is taken for this one, as two of them may that count the same counter up. Where that
+    /// matters, let each write have an [id](Self::write_id_column).
+    pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
+        self.resolves = resolve;
+        self
+    }
+
+    /// Writes a new random id (`Edm.Guid`) into this column of each entity that is inserted or updated,
+    /// so that [reading back](Self::resolve_outcomes) cannot be fooled: a row was written by a call if
+    /// it has the call's id. What an entity itself has in that column is not sent.
+    pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
+        self.write_id = Some(name.into());
         self
     }
 
@@ -137,6 +177,10 @@ impl TableServiceClientBuilder {
     /// service, a secret would travel over plain HTTP, or the HTTP client cannot be built.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
+        if let Some(Err(error)) = self.write_id.as_deref().map(limits::check_property_name) {
+            return Err(Error::configuration("no property can have the name of the write id")
+                .with_source(error));
+        }
         let is_secret = !matches!(self.credential, Credential::Anonymous);
         if is_secret && !endpoint.is_private() && !self.allow_http {
             return Err(Error::configuration(
@@ -163,6 +207,8 @@ impl TableServiceClientBuilder {
             metadata: self.metadata.unwrap_or(defaults.metadata),
             scans: self.scans,
             max_comparisons: self.max_comparisons,
+            resolves: self.resolves,
+            write_id: self.write_id.map(Arc::from),
             ..defaults
         }))
     }

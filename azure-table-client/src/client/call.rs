@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::resolve;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
@@ -69,8 +70,8 @@ impl<T> Call<T> {
 
     async fn send(self) -> Result<T, Error> {
         let request = self.request?;
-        let reply = self.pipeline.send(&request, &self.options).await?;
-        (self.read)(reply, &request)
+        let settled = resolve::send(&self.pipeline, &request, &self.options).await?;
+        (self.read)(settled.into_reply(), &request)
     }
 }
 

@@ -149,7 +149,9 @@ impl<'c, T> GetOrInsert<'c, T> {
 impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
     async fn send(self) -> Result<Obtained<T>, Error> {
         let key = self.key?;
-        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, self.options);
+        // Another program may have inserted the same.
+        let options = CallOptions { only_exact: true, ..self.options };
+        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         let read = || self.table.get_if_exists(key.clone());
         if let Some(fetched) = rounds.send(read()).await? {
             return Ok(Obtained::found(fetched, Outcome::NotApplied));

@@ -314,6 +314,12 @@ impl<E, T> Query<E, T> {
         self.take(limit)
     }
 
+    /// All settings of the call at once.
+    pub(super) fn with_options(mut self, options: CallOptions) -> Self {
+        self.options = options;
+        self
+    }
+
     pub(crate) fn table(&self) -> Arc<str> {
         Arc::clone(&self.table)
     }

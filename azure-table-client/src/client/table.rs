@@ -7,7 +7,7 @@ use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
-use crate::operation::entity::{self, Fetched, Update};
+use crate::operation::entity::{self, Fetched, Update, Write};
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, check_readable, table};
 use crate::pipeline::Pipeline;
@@ -133,13 +133,13 @@ impl<T: TableEntity> TableClient<T> {
     /// Inserts a new entity.
     ///
     /// # Errors
-    /// 409 `EntityAlreadyExists` if the keys are taken. A retried insert whose first reply was
-    /// lost meets its own row; the error's [`outcome`](crate::Error::outcome) is then unknown.
+    /// 409 `EntityAlreadyExists` if the keys are taken. A retried insert whose first reply was lost
+    /// meets its own row, and succeeds where that can be
+    /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity)
     pub fn insert(&self, entity: &T) -> Call<Written> {
-        let request = self.checked(|| entity::insert(&self.name, entity));
-        Call::new(&self.pipeline, request, Reply::written)
+        self.write(entity, Write::Insert)
     }
 
     /// Reads the entity with these keys.
@@ -189,7 +189,12 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     pub(super) fn update(&self, entity: &T, update: Update, condition: &IfMatch) -> Call<Written> {
-        let request = self.checked(|| entity::update(&self.name, entity, update, condition));
+        self.write(entity, Write::Update(update, condition))
+    }
+
+    fn write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
+        let write_id = self.pipeline.write_id.as_deref();
+        let request = self.checked(|| entity::checked_write(&self.name, write_id, entity, write));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -197,16 +202,14 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity)
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
-        let request = self.checked(|| entity::upsert(&self.name, entity, Update::Merge));
-        Call::new(&self.pipeline, request, Reply::written)
+        self.write(entity, Write::Upsert(Update::Merge))
     }
 
     /// Inserts the entity, or replaces the one that is there, whatever its version.
     ///
     /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity)
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
-        let request = self.checked(|| entity::upsert(&self.name, entity, Update::Replace));
-        Call::new(&self.pipeline, request, Reply::written)
+        self.write(entity, Write::Upsert(Update::Replace))
     }
 
     /// Deletes the entity with these keys.

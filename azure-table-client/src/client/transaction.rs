@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::resolve::{self, Settled};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -40,7 +41,8 @@ use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 /// # Errors
 /// The error of the operation that failed: the service says which one, and
 /// [`batch_index`](Error::batch_index) is `None` where it does not. A retried transaction whose first
-/// reply was lost meets its own writes; the error's [`outcome`](Error::outcome) is then unknown.
+/// reply was lost meets its own writes, and succeeds where that can be
+/// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions)
 #[must_use = "a transaction is sent when it is awaited"]
@@ -54,7 +56,9 @@ pub struct Transaction<T> {
 impl<T: TableEntity> Transaction<T> {
     pub(super) fn new(pipeline: Arc<Pipeline>, table: &str) -> Self {
         let batch = match T::check_columns() {
-            Ok(()) => Ok(Batch::new(table, pipeline.endpoint.base())),
+            Ok(()) => {
+                Ok(Batch::new(table, pipeline.endpoint.base()).write_id(pipeline.write_id.clone()))
+            }
             Err(fault) => Err(fault.into()),
         };
         Self { pipeline, batch, options: CallOptions::default(), entity: PhantomData }
@@ -151,8 +155,10 @@ impl<T> Transaction<T> {
 
     async fn send(self) -> Result<Committed, Error> {
         let (request, sent) = self.batch?.finish()?;
-        let reply = self.pipeline.send(&request, &self.options).await?;
-        transaction::committed(reply, &request, &sent)
+        match resolve::send(&self.pipeline, &request, &self.options).await? {
+            Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
+            Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
+        }
     }
 }
 

@@ -198,6 +198,8 @@ impl<T, E> UpdateWith<'_, T, E> {
 
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Updated<T>, E> {
+        // Another program may have changed it in the same way.
+        self.options.only_exact = !self.is_idempotent;
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, self.options);
         loop {
             let fetched = rounds.send(self.table.get(self.key.clone())).await?;

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
-use super::save::properties;
 use super::state::{Identity, Sent, Tracked, Tracker};
-use crate::entity::EntityKey;
+use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
 use crate::operation::Request;
 use crate::operation::entity::{self, Write};
+use crate::operation::evidence::properties;
 use crate::operation::transaction::{self, Batch, Refused};
 use crate::wire::Operation;
 
@@ -67,11 +67,13 @@ pub(super) struct Unit {
     pub(super) changes: Vec<usize>,
 }
 
-/// The changes in their order. `hook` sees what is to be written of each, and may change it.
+/// The changes in their order. `hook` sees what is to be written of each, and may change it. Each
+/// write has an id in the column `write_id`.
 pub(super) fn candidates(
     tracker: &Tracker,
     options: SaveOptions,
     mut hook: Option<&mut EntityHook>,
+    write_id: Option<&str>,
 ) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
     for (id, tracked) in tracker.in_order() {
@@ -85,6 +87,9 @@ pub(super) fn candidates(
             let mut entity = dynamic(tracked, written);
             hook(&mut entity);
             *written = properties(&entity);
+        }
+        if let (Some(column), Some(written)) = (write_id, wire.properties_mut()) {
+            written.insert(column.to_owned(), new_write_id().into());
         }
         candidates.push(Candidate {
             id: id.clone(),
@@ -127,7 +132,8 @@ fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, E
         (Some(write), Some(properties)) => {
             let entity = dynamic(tracked, properties);
             let keys = entity::checked_keys(table, &entity)?;
-            entity::write(table, &entity, &keys, write)
+            // The id of the write, if there is one, is among the properties.
+            entity::write(table, None, &entity, &keys, write)
         }
         _ => entity::delete(table, key, condition),
     };

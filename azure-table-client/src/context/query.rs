@@ -10,7 +10,6 @@ use futures_util::TryStreamExt as _;
 
 use super::TableContext;
 use super::merge_option::{MergeOption, ServerRow};
-use super::save::properties;
 use super::state::{Identity, Known};
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::edm::EdmValue;
@@ -18,6 +17,7 @@ use crate::entity::{Columns, DecodeError, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
+use crate::operation::evidence::properties;
 use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a

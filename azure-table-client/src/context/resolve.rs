@@ -1,8 +1,8 @@
 //! What became of a change whose reply never came, from what the service holds now. No I/O.
 
-use super::merge_option::ServerRow;
 use super::state::{Add, Change, Identity, Known, Pending, Sent, Tracked, Tracker};
 use crate::etag::IfMatch;
+use crate::operation::evidence::{Effect, Evidence, Found};
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,46 +19,31 @@ pub(super) enum Resolution {
     Forgotten,
 }
 
-/// What a row says about a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Evidence {
-    Made,
-    NotMade,
-    /// Another program wrote since, or before.
-    None,
-}
-
 impl Tracked {
     /// Compares what was sent with the row that the service holds now, `None` if there is none.
-    ///
-    /// An insert was made if the row has the values that were sent; an update, if the version is a new
-    /// one and the row has the values that were sent; a delete, if there is no row. Another program that
-    /// wrote the very same values cannot be told from this one.
-    fn evidence(&self, Sent { change, wire, .. }: &Sent, row: Option<&ServerRow>) -> Evidence {
-        let written = wire.properties();
-        let Some(row) = row else {
-            return if *change == Change::Delete { Evidence::Made } else { Evidence::None };
+    fn evidence(
+        &self,
+        Sent { change, wire, .. }: &Sent,
+        write_id: Option<&str>,
+        row: Option<&Found>,
+    ) -> Evidence {
+        let effect = match wire {
+            Change::Delete => Effect::Gone,
+            Change::Merge(set) | Change::Add(Add::InsertOrMerge, set) => Effect::Some(set),
+            Change::Add(Add::Insert, new) => Effect::New(new),
+            Change::Put(whole) | Change::Add(_, whole) => Effect::Whole(whole),
         };
-        let has_values = || {
-            let mut written = written.into_iter().flatten();
-            written.all(|(name, value)| row.properties.get(name) == Some(value))
+        let fence = match (&self.condition, change) {
+            (Some(IfMatch::Tag(tag)), Change::Merge(_) | Change::Put(_) | Change::Delete) => {
+                Some(tag)
+            }
+            _ => None,
         };
-        let is_whole = || written == Some(&row.properties);
-        let is_old = matches!(&self.condition, Some(IfMatch::Tag(tag)) if *tag == row.etag);
-        let is_made = match change {
-            Change::Delete => false,
-            Change::Merge(_) | Change::Add(Add::InsertOrMerge, _) => has_values(),
-            Change::Put(_) | Change::Add(..) => is_whole(),
-        };
-        match (is_old && !matches!(change, Change::Add(..)), is_made) {
-            (true, _) => Evidence::NotMade,
-            (false, true) => Evidence::Made,
-            (false, false) => Evidence::None,
-        }
+        effect.evidence(fence, write_id, row)
     }
 
     /// Whether the row is what is known of it with what was written: nobody wrote behind the change.
-    fn is_exact(&self, Sent { change, wire, .. }: &Sent, row: &ServerRow) -> bool {
+    fn is_exact(&self, Sent { change, wire, .. }: &Sent, row: &Found) -> bool {
         let (Change::Merge(_), Known::All, Some(snapshot)) = (change, &self.known, &self.snapshot)
         else {
             return true;
@@ -72,26 +57,27 @@ impl Tracked {
 
 impl Tracker {
     /// What became of changes that were sent in one request, from the rows that the service holds now.
-    pub(super) fn resolve(&mut self, changes: &[(Identity, Option<ServerRow>)]) -> Vec<Resolution> {
-        let evidence = |(id, row): &(Identity, Option<ServerRow>)| {
+    pub(super) fn resolve(
+        &mut self,
+        changes: &[(Identity, Option<Found>)],
+        write_id: Option<&str>,
+    ) -> Vec<Resolution> {
+        let evidence = |(id, row): &(Identity, Option<Found>)| {
             let tracked = self.entities.get(id)?;
-            Some(tracked.evidence(tracked.sent.as_ref()?, row.as_ref()))
+            Some(tracked.evidence(tracked.sent.as_ref()?, write_id, row.as_ref()))
         };
         let evidence: Vec<_> = changes.iter().map(evidence).collect();
-        // All was made or nothing: what one row shows counts for the others, which another program may
-        // have written since.
-        let is_made = !evidence.contains(&Some(Evidence::NotMade))
-            && evidence.contains(&Some(Evidence::Made));
+        let is_made = Evidence::of_all(evidence.iter().copied().flatten()).is_made();
         let mut resolutions = Vec::with_capacity(changes.len());
         for ((id, row), evidence) in changes.iter().zip(evidence) {
-            let row = row.as_ref().filter(|_| evidence == Some(Evidence::Made));
+            let row = row.as_ref().filter(|_| evidence.is_some_and(Evidence::is_made));
             resolutions.push(self.conclude(id, row, is_made));
         }
         resolutions
     }
 
     /// Takes over that a change was made, or not. Without its row, its version is not known.
-    fn conclude(&mut self, id: &Identity, row: Option<&ServerRow>, is_made: bool) -> Resolution {
+    fn conclude(&mut self, id: &Identity, row: Option<&Found>, is_made: bool) -> Resolution {
         let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
         let Some(sent) = tracked.sent.take() else { return Resolution::NotApplied };
         if !is_made {

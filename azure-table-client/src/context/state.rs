@@ -1,16 +1,14 @@
 //! What is known of each entity, and how calls change it. No I/O.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::edm::EdmValue;
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 
-/// Properties by name.
-pub(super) type Properties = BTreeMap<String, EdmValue>;
+pub(super) use crate::operation::evidence::Properties;
 
 /// What a context has to do about an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -18,6 +18,8 @@ pub struct PropertyWriter<'a> {
     names: HashSet<String>,
     /// The entity's columns, whose names its bag of other properties must not use.
     columns: Option<Columns>,
+    /// The column that gets a new id, whatever the entity has in it.
+    write_id: Option<&'a str>,
 }
 
 /// Where the properties go: a JSON body, or a dynamic entity.
@@ -41,7 +43,13 @@ impl<'a> PropertyWriter<'a> {
             depth: 0,
             names: HashSet::new(),
             columns: None,
+            write_id: None,
         }
+    }
+
+    /// Writes a new id into this column.
+    pub(crate) fn write_id(self, column: Option<&'a str>) -> Self {
+        Self { write_id: column, ..self }
     }
 
     /// Writes a property; a value of `None` writes nothing.
@@ -141,6 +149,9 @@ impl<'a> PropertyWriter<'a> {
     }
 
     fn put(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        if self.write_id == Some(name) {
+            return Ok(());
+        }
         limits::check_value(name, &value)?;
         self.count += 1;
         if self.count > limits::PROPERTIES {
@@ -156,9 +167,17 @@ impl<'a> PropertyWriter<'a> {
     }
 
     /// Checks what only the whole entity shows.
-    pub(crate) fn finish(self) -> Result<(), EncodeError> {
+    pub(crate) fn finish(mut self) -> Result<(), EncodeError> {
+        if let Some(column) = self.write_id.take() {
+            self.put_named(column, EdmCow::Guid(new_write_id()))?;
+        }
         Ok(self.size.check()?)
     }
+}
+
+/// Tells a write from all others.
+pub(crate) fn new_write_id() -> uuid::Uuid {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid()
 }
 
 /// An entity that cannot be sent.

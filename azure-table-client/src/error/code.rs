@@ -49,6 +49,11 @@ codes! {
 }
 
 impl ErrorCode {
+    /// Whether it says that an entity, or a table that was asked for itself, is not there.
+    pub(crate) fn is_missing_entity(&self) -> bool {
+        *self == Self::RESOURCE_NOT_FOUND || *self == Self::ENTITY_NOT_FOUND
+    }
+
     /// The code as the service writes it.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -110,38 +110,26 @@ impl Write<'_> {
     }
 }
 
-pub(crate) fn insert<T: TableEntity>(table: &str, entity: &T) -> Result<Request, Error> {
-    write(table, entity, &checked_keys(table, entity)?, Write::Insert)
-}
-
-/// An update of an entity that must exist.
-pub(crate) fn update<T: TableEntity>(
+/// A write of an entity; `write_id` is the column that tells it from others.
+pub(crate) fn checked_write<T: TableEntity>(
     table: &str,
+    write_id: Option<&str>,
     entity: &T,
-    update: Update,
-    condition: &IfMatch,
+    write: Write<'_>,
 ) -> Result<Request, Error> {
-    write(table, entity, &checked_keys(table, entity)?, Write::Update(update, condition))
-}
-
-/// An update of an entity that need not exist.
-pub(crate) fn upsert<T: TableEntity>(
-    table: &str,
-    entity: &T,
-    update: Update,
-) -> Result<Request, Error> {
-    write(table, entity, &checked_keys(table, entity)?, Write::Upsert(update))
+    self::write(table, write_id, entity, &checked_keys(table, entity)?, write)
 }
 
 /// A write of the entity with these keys, which are checked.
 pub(crate) fn write<T: TableEntity>(
     table: &str,
+    write_id: Option<&str>,
     entity: &T,
     (partition_key, row_key): &(Cow<'_, str>, Cow<'_, str>),
     write: Write<'_>,
 ) -> Result<Request, Error> {
     let mut body = Vec::with_capacity(256);
-    json_write::entity(&mut body, entity, partition_key, row_key)?;
+    json_write::entity(&mut body, entity, partition_key, row_key, write_id)?;
     let mut path = String::new();
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
@@ -214,6 +202,18 @@ mod tests {
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
 
+    fn insert(table: &str, entity: &DynamicEntity) -> Result<Request, Error> {
+        checked_write(table, None, entity, Write::Insert)
+    }
+
+    fn update(way: Update, condition: &IfMatch) -> Result<Request, Error> {
+        checked_write("Blogs", None, &blog(), Write::Update(way, condition))
+    }
+
+    fn upsert(way: Update) -> Result<Request, Error> {
+        checked_write("Blogs", None, &blog(), Write::Upsert(way))
+    }
+
     fn blog() -> DynamicEntity {
         let mut blog = DynamicEntity::new("it's", "a b");
         blog.set("Text", "Hello");
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn quotes_are_doubled_in_the_path_and_not_in_the_body() {
-        let request = update("Blogs", &blog(), Update::Replace, &IfMatch::Any).unwrap();
+        let request = update(Update::Replace, &IfMatch::Any).unwrap();
         assert_eq!(request.path, "/Blogs(PartitionKey='it%27%27s',RowKey='a%20b')");
         assert_eq!(
             request.body,
@@ -239,14 +239,11 @@ mod tests {
         };
         for way in [Update::Merge, Update::Replace] {
             let tag = IfMatch::Tag(ETag::from("W/\"x\""));
-            assert_eq!(
-                condition(&update("Blogs", &blog(), way, &tag).unwrap()).unwrap(),
-                "W/\"x\""
-            );
-            assert_eq!(condition(&upsert("Blogs", &blog(), way).unwrap()), None);
+            assert_eq!(condition(&update(way, &tag).unwrap()).unwrap(), "W/\"x\"");
+            assert_eq!(condition(&upsert(way).unwrap()), None);
         }
         assert_eq!(condition(&delete("Blogs", blog().key(), &IfMatch::Any).unwrap()).unwrap(), "*");
-        assert_eq!(upsert("Blogs", &blog(), Update::Merge).unwrap().method.as_str(), "MERGE");
+        assert_eq!(upsert(Update::Merge).unwrap().method.as_str(), "MERGE");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Reply {
     /// An earlier attempt of this write may have been done, so that a refusal of the last one may
     /// be its own echo.
     pub(crate) outcome_open: bool,
+    /// It stands for the lost answer to an earlier attempt, which was found to be done.
+    pub(crate) by_earlier_attempt: bool,
 }
 
 impl Reply {
@@ -29,6 +31,11 @@ impl Reply {
 
     pub(crate) fn request_id(&self) -> Option<&str> {
         self.header(&headers::X_MS_REQUEST_ID)
+    }
+
+    /// The code of the service's error, if it is one.
+    pub(crate) fn error_code(&self) -> Option<ErrorCode> {
+        service_error::parse(&self.body).map(|body| ErrorCode::from(body.code))
     }
 
     /// The error of an answer that is not the one hoped for.
@@ -80,7 +87,11 @@ impl Reply {
         if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
             return Err(self.into_error(request));
         }
-        Ok(Done { status: self.status.as_u16(), request_id: self.request_id().map(str::to_owned) })
+        Ok(Done {
+            status: self.status.as_u16(),
+            request_id: self.request_id().map(str::to_owned),
+            by_earlier_attempt: self.by_earlier_attempt,
+        })
     }
 
     /// `None` for the service's 404 that says the thing itself is missing. A missing table around
@@ -105,6 +116,7 @@ impl Reply {
             etag: self.etag(request)?,
             status: self.status.as_u16(),
             request_id: self.request_id().map(str::to_owned),
+            by_earlier_attempt: self.by_earlier_attempt,
         })
     }
 
@@ -163,7 +175,5 @@ impl Reply {
 
 /// Whether the service says that the entity or the table is not there. A 404 may say other things.
 pub(crate) fn is_missing(error: &Error) -> bool {
-    error.code().is_some_and(|code| {
-        *code == ErrorCode::RESOURCE_NOT_FOUND || *code == ErrorCode::ENTITY_NOT_FOUND
-    })
+    error.code().is_some_and(ErrorCode::is_missing_entity)
 }

@@ -5,8 +5,9 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::entity::{self, Write};
 use super::{Header, Reply, Request};
@@ -14,7 +15,6 @@ use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS, check_table_name};
-use crate::transport::HttpResponse;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 use crate::wire::{Metadata, Operation, headers, json_write};
 
@@ -40,12 +40,17 @@ pub struct Committed {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
+    /// Its answer was lost, and it was found to be done by reading back; see
+    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    pub by_earlier_attempt: bool,
 }
 
 /// The operations of a transaction, as they will be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
     table: String,
+    /// The column that tells one write from another.
+    write_id: Option<Arc<str>>,
     /// The address of the service, before the path of each operation.
     base: String,
     /// The boundaries of the body, and of the changeset that is in it.
@@ -108,6 +113,7 @@ impl Batch {
         Writer::new(&mut body, &outer).parts(&inner);
         Self {
             table: table.to_owned(),
+            write_id: None,
             base: base.to_owned(),
             outer,
             inner,
@@ -116,6 +122,10 @@ impl Batch {
             partition_key: None,
             row_keys: HashMap::new(),
         }
+    }
+
+    pub(crate) fn write_id(self, column: Option<Arc<str>>) -> Self {
+        Self { write_id: column, ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -141,7 +151,8 @@ impl Batch {
         path.clear();
         body.clear();
         write.path(&mut path, &self.table, &partition_key, &row_key);
-        let header = json_write::entity(&mut body, entity, &partition_key, &row_key)
+        let write_id = self.write_id.as_deref();
+        let header = json_write::entity(&mut body, entity, &partition_key, &row_key, write_id)
             .map_err(Error::from)
             .and_then(|()| write.header())
             .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
@@ -351,7 +362,19 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
         operations,
         status: reply.status.as_u16(),
         request_id: reply.request_id().map(str::to_owned),
+        by_earlier_attempt: false,
     })
+}
+
+/// The result of a transaction whose answer was lost, from the versions that it was found to have left.
+pub(crate) fn found_committed(etags: Vec<Option<ETag>>) -> Committed {
+    let status = StatusCode::NO_CONTENT.as_u16();
+    Committed {
+        operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
+        status: StatusCode::ACCEPTED.as_u16(),
+        request_id: None,
+        by_earlier_attempt: true,
+    }
 }
 
 /// The error of an answer that refuses a transaction; `id` is the operation that it was given to.
@@ -375,17 +398,17 @@ pub(super) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
 }
 
 /// The status of an answer, or that of what failed in it.
-pub(super) fn status_of(response: &HttpResponse) -> StatusCode {
-    if response.status != StatusCode::ACCEPTED {
-        return response.status;
+pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> StatusCode {
+    if status != StatusCode::ACCEPTED {
+        return status;
     }
     // Nothing comes before what failed.
-    let first = first(&response.headers, &response.body).and_then(|message| message.status().ok());
-    first.filter(|status| !status.is_success()).unwrap_or(response.status)
+    let first = first(headers, body).and_then(|message| message.status().ok());
+    first.filter(|status| !status.is_success()).unwrap_or(status)
 }
 
 /// The first of the answers in a batch.
-fn first<'a>(headers: &'a http::HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
+fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
     match parts(headers, body).ok()?.next()?.ok()? {
         Part::Message(message) => Some(message),
         Part::Parts(mut changeset) => match changeset.next()?.ok()? {
@@ -395,14 +418,14 @@ fn first<'a>(headers: &'a http::HeaderMap, body: &'a [u8]) -> Option<Message<'a>
     }
 }
 
-fn parts<'a>(headers: &'a http::HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
+fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
 }
 
 /// The answers in a batch, those in a changeset included.
 fn messages<'a>(
-    headers: &'a http::HeaderMap,
+    headers: &'a HeaderMap,
     body: &'a [u8],
 ) -> Result<Vec<Message<'a>>, MultipartError> {
     let mut messages = Vec::new();
@@ -436,6 +459,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         attempts: reply.attempts,
         client_request_id: reply.client_request_id.clone(),
         outcome_open: reply.outcome_open,
+        by_earlier_attempt: false,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Resource paths and query strings.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// All but the unreserved characters of RFC 3986: no key can end the literal it stands in, and the
 /// bytes that are signed are the bytes that are sent.
@@ -43,6 +43,18 @@ pub(crate) fn push_entity_path(out: &mut String, table: &str, partition_key: &st
     out.push_str("',RowKey='");
     push_key(out, row_key);
     out.push_str("')");
+}
+
+/// The keys in a path that [`push_entity_path`] made.
+pub(crate) fn keys_of_path(path: &str) -> Option<(String, String)> {
+    let keys = path.split_once("(PartitionKey='")?.1.strip_suffix("')")?;
+    // In a key, each of these characters is encoded.
+    let (partition_key, row_key) = keys.split_once("',RowKey='")?;
+    let decoded = |key: &str| {
+        let key = percent_decode_str(key).decode_utf8().ok()?;
+        Some(key.replace("''", "'"))
+    };
+    Some((decoded(partition_key)?, decoded(row_key)?))
 }
 
 /// `/Blogs`: where entities are inserted.
@@ -91,6 +103,11 @@ mod tests {
             "/T(PartitionKey='it%27%27s',RowKey='100%25%20%2B%26%3D%27%27%29%2C%28%C3%A9%F0%9F%98%80')"
         );
         assert_eq!(entity_path("T", "", ""), "/T(PartitionKey='',RowKey='')");
+        for (partition, row) in [("it's", "100% +&='),(é😀"), ("", ""), ("',RowKey='", "''")] {
+            let keys = keys_of_path(&entity_path("T", partition, row));
+            assert_eq!(keys, Some((partition.to_owned(), row.to_owned())));
+        }
+        assert_eq!(keys_of_path("/T"), None);
     }
 
     #[test]

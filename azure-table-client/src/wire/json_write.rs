@@ -9,19 +9,20 @@ use crate::edm::{EdmCow, EdmType};
 use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
 
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
-/// addressed. After an error `out` ends with a part of it.
+/// addressed, and a new id in the column `write_id`. After an error `out` ends with a part of it.
 pub(crate) fn entity<T: TableEntity>(
     out: &mut Vec<u8>,
     entity: &T,
     partition_key: &str,
     row_key: &str,
+    write_id: Option<&str>,
 ) -> Result<(), EncodeError> {
     let mut body = Body(out);
     body.0.extend_from_slice(b"{\"PartitionKey\":");
     body.plain(partition_key);
     body.0.extend_from_slice(b",\"RowKey\":");
     body.plain(row_key);
-    let mut writer = PropertyWriter::new(&mut body, partition_key, row_key);
+    let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
     body.0.push(b'}');
@@ -113,7 +114,7 @@ mod tests {
             .set("Guid", uuid::Uuid::nil())
             .set("Bytes", vec![255_u8, 0]);
         let mut body = Vec::new();
-        entity(&mut body, &dynamic, "it's", "r\"1").unwrap();
+        entity(&mut body, &dynamic, "it's", "r\"1", None).unwrap();
         assert_eq!(
             std::str::from_utf8(&body).unwrap(),
             concat!(
@@ -131,13 +132,30 @@ mod tests {
     }
 
     #[test]
+    fn an_id_takes_the_place_of_the_one_that_was_read() {
+        let mut dynamic = DynamicEntity::new("p", "r");
+        dynamic.set("A", 1).set("Id", uuid::Uuid::nil());
+        let mut body = Vec::new();
+        entity(&mut body, &dynamic, "p", "r", Some("Id")).unwrap();
+        let back: DynamicEntity = json_read::read_entity(&body, true).unwrap();
+        let id = back.get::<uuid::Uuid>("Id").unwrap().unwrap();
+        assert!(back.properties().count() == 2 && !id.is_nil());
+        let mut full = DynamicEntity::new("p", "r");
+        for i in 0..252 {
+            full.set(format!("P{i}"), i);
+        }
+        let error = entity(&mut body, &full, "p", "r", Some("Id")).unwrap_err();
+        assert!(error.to_string().contains("253 properties"), "{error}");
+    }
+
+    #[test]
     fn limits_are_checked_as_it_is_written() {
         let mut many = DynamicEntity::new("p", "r");
         for i in 0..253 {
             many.set(format!("P{i}"), i);
         }
         assert!(
-            entity(&mut Vec::new(), &many, "p", "r")
+            entity(&mut Vec::new(), &many, "p", "r", None)
                 .unwrap_err()
                 .to_string()
                 .contains("253 properties")
@@ -146,7 +164,7 @@ mod tests {
         for i in 0..16 {
             large.set(format!("P{i}"), "x".repeat(32_768));
         }
-        let text = entity(&mut Vec::new(), &large, "p", "r").unwrap_err().to_string();
+        let text = entity(&mut Vec::new(), &large, "p", "r", None).unwrap_err().to_string();
         assert!(text.contains("at most 1048576"), "{text}");
     }
 }

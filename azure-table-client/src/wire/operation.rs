@@ -35,6 +35,19 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether it writes one entity.
+    pub(crate) const fn is_entity_write(self) -> bool {
+        matches!(
+            self,
+            Self::Insert
+                | Self::Merge
+                | Self::Replace
+                | Self::InsertOrMerge
+                | Self::InsertOrReplace
+                | Self::Delete
+        )
+    }
+
     /// The name in errors, logs and traces.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -214,6 +214,26 @@ async fn a_bad_row_says_that_the_lost_reply_was_a_refusal() {
     drop(mock);
 }
 
+/// Where somebody wrote behind it, what met itself stays unknown, and what can be done twice is done.
+#[tokio::test(start_paused = true)]
+async fn rows_that_somebody_wrote_behind_a_lost_reply() {
+    let (_, table) = fated(|n, _| match n {
+        0 => Fate::LoseReply,
+        1 => Fate::Changed(0),
+        _ => Fate::Send,
+    })
+    .await;
+    let mixed = [
+        BulkOperation::Insert(row("", 0)),
+        BulkOperation::InsertOrReplace(row("", 1)),
+        BulkOperation::Merge(row("", 1), IfMatch::Any),
+    ];
+    let report = table.bulk().run(mixed).await.unwrap_err().into_report();
+    assert_eq!((report.progress.unknown, report.progress.applied), (1, 2), "{report}");
+    assert_eq!(report.checkpoint.settled(), 2, "what is not known is not settled");
+    assert_eq!(version(&table, 0).await, Some(100));
+}
+
 /// Deletes that meet themselves are done, of one version too.
 #[tokio::test(start_paused = true)]
 async fn a_delete_of_a_version_meets_itself() {
@@ -399,7 +419,12 @@ async fn a_copy_goes_on_behind_a_row_that_cannot_be_read() {
 /// The errors of rows say what the rows say.
 #[tokio::test(start_paused = true)]
 async fn errors_of_rows() {
-    let (_, table) = fated(|n, _| if n == 0 { Fate::LoseReply } else { Fate::Send }).await;
+    let (_, table) = fated(|n, _| match n {
+        0 => Fate::LoseReply,
+        1 => Fate::Changed(0),
+        _ => Fate::Send,
+    })
+    .await;
     let report = table.bulk().run([BulkOperation::Insert(row("", 0))]).await;
     let report = report.unwrap_err().into_report();
     let (what, error) = errors(&report).next().unwrap();

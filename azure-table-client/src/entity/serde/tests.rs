@@ -56,7 +56,7 @@ fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
     let mut dynamic = DynamicEntity::new("p", "r");
     dynamic.set("Value", value);
     let mut body = Vec::new();
-    json_write::entity(&mut body, &dynamic, "p", "r").unwrap();
+    json_write::entity(&mut body, &dynamic, "p", "r", None).unwrap();
     match json_read::read_entity::<Serde<Single<V, D>>>(&body, true) {
         Ok(entity) => Ok(entity.0.value),
         Err(json_read::ReadError::Decode(error)) => Err(error),
@@ -488,7 +488,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read(mut entity in any_entity()) {
         let mut body = Vec::new();
-        json_write::entity(&mut body, &Serde(entity.clone()), &entity.partition, &entity.row)
+        let (partition, row) = (&entity.partition, &entity.row);
+        json_write::entity(&mut body, &Serde(entity.clone()), partition, row, None)
             .unwrap();
         let Serde(mut read) = json_read::read_entity::<Serde<All>>(&body, true).unwrap();
         prop_assert_eq!(

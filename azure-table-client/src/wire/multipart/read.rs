@@ -1,8 +1,6 @@
 //! Reading a body of parts. Nothing is copied; lines end with CRLF or LF.
 
-#[cfg(any(test, feature = "mock"))]
-use http::Method;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use memchr::memmem::Finder;
 
 use super::head::{Head, line_feed, split_line};
@@ -134,7 +132,6 @@ impl<'a> Message<'a> {
     }
 
     /// The method and the address of a request. Some clients do not encode blanks in addresses.
-    #[cfg(any(test, feature = "mock"))]
     pub(crate) fn request(&self) -> Result<(Method, &'a str), MultipartError> {
         let line = self.start.split_once(' ').and_then(|(method, rest)| {
             let (target, version) = rest.rsplit_once(' ')?;

@@ -1,0 +1,358 @@
+//! What the client says of a write whose answer was lost, beside what became of it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{
+    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{
+    DynamicEntity, ETag, Error, IfMatch, Outcome, RetryPolicy, TableClient, TableServiceClient,
+};
+
+/// What happens to the first write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    BeforeCommit,
+    AfterCommit,
+}
+
+/// What another program does between the first attempt and the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Other {
+    Nothing,
+    /// Writes the very same values.
+    Same,
+    Changes,
+    Deletes,
+}
+
+struct Lossy {
+    inner: Arc<dyn Transport>,
+    other: TableClient<DynamicEntity>,
+    /// What is still to happen.
+    plan: Mutex<Option<(Loss, Other)>>,
+    is_down: bool,
+}
+
+impl fmt::Debug for Lossy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lossy").finish_non_exhaustive()
+    }
+}
+
+impl Transport for Lossy {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_write = request.method != "GET";
+        let plan = if is_write { self.plan.lock().unwrap().take() } else { None };
+        let is_unread = self.is_down && !is_write;
+        Box::pin(async move {
+            if is_unread {
+                return Err(TransportError::new(TransportErrorKind::Connect, "down"));
+            }
+            let Some((loss, other)) = plan else { return self.inner.send(request).await };
+            if loss == Loss::AfterCommit {
+                self.inner.send(request).await?;
+            }
+            match other {
+                Other::Nothing => {}
+                Other::Same => drop(self.other.insert_or_replace(&row("new")).await.unwrap()),
+                Other::Changes => drop(self.other.insert_or_replace(&row("theirs")).await.unwrap()),
+                Other::Deletes => {
+                    self.other.delete_if_exists(KEY, IfMatch::Any).await.unwrap();
+                }
+            }
+            Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
+        })
+    }
+}
+
+const KEY: (&str, &str) = ("p", "r");
+
+fn row(text: &str) -> DynamicEntity {
+    let mut row = DynamicEntity::new(KEY.0, KEY.1);
+    row.set("Text", text);
+    row
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Write {
+    Insert,
+    Merge,
+    Replace,
+    MergeAny,
+    InsertOrReplace,
+    Delete,
+    DeleteAny,
+}
+
+impl Write {
+    /// Whether a row is there before.
+    fn has_row(self) -> bool {
+        !matches!(self, Self::Insert | Self::InsertOrReplace)
+    }
+
+    async fn send(self, table: &TableClient<DynamicEntity>, tag: ETag) -> Result<bool, Error> {
+        let tag = IfMatch::Tag(tag);
+        let row = row("new");
+        let written = match self {
+            Self::Insert => table.insert(&row).await?,
+            Self::Merge => table.merge(&row, tag).await?,
+            Self::Replace => table.replace(&row, tag).await?,
+            Self::MergeAny => table.merge(&row, IfMatch::Any).await?,
+            Self::InsertOrReplace => table.insert_or_replace(&row).await?,
+            Self::Delete => return Ok(table.delete(KEY, tag).await?.by_earlier_attempt),
+            Self::DeleteAny => {
+                return Ok(table.delete(KEY, IfMatch::Any).await?.by_earlier_attempt);
+            }
+        };
+        if written.by_earlier_attempt {
+            assert_eq!(written.etag, table.get(KEY).await?.etag, "it is the present one");
+        }
+        Ok(written.by_earlier_attempt)
+    }
+
+    async fn commit(self, table: &TableClient<DynamicEntity>, tag: ETag) -> Result<bool, Error> {
+        let tag = IfMatch::Tag(tag);
+        let row = row("new");
+        let batch = table.transaction();
+        let batch = match self {
+            Self::Insert => batch.insert(&row),
+            Self::Merge => batch.merge(&row, tag),
+            Self::Replace => batch.replace(&row, tag),
+            Self::MergeAny => batch.merge(&row, IfMatch::Any),
+            Self::InsertOrReplace => batch.insert_or_replace(&row),
+            Self::Delete => batch.delete(KEY, tag),
+            Self::DeleteAny => batch.delete(KEY, IfMatch::Any),
+        };
+        let mut beside = DynamicEntity::new(KEY.0, "beside");
+        beside.set("Text", "new");
+        let committed = batch.insert_or_replace(&beside).await?;
+        assert_eq!(committed.operations.len(), 2);
+        Ok(committed.by_earlier_attempt)
+    }
+}
+
+struct Stage {
+    mock: MockTableService,
+    table: TableClient<DynamicEntity>,
+    tag: ETag,
+}
+
+async fn stage(write: Write, plan: (Loss, Other), is_down: bool, write_ids: bool) -> Stage {
+    let mock = MockTableService::new();
+    let other = mock.client().table_named::<DynamicEntity>("Blogs");
+    other.create().await.unwrap();
+    let mut tag = ETag::from("W/\"none\"");
+    if write.has_row() {
+        tag = other.insert(&row("old")).await.unwrap().etag;
+    }
+    let lossy = Lossy { inner: mock.transport(), other, plan: Mutex::new(Some(plan)), is_down };
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let mut client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+    if write_ids {
+        client = client.write_id_column("WriteId");
+    }
+    Stage { mock, table: client.build().unwrap().table_named("Blogs"), tag }
+}
+
+/// What is expected: the call succeeds, at once or by what was read back; or it fails with this outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Done,
+    Found,
+    Fails(Outcome),
+}
+
+fn told(result: Result<bool, Error>) -> Told {
+    match result {
+        Ok(true) => Told::Found,
+        Ok(false) => Told::Done,
+        Err(error) => {
+            assert!(matches!(error.status(), Some(404 | 409 | 412)), "{error}");
+            Told::Fails(error.outcome())
+        }
+    }
+}
+
+/// Each write, lost before and after it was done, with and without another program in between.
+#[tokio::test(start_paused = true)]
+async fn what_is_told_of_each_write() {
+    use Loss::{AfterCommit, BeforeCommit};
+    use Other::{Changes, Deletes, Nothing, Same};
+    use Told::{Done, Fails, Found};
+    use Write::{Delete, DeleteAny, Insert, InsertOrReplace, Merge, MergeAny, Replace};
+    const UNKNOWN: Told = Fails(Outcome::Unknown);
+    for (write, loss, other, expected) in [
+        (Insert, BeforeCommit, Nothing, Done),
+        (Insert, AfterCommit, Nothing, Found),
+        // The one way to be fooled.
+        (Insert, BeforeCommit, Same, Found),
+        (Insert, AfterCommit, Same, Found),
+        (Insert, BeforeCommit, Changes, UNKNOWN),
+        (Insert, AfterCommit, Changes, UNKNOWN),
+        (Insert, AfterCommit, Deletes, Done),
+        (Merge, BeforeCommit, Nothing, Done),
+        (Merge, AfterCommit, Nothing, Found),
+        (Merge, BeforeCommit, Same, Found),
+        (Merge, BeforeCommit, Changes, UNKNOWN),
+        (Merge, AfterCommit, Changes, UNKNOWN),
+        (Merge, BeforeCommit, Deletes, UNKNOWN),
+        (Merge, AfterCommit, Deletes, UNKNOWN),
+        (Replace, BeforeCommit, Nothing, Done),
+        (Replace, AfterCommit, Nothing, Found),
+        (Replace, AfterCommit, Changes, UNKNOWN),
+        (Replace, AfterCommit, Deletes, UNKNOWN),
+        (MergeAny, BeforeCommit, Nothing, Done),
+        (MergeAny, AfterCommit, Nothing, Done),
+        (MergeAny, AfterCommit, Deletes, UNKNOWN),
+        (InsertOrReplace, BeforeCommit, Changes, Done),
+        (InsertOrReplace, AfterCommit, Changes, Done),
+        (Delete, BeforeCommit, Nothing, Done),
+        (Delete, AfterCommit, Nothing, Found),
+        (Delete, BeforeCommit, Changes, UNKNOWN),
+        (Delete, AfterCommit, Changes, UNKNOWN),
+        (DeleteAny, AfterCommit, Nothing, Found),
+        (DeleteAny, BeforeCommit, Deletes, Found),
+        (DeleteAny, AfterCommit, Changes, Done),
+    ] {
+        let what = format!("{write:?}, lost {loss:?}, another program: {other:?}");
+        let Stage { mock, table, tag } = stage(write, (loss, other), false, false).await;
+        let result = write.send(&table, tag).await;
+        assert_eq!(told(result), expected, "{what}");
+        drop(mock);
+        // In a transaction, what is found beside it shows more.
+        let Stage { table, tag, .. } = stage(write, (loss, other), false, false).await;
+        let result = write.commit(&table, tag).await;
+        assert_eq!(
+            told(result),
+            in_transaction(write, loss, other, expected),
+            "{what}, in a batch"
+        );
+        // It cannot be read back.
+        let Stage { table, tag, .. } = stage(write, (loss, other), true, false).await;
+        let result = match write {
+            Delete | DeleteAny => continue,
+            _ => match table_write(write, &table, tag).await {
+                Ok(()) => Done,
+                Err(error) => Fails(error.outcome()),
+            },
+        };
+        let expected = if expected == Found { UNKNOWN } else { expected };
+        assert_eq!(result, expected, "{what}, which cannot be read back");
+    }
+}
+
+async fn table_write(
+    write: Write,
+    table: &TableClient<DynamicEntity>,
+    tag: ETag,
+) -> Result<(), Error> {
+    let tag = IfMatch::Tag(tag);
+    match write {
+        Write::Insert => table.insert(&row("new")).await,
+        Write::Merge => table.merge(&row("new"), tag).await,
+        Write::Replace => table.replace(&row("new"), tag).await,
+        Write::MergeAny => table.merge(&row("new"), IfMatch::Any).await,
+        _ => table.insert_or_replace(&row("new")).await,
+    }
+    .map(drop)
+}
+
+/// A transaction has an upsert beside the write, which is there if it was made.
+fn in_transaction(write: Write, loss: Loss, other: Other, alone: Told) -> Told {
+    match (write, other) {
+        // That one row is gone does not say that the other was written.
+        (Write::DeleteAny, Other::Deletes) if loss == Loss::BeforeCommit => {
+            Told::Fails(Outcome::Unknown)
+        }
+        _ => alone,
+    }
+}
+
+/// With an id for each write, the values of another program are not taken for one's own, and what was
+/// merged into one's own is.
+#[tokio::test(start_paused = true)]
+async fn ids_of_writes_make_it_exact() {
+    for (write, loss, expected) in [
+        (Write::Insert, Loss::BeforeCommit, Told::Fails(Outcome::Unknown)),
+        (Write::Merge, Loss::BeforeCommit, Told::Fails(Outcome::Unknown)),
+        (Write::Replace, Loss::BeforeCommit, Told::Fails(Outcome::Unknown)),
+    ] {
+        let Stage { table, tag, .. } = stage(write, (loss, Other::Same), false, true).await;
+        assert_eq!(told(write.send(&table, tag).await), expected, "{write:?}");
+    }
+    for write in [Write::Insert, Write::Merge, Write::Replace] {
+        let plan = (Loss::AfterCommit, Other::Nothing);
+        let Stage { table, tag, .. } = stage(write, plan, false, true).await;
+        assert_eq!(told(write.send(&table, tag).await), Told::Found, "{write:?}");
+        let stored = table.get(KEY).await.unwrap();
+        let id = stored.get::<uuid::Uuid>("WriteId").unwrap().unwrap();
+        // What was read is written with an id of its own.
+        table.replace(&stored.entity, &stored.etag).await.unwrap();
+        let again = table.get(KEY).await.unwrap();
+        assert!(again.get::<uuid::Uuid>("WriteId").unwrap().unwrap() != id);
+    }
+    let bad = TableServiceClient::builder(
+        "https://me.example.com",
+        azure_table_client::auth::Credential::Anonymous,
+    );
+    let error = bad.write_id_column("no name").build().unwrap_err();
+    assert_eq!(error.kind(), azure_table_client::ErrorKind::Configuration);
+}
+
+/// Where no answer comes at all, the rows are read once.
+#[tokio::test(start_paused = true)]
+async fn a_last_attempt_without_an_answer_is_read_back() {
+    use Loss::{AfterCommit, BeforeCommit};
+    for (write, loss, expected) in [
+        (Write::Insert, AfterCommit, Ok(true)),
+        (Write::Insert, BeforeCommit, Err(Outcome::Unknown)),
+        (Write::Merge, AfterCommit, Ok(true)),
+        // The row has the version that the write names, which guards against an attempt that is late.
+        (Write::Merge, BeforeCommit, Err(Outcome::NotApplied)),
+        (Write::MergeAny, AfterCommit, Ok(true)),
+        (Write::MergeAny, BeforeCommit, Err(Outcome::Unknown)),
+        (Write::InsertOrReplace, AfterCommit, Ok(true)),
+        (Write::InsertOrReplace, BeforeCommit, Err(Outcome::Unknown)),
+        (Write::Delete, AfterCommit, Ok(true)),
+        (Write::Delete, BeforeCommit, Err(Outcome::NotApplied)),
+        (Write::DeleteAny, BeforeCommit, Err(Outcome::Unknown)),
+    ] {
+        for resolves in [true, false] {
+            let Stage { mock, tag, .. } = stage(write, (loss, Other::Nothing), false, false).await;
+            let other = mock.client().table_named("Blogs");
+            let plan = Mutex::new(Some((loss, Other::Nothing)));
+            let lossy = Lossy { inner: mock.transport(), other, plan, is_down: false };
+            let client =
+                TableServiceClient::builder_from_connection_string(&mock.connection_string());
+            let client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+            let client = client.retry(RetryPolicy::none()).resolve_outcomes(resolves);
+            let table = client.build().unwrap().table_named("Blogs");
+            let result = write.send(&table, tag).await.map_err(|error| error.outcome());
+            let expected = if resolves { expected } else { Err(Outcome::Unknown) };
+            assert_eq!(result, expected, "{write:?} {loss:?}, resolves: {resolves}");
+        }
+    }
+}
+
+/// Tables are there, or gone, as they were to be.
+#[tokio::test(start_paused = true)]
+async fn tables_that_meet_themselves() {
+    let Stage { table, .. } =
+        stage(Write::Insert, (Loss::AfterCommit, Other::Nothing), false, false).await;
+    assert!(table.delete_table().await.unwrap().by_earlier_attempt);
+    for loss in [Loss::AfterCommit, Loss::BeforeCommit] {
+        let Stage { mock, .. } = stage(Write::Insert, (loss, Other::Nothing), false, false).await;
+        let other = mock.client().table_named("Blogs");
+        other.delete_table().await.unwrap();
+        let plan = Mutex::new(Some((loss, Other::Nothing)));
+        let lossy = Lossy { inner: mock.transport(), other, plan, is_down: false };
+        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+        let client = client.unwrap().transport(Arc::new(lossy)).clock(mock.clock());
+        let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
+        assert!(table.create_if_not_exists().await.unwrap(), "this call made it");
+        assert!(!table.create_if_not_exists().await.unwrap());
+    }
+}
