@@ -5,27 +5,32 @@
 //! of it is done. A worker takes a lease on it; if the worker dies the lease runs out, and another one
 //! goes on from there. The paper has a queue for this; here it is a third table.
 //!
-//! `cargo run --example delete_channel` runs it on the embedded service, and then kills the worker at
-//! every request, before and after it is done. With `AZURE_STORAGE_CONNECTION_STRING` set it deletes one
+//! A lease alone is not enough: a worker may stall until its lease has run out, and then go on. In the
+//! meantime others may have done it all, and there may be a new channel of the same name. So each
+//! channel has a stamp of its own, the work is on the channel with that stamp and on no other, and
+//! what is deleted is deleted by the version that was read while the lease was held.
+//!
+//! `cargo run --example delete_channel` runs it on the embedded service, and then kills it at every
+//! request, before and after it is done. With `AZURE_STORAGE_CONNECTION_STRING` set it deletes one
 //! channel on that account or emulator.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
 
+#[path = "delete_channel/crashes.rs"]
+mod crashes;
+#[cfg(test)]
+#[path = "delete_channel/tests.rs"]
+mod tests;
+
 use std::error::Error as StdError;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{TableSet, Transaction};
+use azure_table_client::client::{Fetched, TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
-use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
-use azure_table_client::{
-    ETag, Error, TableClient, TableEntity, TableEnum, TableServiceClient, filter,
-};
+use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use tokio::sync::Notify;
 
 type AnyError = Box<dyn StdError + Send + Sync>;
 
@@ -36,6 +41,8 @@ struct Channel {
     name: String,
     #[table(row_key)]
     kind: String,
+    /// Tells it from the channels that had its name before.
+    created: DateTime<Utc>,
     owner: String,
     /// Nobody reads a channel that is deleted, or writes a blog into it.
     deleted: bool,
@@ -64,15 +71,16 @@ struct BlogKey {
     version: ETag,
 }
 
-/// A channel that is to be deleted with all its blogs.
+/// A channel that is to be deleted with all its blogs. A new channel of the same name is another one,
+/// and its deletion another entity.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "ExampleDeleteWork", rename_all = "PascalCase")]
+#[table(name = "ExampleDeleteWork", rename_all = "PascalCase", row_key(channel, created))]
 struct Deletion {
     /// All work is in one partition, where it is found at once.
     #[table(partition_key)]
     queue: String,
-    #[table(row_key)]
     channel: String,
+    created: DateTime<Utc>,
     state: State,
     /// The worker that has the lease, and until when it has it.
     worker: Option<String>,
@@ -85,7 +93,7 @@ enum State {
     Requested,
     /// The channel is marked as deleted.
     Marked,
-    /// It has no blogs any more.
+    /// It has no blogs any more, or is gone itself.
     Emptied,
 }
 
@@ -105,14 +113,19 @@ const TRANSACTION: usize = 100;
 
 /// What the web site does when somebody deletes a channel: once this has returned, it will be deleted.
 async fn request_deletion(database: &Database, channel: &str) -> Result<(), Error> {
-    let new = || Deletion {
+    let Some(channel) = database.channels.get_if_exists((channel, CHANNEL_KIND)).await? else {
+        return Ok(());
+    };
+    let new = Deletion {
         queue: QUEUE.to_owned(),
-        channel: channel.to_owned(),
+        channel: channel.name.clone(),
+        created: channel.created,
         state: State::Requested,
         worker: None,
         leased_until: DateTime::UNIX_EPOCH,
     };
-    database.work.get_or_insert_with((QUEUE, channel), new).await?;
+    // If it is there, somebody else has asked for the same.
+    database.work.get_or_insert(&new).await?;
     Ok(())
 }
 
@@ -127,14 +140,16 @@ struct Worker {
 /// Why a worker does not go on with a deletion.
 #[derive(Debug)]
 enum Stopped {
-    /// Another one has the lease, or has done it all.
+    /// Somebody else has written or deleted what it works on. If that was no other worker, the next one
+    /// goes on when the lease has run out.
     NotMine,
     Failed(Error),
 }
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        let is_gone = error.is_not_found() && error.code() != Some(&ErrorCode::TABLE_NOT_FOUND);
+        if is_gone || error.is_precondition_failed() { Self::NotMine } else { Self::Failed(error) }
     }
 }
 
@@ -152,7 +167,7 @@ impl Worker {
         for item in
             self.database.work.query().filter(filter!(Deletion, w => w.queue == QUEUE)).await?
         {
-            let done = match self.lease(&item.channel).await {
+            let done = match self.lease(&item).await {
                 Ok(leased) => self.delete(leased).await,
                 Err(stopped) => Err(stopped),
             };
@@ -165,7 +180,7 @@ impl Worker {
         Ok(deleted)
     }
 
-    async fn lease(&self, channel: &str) -> Result<Leased, Stopped> {
+    async fn lease(&self, item: &Deletion) -> Result<Leased, Stopped> {
         let take = |item: &mut Deletion| {
             let is_mine = item.worker.as_deref() == Some(&self.name);
             if !is_mine && item.leased_until > self.now() {
@@ -175,69 +190,62 @@ impl Worker {
             item.leased_until = self.lease_end();
             Ok(())
         };
+        let key = item.entity_key().map_err(Error::from)?;
         // If an answer was lost, it finds its own name there.
-        match self.database.work.try_update_with((QUEUE, channel), take).idempotent().await {
-            Ok(taken) => Ok(Leased { version: taken.etag.clone(), item: taken.into_entity() }),
-            Err(Stopped::Failed(error)) if error.is_not_found() => Err(Stopped::NotMine),
-            Err(stopped) => Err(stopped),
-        }
+        let taken = self.database.work.try_update_with(key, take).idempotent().await?;
+        Ok(Leased { version: taken.etag.clone(), item: taken.into_entity() })
     }
 
-    /// Notes how far it is, and has the lease for longer.
+    /// Notes how far it is, and has the lease for longer; an error if another worker took it.
     async fn renew(&self, leased: &mut Leased, state: State) -> Result<(), Stopped> {
         leased.item.state = state;
         leased.item.leased_until = self.lease_end();
-        match self.database.work.merge(&leased.item, &leased.version).await {
-            Ok(written) => {
-                leased.version = written.etag;
-                Ok(())
-            }
-            Err(error) if error.is_precondition_failed() || error.is_not_found() => {
-                Err(Stopped::NotMine)
-            }
-            Err(error) => Err(error.into()),
-        }
+        leased.version = self.database.work.merge(&leased.item, &leased.version).await?.etag;
+        Ok(())
     }
 
     /// From wherever the last worker stopped to the end.
     async fn delete(&self, mut leased: Leased) -> Result<(), Stopped> {
         let Database { channels, work, .. } = &self.database;
-        let name = leased.item.channel.clone();
         loop {
             match leased.item.state {
-                State::Requested => {
-                    let mark = |channel: &mut Channel| channel.deleted = true;
-                    match channels.update_with((&*name, CHANNEL_KIND), mark).idempotent().await {
-                        Err(error) if !error.is_not_found() => return Err(error.into()),
-                        _ => self.renew(&mut leased, State::Marked).await?,
-                    }
-                }
-                State::Marked => {
-                    while self.delete_blogs(&name).await? > 0 {
+                State::Requested => match self.channel(&leased.item).await? {
+                    Some(mut channel) => {
+                        channel.entity.deleted = true;
+                        channels.merge(&channel.entity, &channel.etag).await?;
                         self.renew(&mut leased, State::Marked).await?;
                     }
-                    self.renew(&mut leased, State::Emptied).await?;
+                    None => self.renew(&mut leased, State::Emptied).await?,
+                },
+                State::Marked => {
+                    let found = self.some_blogs(&leased.item.channel).await?;
+                    let next = if found.is_empty() { State::Emptied } else { State::Marked };
+                    // As long as it has the lease the channel is there, and what was found is its own.
+                    self.renew(&mut leased, next).await?;
+                    self.delete_blogs(&found).await?;
                 }
                 State::Emptied => {
-                    // A new channel of the same name is not marked, and stays.
-                    let channel = channels.get_if_exists((&*name, CHANNEL_KIND)).await?;
-                    if let Some(channel) = channel.filter(|channel| channel.deleted) {
-                        let key = (&*name, CHANNEL_KIND);
+                    if let Some(channel) = self.channel(&leased.item).await? {
+                        let key = (&*channel.name, CHANNEL_KIND);
                         channels.delete_if_exists(key, &channel.etag).await?;
                     }
-                    return match work.delete_if_exists((QUEUE, &*name), &leased.version).await {
-                        Err(error) if error.is_precondition_failed() => Err(Stopped::NotMine),
-                        Err(error) => Err(error.into()),
-                        Ok(_) => Ok(()),
-                    };
+                    let key = leased.item.entity_key().map_err(Error::from)?;
+                    work.delete_if_exists(key, &leased.version).await?;
+                    return Ok(());
                 }
             }
         }
     }
 
-    /// Deletes as many blogs as a transaction holds; the number of those that were found. Of the blogs
-    /// only the keys travel.
-    async fn delete_blogs(&self, channel: &str) -> Result<usize, Error> {
+    /// The channel that is to be deleted; a new one of the same name is none of its business.
+    async fn channel(&self, item: &Deletion) -> Result<Option<Fetched<Channel>>, Error> {
+        let key = (&*item.channel, CHANNEL_KIND);
+        let found = self.database.channels.get_if_exists(key).await?;
+        Ok(found.filter(|channel| channel.created == item.created))
+    }
+
+    /// As many blogs as a transaction deletes. Only their keys travel.
+    async fn some_blogs(&self, channel: &str) -> Result<Vec<BlogKey>, Error> {
         let blogs = self.database.blogs.with_entity::<BlogKey>();
         let found = blogs
             .query()
@@ -245,9 +253,15 @@ impl Worker {
             .select_names(["PartitionKey", "RowKey"])
             .take(TRANSACTION as u64)
             .await?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// Deletes these blogs in these versions.
+    async fn delete_blogs(&self, found: &[BlogKey]) -> Result<(), Error> {
         if found.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
+        let blogs = self.database.blogs.with_entity::<BlogKey>();
         let deletions = found.iter().fold(blogs.transaction(), |transaction, blog| {
             transaction.delete((&*blog.channel, &*blog.posted), &blog.version)
         });
@@ -255,7 +269,7 @@ impl Worker {
             // Somebody changed or deleted one of them, perhaps this worker, if an answer was lost: the
             // next query shows what is there.
             Err(error) if !error.is_not_found() && !error.is_precondition_failed() => Err(error),
-            _ => Ok(found.len()),
+            _ => Ok(()),
         }
     }
 
@@ -274,6 +288,7 @@ async fn fill(database: &Database, blogs: usize) -> Result<(), Error> {
         let entity = Channel {
             name: channel.to_owned(),
             kind: CHANNEL_KIND.to_owned(),
+            created: SystemTime::now().into(),
             owner: "joe".to_owned(),
             deleted: false,
         };
@@ -302,7 +317,8 @@ async fn what_is_there(database: &Database, name: &str) -> Result<(bool, u64, bo
     let channel = database.channels.get_if_exists((name, CHANNEL_KIND)).await?.is_some();
     let blogs =
         database.blogs.query().filter(filter!(Blog, b => b.channel == name)).count().await?;
-    let work = database.work.get_if_exists((QUEUE, name)).await?.is_some();
+    let work = database.work.query();
+    let work = work.filter(|w| w.queue.eq(QUEUE) & w.row_key.starts_with((name,))).any().await?;
     Ok((channel, blogs, work))
 }
 
@@ -337,144 +353,12 @@ async fn main() -> Result<(), AnyError> {
     steps.total();
 
     if std::env::var_os("AZURE_STORAGE_CONNECTION_STRING").is_none() {
-        let tested = crash_at_every_request().await?;
+        let tested = crashes::at_every_request(&[], 205).await?;
         println!(
-            "\nThe worker was killed at each of its {tested} requests, before and after the request was \
+            "\nThe program was killed at each of its {tested} requests, before and after the request was \
              done: {} crashes, and each time the deletion came to its end.",
             2 * tested
         );
     }
     Ok(())
-}
-
-/// Kills a worker at each of its requests, in both ways, and has another one go on; the number of the
-/// requests.
-async fn crash_at_every_request() -> Result<usize, AnyError> {
-    for request in 0.. {
-        for after in [false, true] {
-            let crash = Crash { request, after };
-            let has_crashed =
-                crash.and_recover().await.map_err(|error| format!("{crash:?}: {error}"))?;
-            if !has_crashed {
-                return Ok(request);
-            }
-        }
-    }
-    Ok(0)
-}
-
-/// Where a worker dies: at this request, before the service has it or after it is done.
-#[derive(Debug, Clone, Copy)]
-struct Crash {
-    request: usize,
-    after: bool,
-}
-
-impl Crash {
-    /// Runs a worker until this crash, and then others; `false` if the worker was done before.
-    async fn and_recover(self) -> Result<bool, AnyError> {
-        const BLOGS: usize = 205;
-        let clock = Arc::new(ManualClock(Mutex::new(SystemTime::now())));
-        let mock = MockTableService::builder().clock(clock.clone()).build();
-        let database = Database::open(&mock.client());
-        database.create_if_not_exist().await?;
-        fill(&database, BLOGS).await?;
-        request_deletion(&database, "Doomed").await?;
-        let worker = |name: &str, service: &TableServiceClient| Worker {
-            name: name.to_owned(),
-            database: Database::open(service),
-            clock: clock.clone(),
-        };
-
-        let end = Arc::new(Notify::new());
-        let dying = Dying {
-            inner: mock.transport(),
-            crash: self,
-            requests: AtomicUsize::new(0),
-            end: Arc::clone(&end),
-        };
-        let service =
-            TableServiceClient::builder_from_connection_string(&mock.connection_string())?
-                .transport(Arc::new(dying))
-                .clock(mock.clock())
-                .build()?;
-        let first = worker("first", &service);
-        let has_crashed = tokio::select! {
-            deleted = first.run() => { deleted?; false }
-            // All that the worker was doing is dropped.
-            () = end.notified() => true,
-        };
-        check(&database, BLOGS).await?;
-
-        // The lease holds others off, and ends.
-        let (_, _, is_left) = what_is_there(&database, "Doomed").await?;
-        let lease = database.work.get_if_exists((QUEUE, "Doomed")).await?;
-        let is_leased = lease.is_some_and(|item| item.worker.is_some());
-        let deleted = worker("second", &mock.client()).run().await?;
-        expect(deleted == usize::from(is_left && !is_leased), "the lease holds others off")?;
-        clock.advance(LEASE + Duration::from_secs(1));
-        let deleted = worker("third", &mock.client()).run().await?;
-        expect(deleted == usize::from(is_leased), "the lease ends")?;
-        expect(
-            what_is_there(&database, "Doomed").await? == (false, 0, false),
-            "all is deleted in the end",
-        )?;
-        check(&database, BLOGS).await?;
-        Ok(has_crashed)
-    }
-}
-
-/// What holds at every moment: blogs have their channel, a channel that is marked has its work, and
-/// others are untouched.
-async fn check(database: &Database, blogs: usize) -> Result<(), AnyError> {
-    let (channel, left, work) = what_is_there(database, "Doomed").await?;
-    expect(channel || left == 0, "no blog is without its channel")?;
-    expect(work || !channel, "the work is there until all is done")?;
-    let kept = what_is_there(database, "Kept").await?;
-    expect(kept == (true, blogs as u64, false), "other channels stay as they are")
-}
-
-fn expect(holds: bool, what: &str) -> Result<(), AnyError> {
-    if holds { Ok(()) } else { Err(format!("it does not hold that {what}").into()) }
-}
-
-/// The transport of a worker that dies: from its last request there is no answer.
-#[derive(Debug)]
-struct Dying {
-    inner: Arc<dyn Transport>,
-    crash: Crash,
-    requests: AtomicUsize,
-    end: Arc<Notify>,
-}
-
-impl Transport for Dying {
-    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_last = self.requests.fetch_add(1, Ordering::Relaxed) == self.crash.request;
-        Box::pin(async move {
-            if !is_last {
-                return self.inner.send(request).await;
-            }
-            if self.crash.after {
-                self.inner.send(request).await?;
-            }
-            self.end.notify_one();
-            std::future::pending().await
-        })
-    }
-}
-
-/// A clock that is set by hand.
-#[derive(Debug)]
-struct ManualClock(Mutex<SystemTime>);
-
-impl ManualClock {
-    fn advance(&self, by: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> SystemTime {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
