@@ -38,6 +38,7 @@ pub(crate) use row::{Form, RawText};
 pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
+use crate::etag::ETag;
 use crate::limits::LimitError;
 
 // What generated code names beside the above.
@@ -106,6 +107,11 @@ pub trait TableEntity: Sized {
     /// A property is missing, null, of another type or out of range; the error names the entity
     /// and the property.
     fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// Takes the version that a write gave the entity, if it has a field for that.
+    fn set_etag(&mut self, etag: &ETag) {
+        let _ = etag;
+    }
 
     /// For which properties the entity speaks.
     #[doc(hidden)]

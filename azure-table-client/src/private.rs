@@ -36,7 +36,7 @@ pub use crate::entity::{
     Ownership, Policy, PropertyGroup, PropertyWriter, Reading, Row, SeriesField, SeriesName,
     SplitField, TableEntity, TypedKeys, codec,
 };
-use crate::etag::ETag;
+pub use crate::etag::ETag;
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
     project, stored,
@@ -236,6 +236,9 @@ impl TimestampField for DateTime<Utc> {
 pub trait ETagField: Sized {
     /// Reads the ETag.
     fn read(row: &mut Row<'_>) -> Result<Self, DecodeError>;
+
+    /// Holds this one.
+    fn of(etag: &ETag) -> Self;
 }
 
 #[diagnostic::do_not_recommend]
@@ -243,11 +246,19 @@ impl ETagField for Option<ETag> {
     fn read(row: &mut Row<'_>) -> Result<Self, DecodeError> {
         Ok(row.etag())
     }
+
+    fn of(etag: &ETag) -> Self {
+        Some(etag.clone())
+    }
 }
 
 #[diagnostic::do_not_recommend]
 impl ETagField for ETag {
     fn read(row: &mut Row<'_>) -> Result<Self, DecodeError> {
         row.etag().ok_or_else(|| row.missing("odata.etag"))
+    }
+
+    fn of(etag: &ETag) -> Self {
+        etag.clone()
     }
 }

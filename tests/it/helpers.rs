@@ -1,5 +1,7 @@
 //! Calls that read and write until nobody was in between: races, bounds, lost answers.
 
+mod versions;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -74,7 +74,8 @@ pub struct GetOrInsert<'c, T> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Obtained<T> {
-    /// The entity.
+    /// The entity, with its version if it has a field for that. A Timestamp is there only if it was
+    /// read: the answer to an insert does not tell it.
     pub entity: T,
     /// Its version.
     pub etag: ETag,
@@ -156,12 +157,13 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
         if let Some(fetched) = rounds.send(read()).await? {
             return Ok(Obtained::found(fetched, Outcome::NotApplied));
         }
-        let entity = (self.make)();
+        let mut entity = (self.make)();
         check_key(&entity, &key).map_err(|error| rounds.failed(error))?;
         let mut inserted = Outcome::NotApplied;
         loop {
             let error = match rounds.send(self.table.insert(&entity)).await {
                 Ok(written) => {
+                    entity.set_etag(&written.etag);
                     return Ok(Obtained {
                         entity,
                         etag: written.etag,

@@ -128,7 +128,8 @@ pub struct UpdateWith<'c, T, E = Error> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Updated<T> {
-    /// The entity as it was written.
+    /// The entity as it was written, with the new version if it has a field for that. A Timestamp is the
+    /// one that was read: the answer to a write does not tell the new one.
     pub entity: T,
     /// Its new version.
     pub etag: ETag,
@@ -209,6 +210,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             let call = self.table.update(&entity, self.update, &fetched.etag.into());
             let error = match rounds.send(call).await {
                 Ok(written) => {
+                    entity.set_etag(&written.etag);
                     return Ok(Updated {
                         entity,
                         etag: written.etag,

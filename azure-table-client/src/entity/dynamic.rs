@@ -157,6 +157,10 @@ impl TableEntity for DynamicEntity {
         let properties = row.take_others()?;
         Self::of_row(row, properties)
     }
+
+    fn set_etag(&mut self, etag: &ETag) {
+        self.set_version(Some(etag.clone()));
+    }
 }
 
 impl DynamicEntity {

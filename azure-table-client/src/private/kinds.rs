@@ -5,6 +5,7 @@ use crate::entity::{
     Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
     TypedKeys,
 };
+use crate::etag::ETag;
 use crate::limits::LimitError;
 
 /// The text of the property that tells the kinds of entities apart.
@@ -33,6 +34,9 @@ pub trait KindField: Sized {
 
     /// For which properties the entity speaks.
     fn ownership(&self) -> Ownership;
+
+    /// Takes the version that a write gave it.
+    fn set_etag(&mut self, etag: &ETag);
 
     /// Writes the properties.
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
@@ -65,6 +69,10 @@ impl<T: TableEntity> KindField for T {
 
     fn ownership(&self) -> Ownership {
         TableEntity::ownership(self)
+    }
+
+    fn set_etag(&mut self, etag: &ETag) {
+        TableEntity::set_etag(self, etag);
     }
 
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {

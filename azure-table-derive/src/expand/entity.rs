@@ -50,6 +50,13 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
         &mut reads,
     );
     let build = body.build(&reads);
+    let set_etag = body.etag.as_ref().map(|Field { ident, ty }| {
+        quote! {
+            fn set_etag(&mut self, __etag: &__table::ETag) {
+                self.#ident = <#ty as __table::ETagField>::of(__etag);
+            }
+        }
+    });
     let partition_key = entity.partition_key.text(&quote!(PARTITION_KEY));
     let row_key = entity.row_key.text(&quote!(ROW_KEY));
 
@@ -86,6 +93,8 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
                 #row_key_parts
                 #build
             }
+
+            #set_etag
         }
     }
 }

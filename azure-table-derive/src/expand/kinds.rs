@@ -8,9 +8,11 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
     let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
-    let partition_key = each(kinds, &quote!(partition_key));
-    let row_key = each(kinds, &quote!(row_key));
-    let ownership = each(kinds, &quote!(ownership));
+    let no_more = TokenStream::new();
+    let partition_key = each(kinds, &quote!(partition_key), &no_more);
+    let row_key = each(kinds, &quote!(row_key), &no_more);
+    let ownership = each(kinds, &quote!(ownership), &no_more);
+    let set_etag = each(kinds, &quote!(set_etag), &quote!(__etag));
     let writes = kinds.variants.iter().map(|kind| write(kind, kinds.property.as_deref()));
     let other_write = kinds.other.map(|(ident, ty)| {
         quote! {
@@ -85,6 +87,10 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
                 #ownership
             }
 
+            fn set_etag(&mut self, __etag: &__table::ETag) {
+                #set_etag
+            }
+
             fn write_properties(
                 &self,
                 __writer: &mut __table::PropertyWriter<'_>,
@@ -110,10 +116,10 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
 }
 
 /// What a method of the entity that is held returns.
-fn each(kinds: &Kinds<'_>, method: &TokenStream) -> TokenStream {
+fn each(kinds: &Kinds<'_>, method: &TokenStream, argument: &TokenStream) -> TokenStream {
     let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
     let arms = all.map(|(variant, ty)| {
-        quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity),)
+        quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity, #argument),)
     });
     quote!(match self { #(#arms)* })
 }
