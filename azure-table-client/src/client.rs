@@ -9,6 +9,7 @@ mod pages;
 mod parallel;
 mod query;
 mod ranges;
+mod removal;
 pub(crate) mod resolve;
 mod results;
 mod rounds;

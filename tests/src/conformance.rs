@@ -80,7 +80,8 @@ macro_rules! for_each_conformance_test {
             }
             context { a_unit_of_work, conflicts, many_changes, }
             helpers {
-                increments_are_not_lost, changes_that_are_not_made, get_or_insert,
+                increments_are_not_lost, changes_that_are_not_made, removed_properties_are_gone,
+                get_or_insert,
             }
             bulk {
                 many_rows, every_operation_in_order, bad_rows_fail_alone, a_run_that_is_repeated,

@@ -7,7 +7,7 @@ use crate::entity::{Entities, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
-use crate::operation::entity::{self, Fetched, Update, Write};
+use crate::operation::entity::{self, Fetched, Source, Update, Write};
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, check_readable, table};
 use crate::pipeline::Pipeline;
@@ -153,6 +153,11 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
     }
 
+    /// Reads the entity with these keys, and keeps the row that it was read from.
+    pub(super) fn get_with_source(&self, key: &EntityKey) -> Call<(Fetched<T>, Source)> {
+        Call::new(&self.pipeline, self.read(key), entity::fetched_with_source)
+    }
+
     /// Reads the entity with these keys, `None` if it is not there.
     ///
     /// # Errors
@@ -167,7 +172,8 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
-    /// changes nothing: the service takes no null in a merge.
+    /// changes nothing: the service takes no null in a merge. [`update_with`](Self::update_with) removes
+    /// properties.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has

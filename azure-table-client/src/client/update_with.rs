@@ -4,20 +4,23 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::TableClient;
+use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
-use crate::entity::{EntityKey, TableEntity};
+use super::{Call, TableClient};
+use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
-use crate::etag::ETag;
-use crate::operation::entity::Update;
+use crate::etag::{ETag, IfMatch};
+use crate::operation::Written;
+use crate::operation::entity::{Source, Update};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with these keys, changes it, and writes it back if nobody wrote it in between;
     /// otherwise does all that again, at most [10 times](UpdateWith::rounds).
     ///
-    /// `change` is called once a round, each time with the entity as it is then. It merges the entity, so
-    /// that the properties of other programs stay; see [`UpdateWith::replace`].
+    /// `change` is called once a round, each time with the entity as it is then. The properties of other
+    /// programs stay: the entity is merged, or, if the change removed a property, which no merge can do,
+    /// the row as it was read is replaced with all that it has beside; see [`UpdateWith::replace`].
     ///
     /// ```
     /// # use azure_table_client::{TableEntity, mock::MockTableService};
@@ -46,7 +49,8 @@ impl<T: TableEntity> TableClient<T> {
     /// # Errors
     /// 404 `ResourceNotFound` if the entity is not there, or was deleted in between; 412 after the last
     /// round; an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the write, if the
-    /// change was to a key. [`Error::rounds`] says how many rounds there were.
+    /// change was to a key, or removed a property of a row that has others which cannot be read, as none
+    /// can without metadata. [`Error::rounds`] says how many rounds there were.
     ///
     /// A 412 may be about this call's own write, whose answer was lost. The
     /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and there are no more rounds,
@@ -156,8 +160,8 @@ impl<T> Deref for Updated<T> {
 }
 
 impl<T, E> UpdateWith<'_, T, E> {
-    /// Replaces the entity instead of merging it: what the change set to `None` is removed, which no
-    /// merge can do. So is every property that `T` does not have, unless it
+    /// Replaces the entity instead of merging it: every property that `T` does not write is removed,
+    /// those of other programs included, unless it
     /// [keeps them](crate::entity::TableEntity::KEEPS_OTHERS).
     pub fn replace(mut self) -> Self {
         self.update = Update::Replace;
@@ -200,14 +204,16 @@ impl<T, E> UpdateWith<'_, T, E> {
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Updated<T>, E> {
         // Another program may have changed it in the same way.
-        self.options.only_exact = !self.is_idempotent;
-        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, self.options);
+        let only_exact = !self.is_idempotent;
+        let options = CallOptions { only_exact, ..std::mem::take(&mut self.options) };
+        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         loop {
-            let fetched = rounds.send(self.table.get(self.key.clone())).await?;
+            let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;
             let mut entity = fetched.entity;
+            let before = Before::of(&entity);
             (self.change)(&mut entity)?;
-            check_key(&entity, &self.key).map_err(|error| rounds.failed(error))?;
-            let call = self.table.update(&entity, self.update, &fetched.etag.into());
+            let call = self.write(&before, &entity, &source, &fetched.etag.into());
+            let call = call.map_err(|error| rounds.failed(error))?;
             let error = match rounds.send(call).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
@@ -227,6 +233,23 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             }
             rounds.next(error).await?;
         }
+    }
+
+    fn write(
+        &self,
+        before: &Before,
+        entity: &T,
+        source: &Source,
+        condition: &IfMatch,
+    ) -> Result<Call<Written>, Error> {
+        check_key(entity, &self.key)?;
+        if self.update == Update::Merge
+            && let Some(row) = before.replacement(entity, source)?
+        {
+            let rows = self.table.with_entity::<DynamicEntity>();
+            return Ok(rows.update(&row, Update::Replace, condition));
+        }
+        Ok(self.table.update(entity, self.update, condition))
     }
 }
 

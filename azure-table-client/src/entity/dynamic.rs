@@ -106,7 +106,8 @@ impl DynamicEntity {
         self.properties = properties;
     }
 
-    /// Removes a property; a later replace removes it in the service as well (a merge does not).
+    /// Removes a property; a later replace removes it in the service as well, and so does
+    /// [`update_with`](crate::TableClient::update_with) (a merge does not).
     pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
         let at = self.properties.iter().position(|(known, _)| known == name)?;
         Some(self.properties.remove(at).1)

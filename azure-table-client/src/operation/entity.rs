@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
+use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use super::{Header, Reply, Request, if_match, transaction};
-use crate::entity::{Entities, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{check_key, check_table_name};
@@ -164,10 +165,30 @@ pub(crate) fn checked_keys<'e, T: TableEntity>(
     Ok((partition_key, row_key))
 }
 
+/// The row that an entity was read from: it may have more than the entity holds.
+pub(crate) struct Source {
+    body: Bytes,
+    form: Form,
+}
+
+impl Source {
+    /// All that the row has.
+    pub(crate) fn read(&self) -> Result<DynamicEntity, json_read::ReadError> {
+        json_read::read_one(&self.body, self.form, &Entities)
+    }
+}
+
 pub(crate) fn fetched<T: TableEntity>(
     reply: Reply,
     request: &Request,
 ) -> Result<Fetched<T>, Error> {
+    fetched_with_source(reply, request).map(|(fetched, _)| fetched)
+}
+
+pub(crate) fn fetched_with_source<T: TableEntity>(
+    reply: Reply,
+    request: &Request,
+) -> Result<(Fetched<T>, Source), Error> {
     let reply = transaction::only(reply, request)?;
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
@@ -175,12 +196,13 @@ pub(crate) fn fetched<T: TableEntity>(
     let (body, form) = reply.json(request)?;
     let entity = json_read::read_one(body, form, &Entities)
         .map_err(|error| reply.read_error(error, request))?;
-    Ok(Fetched {
+    let fetched = Fetched {
         entity,
         etag: reply.etag(request)?,
         status: reply.status.as_u16(),
         request_id: reply.request_id().map(str::to_owned),
-    })
+    };
+    Ok((fetched, Source { body: reply.body, form }))
 }
 
 /// `None` where the entity is not there.

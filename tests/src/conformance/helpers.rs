@@ -1,7 +1,9 @@
 //! Calls that read and write until nobody was in between.
 
 use azure_table_client::client::Updated;
-use azure_table_client::{DynamicEntity, EntityKey, ErrorKind, Outcome, TableClient};
+use azure_table_client::{
+    DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
+};
 use futures_util::future::join_all;
 
 use crate::Target;
@@ -53,6 +55,28 @@ pub async fn changes_that_are_not_made(target: &Target) {
     assert_eq!(table.get(key()).await.unwrap().etag, first.etag);
     assert_eq!(table.query().count().await.unwrap(), 1);
     table.delete_table().await.unwrap();
+}
+
+/// What a change removes is gone, and what other programs have written is not.
+pub async fn removed_properties_are_gone(target: &Target) {
+    #[derive(Debug, TableEntity)]
+    struct Noted {
+        #[table(partition_key)]
+        p: String,
+        #[table(row_key)]
+        r: String,
+        note: Option<String>,
+        #[table(etag)]
+        version: ETag,
+    }
+    let rows = target.table::<DynamicEntity>().await;
+    rows.insert(counter(1).set("note", "x")).await.unwrap();
+    let updated = rows.with_entity::<Noted>().update_with(key(), |n| n.note = None).await.unwrap();
+    let stored = rows.get(key()).await.unwrap();
+    assert_eq!((updated.note.as_ref(), stored.value("note")), (None, None));
+    assert_eq!(stored.get::<i32>("N"), Some(Ok(1)));
+    assert_eq!((&updated.version, &updated.etag), (&stored.etag, &stored.etag));
+    rows.delete_table().await.unwrap();
 }
 
 /// What is not there is inserted, what is there is read, and one of several inserts.

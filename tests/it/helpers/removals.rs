@@ -1,0 +1,217 @@
+//! What a change removes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use azure_table_client::client::Updated;
+use azure_table_client::edm::{EdmDateTime, EdmValue};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{
+    DynamicEntity, ETag, Error, ErrorKind, Metadata, Operation, TableClient, TableEntity,
+    TableServiceClient,
+};
+
+const KEY: (&str, &str) = ("p", "r");
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Note {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    #[table(alias = "remark", alias = "comment")]
+    text: Option<String>,
+    #[table(default, skip_if = "String::is_empty")]
+    tag: String,
+    hits: i32,
+    #[table(series = "s{}")]
+    series: Vec<i32>,
+    #[table(split)]
+    long: String,
+    #[table(read_only)]
+    by_others: Option<i32>,
+    #[table(etag)]
+    version: Option<ETag>,
+    #[table(timestamp)]
+    changed: Option<EdmDateTime>,
+}
+
+fn note() -> Note {
+    Note {
+        p: "p".into(),
+        r: "r".into(),
+        text: Some("x".into()),
+        tag: "t".into(),
+        hits: 1,
+        series: vec![1, 2, 3],
+        long: "l".repeat(100_000),
+        by_others: None,
+        version: None,
+        changed: None,
+    }
+}
+
+/// A table with this note, to which another program has added its properties.
+async fn notes() -> (MockTableService, TableClient<Note>, TableClient<DynamicEntity>) {
+    let mock = MockTableService::new();
+    let notes = mock.client().table_named::<Note>("Notes");
+    let rows = notes.with_entity::<DynamicEntity>();
+    notes.create().await.unwrap();
+    let mut row = DynamicEntity::from_entity(&note()).unwrap();
+    row.set("foreign", 7_i64).set("by_others", 5).set("remark", "y").set("comment", "z");
+    rows.insert(&row).await.unwrap();
+    mock.requests().clear();
+    (mock, notes, rows)
+}
+
+/// What is returned is what is stored, the version included; all that other programs wrote is there.
+async fn check(updated: Updated<Note>, notes: &TableClient<Note>) -> Result<(), Error> {
+    let row = notes.with_entity::<DynamicEntity>().get(KEY).await?;
+    assert_eq!((row.get("foreign"), row.get("by_others")), (Some(Ok(7_i64)), Some(Ok(5))));
+    let stored = notes.get(KEY).await?;
+    assert_eq!(updated.version.as_ref(), Some(&stored.etag));
+    let expected = Note { changed: stored.changed, ..updated.into_entity() };
+    assert_eq!(stored.entity, expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_change_removes_is_gone_and_nothing_else() {
+    let changes: [fn(&mut Note); 5] = [
+        |n| n.text = None,
+        |n| n.tag.clear(),
+        |n| n.series.truncate(1),
+        |n| n.long.truncate(10),
+        |n| (n.text, n.hits) = (None, 2),
+    ];
+    for change in changes {
+        let (mock, notes, _) = notes().await;
+        let updated = notes.update_with(KEY, change).await.unwrap();
+        let sent = mock.requests();
+        assert_eq!((sent.count(Operation::Get), sent.count(Operation::Replace)), (1, 1));
+        check(updated, &notes).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_is_removed_it_is_merged() {
+    let changes: [fn(&mut Note); 4] =
+        [|_| {}, |n| n.text = Some(String::new()), |n| n.series.push(4), |n| n.by_others = None];
+    for (at, change) in changes.into_iter().enumerate() {
+        let (mock, notes, _) = notes().await;
+        let updated = notes.update_with(KEY, change).await.unwrap();
+        let sent = mock.requests();
+        assert_eq!((sent.count(Operation::Merge), sent.total()), (1, 2));
+        if at < 3 {
+            check(updated, &notes).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dynamic_entity_loses_what_was_removed() {
+    let (_, _, rows) = notes().await;
+    let change = |row: &mut DynamicEntity| {
+        row.remove("text");
+        row.set("hits", 9);
+    };
+    rows.update_with(KEY, change).await.unwrap();
+    let stored = rows.get(KEY).await.unwrap();
+    assert!(stored.value("text").is_none() && stored.value("foreign").is_some());
+    assert_eq!(stored.get("hits"), Some(Ok(9)));
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Draft {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    title: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Post {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    text: String,
+    #[table(extra)]
+    others: BTreeMap<String, EdmValue>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(discriminator = "Kind")]
+enum Page {
+    Draft(Draft),
+    Post(Post),
+}
+
+#[tokio::test]
+async fn an_entity_that_becomes_one_of_another_kind_leaves_nothing_behind() {
+    let mock = MockTableService::new();
+    let pages = mock.client().table_named::<Page>("Pages");
+    let rows = pages.with_entity::<DynamicEntity>();
+    pages.create().await.unwrap();
+    let draft = Draft { p: "p".into(), r: "r".into(), title: "x".into() };
+    pages.insert(&Page::Draft(draft)).await.unwrap();
+    rows.insert_or_merge(DynamicEntity::new("p", "r").set("foreign", 7)).await.unwrap();
+
+    let publish = |page: &mut Page| {
+        if let Page::Draft(Draft { p, r, title }) = page.clone() {
+            *page = Page::Post(Post { p, r, text: title, others: BTreeMap::new() });
+        }
+    };
+    pages.update_with(KEY, publish).await.unwrap();
+    let stored = rows.get(KEY).await.unwrap();
+    let properties: BTreeMap<_, _> = stored.properties().collect();
+    assert_eq!(properties.into_keys().collect::<Vec<_>>(), ["Kind", "foreign", "text"]);
+    // The bag has it now, and loses it.
+    let tidy = |page: &mut Page| {
+        if let Page::Post(post) = page {
+            assert!(post.others.remove("foreign").is_some());
+        }
+    };
+    pages.update_with(KEY, tidy).await.unwrap();
+    assert!(rows.get(KEY).await.unwrap().value("foreign").is_none());
+}
+
+/// Puts a text that is no Unicode into a property of another program's.
+#[derive(Debug)]
+struct Broken(Arc<dyn Transport>);
+
+impl Transport for Broken {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            let mut reply = self.0.send(request).await?;
+            let text = String::from_utf8(reply.body.to_vec()).unwrap();
+            reply.body = text.replace("broken", "\\ud800").into();
+            Ok(reply)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_kept_as_it_is_is_not_replaced() {
+    let (mock, _, rows) = notes().await;
+    let mut broken = DynamicEntity::new("p", "r");
+    rows.insert_or_merge(broken.set("foreign", "broken")).await.unwrap();
+    let client = || {
+        TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .clock(mock.clock())
+    };
+    let unreadable = client().transport(Arc::new(Broken(mock.transport())));
+    let untyped = client().transport(mock.transport()).metadata(Metadata::None);
+    for builder in [unreadable, untyped] {
+        let notes = builder.build().unwrap().table_named::<Note>("Notes");
+        let error = notes.update_with(KEY, |n| n.text = None).await.unwrap_err();
+        assert_eq!((error.kind(), error.rounds()), (ErrorKind::InvalidInput, 1), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("\"text\"") && text.contains("`replace`"), "{text}");
+        notes.update_with(KEY, |n| n.hits += 1).await.unwrap();
+    }
+    assert_eq!(rows.get(KEY).await.unwrap().get("foreign"), Some(Ok("broken".to_owned())));
+}
