@@ -13,6 +13,9 @@ pub(super) const ROUNDS: u32 = 10;
 const WAITS: RetryPolicy =
     RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
 
+/// Tokio's timers may be late by that.
+const TICK: Duration = Duration::from_millis(1);
+
 /// Several calls that are one to the user: with one time limit, and a bound.
 #[derive(Debug)]
 pub(super) struct Rounds {
@@ -51,7 +54,7 @@ impl Rounds {
         let wait = WAITS.wait(self.done, None);
         let in_time = self
             .deadline
-            .is_none_or(|at| Instant::now().checked_add(wait).is_some_and(|then| then < at));
+            .is_none_or(|at| Instant::now().checked_add(wait + TICK).is_some_and(|then| then < at));
         if self.done >= self.most || !in_time {
             return Err(error);
         }
@@ -69,4 +72,21 @@ pub(super) fn check_key<T: TableEntity>(entity: &T, key: &EntityKey) -> Result<(
     }
     let other = EntityKey::new(partition_key, row_key);
     Err(Error::invalid_input(format!("the entity of {key} would be written as {other}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_round_begins_when_the_time_is_over() {
+        for _ in 0..300 {
+            let at = Instant::now() + Duration::from_millis(10);
+            let options = CallOptions::default();
+            let mut rounds = Rounds { done: 1, most: 2, deadline: Some(at), options };
+            if rounds.next(Error::invalid_input("the last one")).await.is_ok() {
+                assert!(Instant::now() < at);
+            }
+        }
+    }
 }
