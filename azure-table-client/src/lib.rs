@@ -87,5 +87,6 @@ pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 pub use crate::etag::{ETag, IfMatch};
-pub use crate::pipeline::RetryPolicy;
+pub use crate::operation::Location;
+pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
 pub use crate::wire::{Metadata, Operation};

@@ -3,6 +3,7 @@
 pub(crate) mod continuation;
 pub(crate) mod entity;
 pub(crate) mod evidence;
+mod location;
 pub(crate) mod query;
 mod reply;
 pub(crate) mod table;
@@ -11,6 +12,7 @@ pub(crate) mod transaction;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
+pub use location::Location;
 pub(crate) use reply::{Reply, is_missing};
 
 use crate::entity::ReadRow;

@@ -11,6 +11,7 @@
 
 mod bulk;
 mod context;
+mod decisions;
 mod derive;
 mod endpoint;
 mod helpers;

@@ -16,6 +16,8 @@ const DEFAULT_SUFFIX: &str = "core.windows.net";
 #[derive(Debug)]
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: String,
+    /// Where the copy in another region is, if there is one.
+    pub(crate) secondary: Option<String>,
     pub(crate) credential: Credential,
     /// It is the development account, whose key anyone may read on the way: it is public.
     pub(crate) is_development: bool,
@@ -51,17 +53,22 @@ impl ConnectionString {
             return Err(bad_account_name());
         }
         let credential = settings.credential()?;
+        let mut secondary = settings.secondary_endpoint.map(str::to_owned);
         let endpoint = match (settings.table_endpoint, settings.account_name) {
             (Some(endpoint), _) => endpoint.to_owned(),
-            (None, Some(account)) => settings.account_endpoint(account)?,
+            (None, Some(account)) => {
+                let copy = settings.account_endpoint(&format!("{account}-secondary"))?;
+                secondary.get_or_insert(copy);
+                settings.account_endpoint(account)?
+            }
             (None, None) => {
                 return Err(malformed("it has neither AccountName nor TableEndpoint"));
             }
         };
-        if let Some(secondary) = settings.secondary_endpoint {
+        if let Some(secondary) = &secondary {
             Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is no URL"))?;
         }
-        Ok(Self { endpoint, credential, is_development: false })
+        Ok(Self { endpoint, secondary, credential, is_development: false })
     }
 }
 
@@ -167,6 +174,7 @@ impl<'a> Settings<'a> {
             }
         }
         Ok(ConnectionString {
+            secondary: Some(format!("{endpoint}-secondary")),
             endpoint,
             credential: SharedKey::development().into(),
             is_development: true,
@@ -184,6 +192,20 @@ mod tests {
 
     fn endpoint(text: &str) -> String {
         ConnectionString::parse(text).unwrap().endpoint
+    }
+
+    #[test]
+    fn where_the_secondary_is() {
+        let secondary = |text: &str| ConnectionString::parse(text).unwrap().secondary;
+        let account = format!("AccountName=me;AccountKey={KEY}");
+        let known = |text: &str| Some(text.to_owned());
+        assert_eq!(secondary(&account), known("https://me-secondary.table.core.windows.net"));
+        let given = format!("{account};TableSecondaryEndpoint=https://copy.example.com");
+        assert_eq!(secondary(&given), known("https://copy.example.com"));
+        let custom = format!("{account};TableEndpoint=https://tables.example.com");
+        assert_eq!(secondary(&custom), None);
+        let emulator = "http://127.0.0.1:10002/devstoreaccount1-secondary";
+        assert_eq!(secondary("UseDevelopmentStorage=true"), known(emulator));
     }
 
     #[test]

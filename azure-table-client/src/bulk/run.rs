@@ -22,7 +22,7 @@ use crate::client::resolve::{self, Settled};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Reply, is_missing};
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy, server_wait};
+use crate::pipeline::{CallOptions, FailedAttempt, Pipeline, RetryPolicy, server_wait};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
@@ -298,9 +298,11 @@ impl Run {
             Some(Verdict::Throttled) => {}
             Some(Verdict::Transient { .. }) => {
                 slice.failures += 1;
-                is_tried_enough = slice.failures > self.retry.max_retries();
-                if !is_tried_enough && let Some(pace) = self.window.pace(&slice.partition) {
-                    pace.pause_until(later(now, self.retry.wait(slice.failures, None)));
+                let wait = self.retry.wait(&FailedAttempt::new(slice.failures));
+                let wait = wait.filter(|_| slice.failures <= self.retry.max_retries());
+                is_tried_enough = wait.is_none();
+                if let (Some(wait), Some(pace)) = (wait, self.window.pace(&slice.partition)) {
+                    pace.pause_until(later(now, wait));
                 }
             }
             _ => return Next::GiveUp,

@@ -2,13 +2,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
 use crate::limits::{self, COMPARISONS};
 use crate::operation::query::ScanPolicy;
-use crate::pipeline::{Endpoint, Pipeline, RetryPolicy};
+use crate::pipeline::{Budget, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS};
 use crate::transport::{HttpTransport, Transport};
 use crate::wire::Metadata;
 
@@ -24,7 +26,12 @@ pub struct TableServiceClientBuilder {
     transport: Option<Arc<dyn Transport>>,
     http_client: Option<reqwest::Client>,
     clock: SharedClock,
+    secondary: Option<String>,
+    locations: LocationMode,
     retry: Option<RetryPolicy>,
+    retry_budget: Option<u32>,
+    max_in_flight: Option<usize>,
+    connect_timeout: Option<Duration>,
     try_timeout: Option<Duration>,
     deadline: Option<Duration>,
     metadata: Option<Metadata>,
@@ -44,7 +51,12 @@ impl TableServiceClientBuilder {
             transport: None,
             http_client: None,
             clock: Arc::new(SystemClock),
+            secondary: None,
+            locations: LocationMode::default(),
             retry: None,
+            retry_budget: Some(TOKENS),
+            max_in_flight: None,
+            connect_timeout: None,
             try_timeout: None,
             deadline: None,
             metadata: None,
@@ -57,9 +69,10 @@ impl TableServiceClientBuilder {
     }
 
     pub(super) fn from_connection_string(text: &str) -> Result<Self, Error> {
-        let ConnectionString { endpoint, credential, is_development } =
+        let ConnectionString { endpoint, secondary, credential, is_development } =
             ConnectionString::parse(text)?;
-        Ok(Self::new(endpoint, credential).allow_http(is_development))
+        let builder = Self::new(endpoint, credential).allow_http(is_development);
+        Ok(Self { secondary, ..builder })
     }
 
     /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
@@ -76,7 +89,48 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The time for one attempt, from connecting to the last byte of the reply; 60 s by default.
+    /// How many tokens all calls of this client share for their retries, 500 by default; `None` is no
+    /// bound.
+    ///
+    /// A retry takes 5, after a timeout 10, and gives them back if the call then goes well; a call that
+    /// goes well at once brings in one. Without enough of them a failed attempt is the last one, so
+    /// that an outage is not multiplied by the retries of all who meet it.
+    pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
+        self.retry_budget = tokens;
+        self
+    }
+
+    /// How many requests of this client are on their way at most; there is no bound by default. Others
+    /// wait for a place, as long as their deadline allows.
+    pub fn max_in_flight(mut self, requests: usize) -> Self {
+        self.max_in_flight = Some(requests.clamp(1, Semaphore::MAX_PERMITS));
+        self
+    }
+
+    /// Where the account's copy in another region is, for accounts with read access to it (RA-GRS,
+    /// RA-GZRS): `https://account-secondary.table.core.windows.net`, which is known of an account by
+    /// its name in a connection string. It is asked as [`locations`](Self::locations) says.
+    pub fn secondary_endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.secondary = Some(endpoint.into());
+        self
+    }
+
+    /// Whether reads go to the primary, to the secondary, or to one after the other.
+    pub fn locations(mut self, mode: LocationMode) -> Self {
+        self.locations = mode;
+        self
+    }
+
+    /// The time for a connection to be made; 10 s by default. Not for a transport or an HTTP client of
+    /// one's own.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// The time for one attempt, from connecting to the last byte of the reply; 60 s by default. If it is
+    /// less than the 30 s that the service takes at most, the service is told
+    /// ([`timeout`](https://learn.microsoft.com/rest/api/storageservices/setting-timeouts-for-table-service-operations)).
     pub fn try_timeout(mut self, timeout: Duration) -> Self {
         self.try_timeout = Some(timeout);
         self
@@ -181,8 +235,19 @@ impl TableServiceClientBuilder {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
+        let secondary = match &self.secondary {
+            Some(secondary) if self.locations.uses_secondary() => Some(Endpoint::parse(secondary)?),
+            None if self.locations.uses_secondary() => {
+                return Err(Error::configuration(
+                    "the secondary is to be asked, but secondary_endpoint does not say where it is",
+                ));
+            }
+            _ => None,
+        };
         let is_secret = !matches!(self.credential, Credential::Anonymous);
-        if is_secret && !endpoint.is_private() && !self.allow_http {
+        let is_private =
+            endpoint.is_private() && secondary.as_ref().is_none_or(Endpoint::is_private);
+        if is_secret && !is_private && !self.allow_http {
             return Err(Error::configuration(
                 "the endpoint is plain HTTP on another host, where the credential could be read \
                  on the way; use https://, or allow_http(true) if that is meant",
@@ -194,23 +259,31 @@ impl TableServiceClientBuilder {
                 Arc::new(HttpTransport::with_client(client, self.max_response_bytes))
             }
             (None, None) => {
-                Arc::new(HttpTransport::new(self.max_response_bytes).map_err(|error| {
+                let transport = match self.connect_timeout {
+                    Some(timeout) => {
+                        HttpTransport::connecting_within(timeout, self.max_response_bytes)
+                    }
+                    None => HttpTransport::new(self.max_response_bytes),
+                };
+                Arc::new(transport.map_err(|error| {
                     Error::configuration("the HTTP client could not be built").with_source(error)
                 })?)
             }
         };
-        let defaults = Pipeline::new(endpoint, self.credential, transport, self.clock);
-        Ok(TableServiceClient::new(Pipeline {
-            retry: self.retry.unwrap_or(defaults.retry),
-            try_timeout: self.try_timeout.unwrap_or(defaults.try_timeout),
-            deadline: self.deadline.unwrap_or(defaults.deadline),
-            metadata: self.metadata.unwrap_or(defaults.metadata),
-            scans: self.scans,
-            max_comparisons: self.max_comparisons,
-            resolves: self.resolves,
-            write_id: self.write_id.map(Arc::from),
-            ..defaults
-        }))
+        let mut pipeline = Pipeline::new(endpoint, self.credential, transport, self.clock);
+        pipeline.secondary = secondary;
+        pipeline.locations = self.locations;
+        pipeline.retry = self.retry.unwrap_or(pipeline.retry);
+        pipeline.budget = Budget::new(self.retry_budget);
+        pipeline.places = self.max_in_flight.map(Semaphore::new);
+        pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
+        pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
+        pipeline.metadata = self.metadata.unwrap_or(pipeline.metadata);
+        pipeline.scans = self.scans;
+        pipeline.max_comparisons = self.max_comparisons;
+        pipeline.resolves = self.resolves;
+        pipeline.write_id = self.write_id.map(Arc::from);
+        Ok(TableServiceClient::new(pipeline))
     }
 }
 

@@ -89,7 +89,7 @@ pub struct Obtained<T> {
 
 impl<T> Obtained<T> {
     fn found(fetched: Fetched<T>, inserted: Outcome) -> Self {
-        let Fetched { entity, etag, status, request_id } = fetched;
+        let Fetched { entity, etag, status, request_id, .. } = fetched;
         Self { entity, etag, inserted, status, request_id }
     }
 

@@ -186,7 +186,7 @@ impl<T> Merge<T> {
             let part = &mut self.parts[at];
             let next = Position::from(page.next);
             part.page = std::mem::replace(&mut part.part.next, next);
-            self.cost += QueryCost::of_page(page.values.len(), page.attempts);
+            self.cost += QueryCost::of_page(page.values.len(), page.attempts, page.location);
             self.request_id = page.request_id;
             part.take(page.values)?;
             self.lift(at);

@@ -191,7 +191,7 @@ async fn next_in_order<T>(
     let is_over = parts.iter().all(Part::is_over);
     let positions = parts.iter().map(|part| part.next.clone());
     Some(Ok(Page {
-        cost: QueryCost::of_page(rows.values.len(), rows.attempts),
+        cost: QueryCost::of_page(rows.values.len(), rows.attempts, rows.location),
         entities: rows.values,
         continuation: (!is_over).then(|| Continuation::new(id, None, positions)),
         request_id: rows.request_id,

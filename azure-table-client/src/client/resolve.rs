@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::filter::{CompareOp, Filter};
 use crate::operation::evidence::{Evidence, Found, Wrote, properties};
-use crate::operation::{Reply, Request};
+use crate::operation::{Location, Reply, Request};
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_REQUEST_ID;
@@ -199,6 +199,7 @@ impl Settled {
             client_request_id,
             outcome_open: false,
             by_earlier_attempt: true,
+            location: Location::Primary,
         }
     }
 }

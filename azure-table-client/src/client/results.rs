@@ -9,6 +9,7 @@ use super::pages::Page;
 use crate::entity::{DecodeError, Row};
 use crate::error::Error;
 use crate::filter::{Projection, Selection};
+use crate::operation::Location;
 
 /// What a query took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,11 +21,14 @@ pub struct QueryCost {
     pub rows: u64,
     /// Requests, those that had to be repeated included.
     pub requests: u64,
+    /// Pages that came from the [secondary](crate::Location::Secondary), which lags behind.
+    pub secondary_pages: u64,
 }
 
 impl QueryCost {
-    pub(super) fn of_page(rows: usize, attempts: u32) -> Self {
-        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts) }
+    pub(super) fn of_page(rows: usize, attempts: u32, location: Location) -> Self {
+        let secondary_pages = u64::from(location == Location::Secondary);
+        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts), secondary_pages }
     }
 }
 
@@ -33,12 +37,13 @@ impl AddAssign for QueryCost {
         self.pages += other.pages;
         self.rows += other.rows;
         self.requests += other.requests;
+        self.secondary_pages += other.secondary_pages;
     }
 }
 
 impl fmt::Display for QueryCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pages, rows, requests } = self;
+        let Self { pages, rows, requests, .. } = self;
         write!(f, "{rows} rows in {pages} pages by {requests} requests")
     }
 }

@@ -5,7 +5,7 @@ use tokio::time::{Instant, sleep};
 use super::Call;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, FailedAttempt, Pipeline, RetryPolicy};
 
 /// How often a row is read and written at most, unless the call says otherwise.
 pub(super) const ROUNDS: u32 = 10;
@@ -51,7 +51,7 @@ impl Rounds {
 
     /// Waits for the next round; `error` if there is none.
     pub(super) async fn next(&mut self, error: Error) -> Result<(), Error> {
-        let wait = WAITS.wait(self.done, None);
+        let wait = WAITS.wait(&FailedAttempt::new(self.done)).unwrap_or_default();
         let in_time = self
             .deadline
             .is_none_or(|at| Instant::now().checked_add(wait + TICK).is_some_and(|then| then < at));

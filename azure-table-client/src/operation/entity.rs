@@ -11,7 +11,7 @@ use std::ops::Deref;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
-use super::{Header, Reply, Request, if_match, transaction};
+use super::{Header, Location, Reply, Request, if_match, transaction};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -47,6 +47,8 @@ pub struct Fetched<T> {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
+    /// Where it was read.
+    pub location: Location,
 }
 
 impl<T> Fetched<T> {
@@ -201,6 +203,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
         etag: reply.etag(request)?,
         status: reply.status.as_u16(),
         request_id: reply.request_id().map(str::to_owned),
+        location: reply.location,
     };
     Ok((fetched, Source { body: reply.body, form }))
 }

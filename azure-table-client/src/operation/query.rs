@@ -5,7 +5,7 @@
 
 use http::{Method, StatusCode};
 
-use super::{Reply, Request, entity, transaction};
+use super::{Location, Reply, Request, entity, transaction};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::check_table_name;
@@ -47,6 +47,7 @@ pub(crate) struct Rows<T> {
     pub(crate) next: Option<Token>,
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
+    pub(crate) location: Location,
 }
 
 /// The bytes of a URL that are sent. Http.sys, behind which the service stands, takes 16 KiB of request
@@ -125,6 +126,7 @@ pub(crate) fn rows<T>(
         next,
         request_id: reply.request_id().map(str::to_owned),
         attempts: reply.attempts,
+        location: reply.location,
     })
 }
 
@@ -135,7 +137,7 @@ pub(crate) fn point_rows<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<Rows<T>, Error> {
     let request_id = reply.request_id().map(str::to_owned);
-    let attempts = reply.attempts;
+    let (attempts, location) = (reply.attempts, reply.location);
     let value = transaction::only(reply, request)?.if_exists(request, |reply, request| {
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
@@ -143,7 +145,7 @@ pub(crate) fn point_rows<T>(
         let (body, form) = reply.json(request)?;
         json_read::read_one(body, form, reader).map_err(|error| reply.read_error(error, request))
     })?;
-    Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts })
+    Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
 }
 
 fn token(reply: &Reply, request: &Request) -> Result<Option<Token>, Error> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
-use super::{Done, Request, Written};
+use super::{Done, Location, Request, Written};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::etag::ETag;
@@ -22,6 +22,8 @@ pub(crate) struct Reply {
     pub(crate) outcome_open: bool,
     /// It stands for the lost answer to an earlier attempt, which was found to be done.
     pub(crate) by_earlier_attempt: bool,
+    /// Where it came from.
+    pub(crate) location: Location,
 }
 
 impl Reply {

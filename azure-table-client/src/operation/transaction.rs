@@ -460,6 +460,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         client_request_id: reply.client_request_id.clone(),
         outcome_open: reply.outcome_open,
         by_earlier_attempt: false,
+        location: reply.location,
     })
 }
 

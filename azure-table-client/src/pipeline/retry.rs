@@ -1,3 +1,5 @@
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode, header};
@@ -7,18 +9,57 @@ use crate::transport::TransportErrorKind;
 /// When and how often a failed attempt is done again.
 ///
 /// Done again: 408, 429, 500, 502, 503 and 504, and connections that failed or broke or took too
-/// long. Not done again: every other answer.
+/// long; a connection that could not be made, the first time at once. Not done again: every other
+/// answer, but for a 403 of a clock that is off, which is dated anew by the service's own date, once.
 ///
 /// The default is exponential with three retries: waits of up to 0.8 s, 1.6 s and 3.2 s, drawn at
 /// random between nothing and that ("full jitter"), so that clients that failed together do not
-/// come back together. A `Retry-After` of the service is a lower bound of the wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// come back together. A `Retry-After` of the service is a lower bound of the wait. Beside other
+/// clients:
+///
+/// | client | retries | first wait | longest wait | jitter | one attempt | whole call |
+/// |---|---|---|---|---|---|---|
+/// | this one | 3 | 0.8 s | 60 s | full | 60 s | 5 min |
+/// | .NET [Azure.Core][net] | 3 | 0.8 s | 60 s | up to 20 % | 100 s | none |
+/// | Python [azure-core][python] | 10, of them 3 of one sort | 0.8 s, the first at once | 120 s | none | 300 s to connect or read | 7 days |
+/// | Go [azcore][go] | 3 | 0.8 s (4 s at first) | 60 s (120 s at first) | up to 30 % | none | none |
+///
+/// Retries also end where a client has spent its [budget](crate::client::TableServiceClientBuilder::retry_budget).
+///
+/// [net]: https://learn.microsoft.com/dotnet/api/azure.core.retryoptions
+/// [python]: https://learn.microsoft.com/python/api/azure-core/azure.core.pipeline.policies.retrypolicy
+/// [go]: https://pkg.go.dev/github.com/Azure/azure-sdk-for-go/sdk/azcore/policy#RetryOptions
+#[derive(Clone)]
 pub struct RetryPolicy {
     max_retries: u32,
-    base: Duration,
-    cap: Duration,
-    exponential: bool,
-    jitter: bool,
+    waits: Waits,
+}
+
+#[derive(Clone)]
+enum Waits {
+    Fixed(Duration),
+    Exponential { base: Duration, cap: Duration },
+    Own(Arc<OwnWaits>),
+}
+
+type OwnWaits = dyn Fn(&FailedAttempt) -> Option<Duration> + Send + Sync;
+
+/// An attempt that failed in a way that may pass, for [`RetryPolicy::own`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedAttempt {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The HTTP status; `None` where no answer came.
+    pub status: Option<u16>,
+    /// How long the service asks to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl FailedAttempt {
+    pub(crate) const fn new(number: u32) -> Self {
+        Self { number, status: None, retry_after: None }
+    }
 }
 
 impl Default for RetryPolicy {
@@ -30,12 +71,12 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Waits of up to `base`, twice that, four times that …, none above `cap`.
     pub const fn exponential(max_retries: u32, base: Duration, cap: Duration) -> Self {
-        Self { max_retries, base, cap, exponential: true, jitter: true }
+        Self { max_retries, waits: Waits::Exponential { base, cap } }
     }
 
     /// The same wait each time.
     pub const fn fixed(max_retries: u32, wait: Duration) -> Self {
-        Self { max_retries, base: wait, cap: wait, exponential: false, jitter: false }
+        Self { max_retries, waits: Waits::Fixed(wait) }
     }
 
     /// One attempt only.
@@ -43,25 +84,60 @@ impl RetryPolicy {
         Self::fixed(0, Duration::ZERO)
     }
 
+    /// Waits as `wait` says, and no more attempts once it says `None`.
+    ///
+    /// ```
+    /// # use azure_table_client::RetryPolicy;
+    /// # use std::time::Duration;
+    /// // Twice, and after throttling only.
+    /// let policy = RetryPolicy::own(|failed| {
+    ///     let is_throttled = matches!(failed.status, Some(429 | 503));
+    ///     let wait = failed.retry_after.unwrap_or(Duration::from_secs(2));
+    ///     (is_throttled && failed.number <= 2).then_some(wait)
+    /// });
+    /// ```
+    pub fn own(wait: impl Fn(&FailedAttempt) -> Option<Duration> + Send + Sync + 'static) -> Self {
+        Self { max_retries: u32::MAX, waits: Waits::Own(Arc::new(wait)) }
+    }
+
     /// How often a failed attempt is done again at most.
     pub const fn max_retries(&self) -> u32 {
         self.max_retries
     }
 
-    /// The longest wait after the attempt with this number, counted from 1, before jitter.
-    pub fn longest_wait(&self, attempt: u32) -> Duration {
-        if !self.exponential {
-            return self.base;
+    /// The longest wait after the attempt with this number, counted from 1, before jitter; `None` if it
+    /// is not known beforehand.
+    pub fn longest_wait(&self, attempt: u32) -> Option<Duration> {
+        match &self.waits {
+            Waits::Fixed(wait) => Some(*wait),
+            Waits::Exponential { base, cap } => {
+                let factor = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+                Some(base.saturating_mul(factor).min(*cap))
+            }
+            Waits::Own(_) => None,
         }
-        let factor = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-        self.base.saturating_mul(factor).min(self.cap)
     }
 
-    /// The wait after that attempt; `server` is what the service asked for.
-    pub(crate) fn wait(&self, attempt: u32, server: Option<Duration>) -> Duration {
-        let longest = self.longest_wait(attempt);
-        let own = if self.jitter { below(longest) } else { longest };
-        server.map_or(own, |server| own.max(server))
+    /// The wait after that attempt; `None` if it was the last one.
+    pub(crate) fn wait(&self, failed: &FailedAttempt) -> Option<Duration> {
+        let own = match &self.waits {
+            Waits::Own(wait) => return wait(failed),
+            Waits::Fixed(wait) => *wait,
+            Waits::Exponential { .. } => below(self.longest_wait(failed.number)?),
+        };
+        Some(failed.retry_after.map_or(own, |server| own.max(server)))
+    }
+}
+
+impl fmt::Debug for RetryPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.waits {
+            Waits::Fixed(wait) => write!(f, "fixed({}, {wait:?})", self.max_retries),
+            Waits::Exponential { base, cap } => {
+                write!(f, "exponential({}, {base:?}, {cap:?})", self.max_retries)
+            }
+            Waits::Own(_) => f.write_str("own"),
+        }
     }
 }
 
@@ -103,26 +179,42 @@ mod tests {
 
     use super::*;
 
+    fn failed(number: u32, retry_after: Option<u64>) -> FailedAttempt {
+        let retry_after = retry_after.map(Duration::from_secs);
+        FailedAttempt { retry_after, ..FailedAttempt::new(number) }
+    }
+
     #[test]
     fn waits_grow_to_the_cap_and_never_overflow() {
         let policy = RetryPolicy::exponential(9, Duration::from_secs(1), Duration::from_secs(10));
-        let longest: Vec<u64> = (1..=6).map(|n| policy.longest_wait(n).as_secs()).collect();
+        let longest: Vec<u64> =
+            (1..=6).map(|n| policy.longest_wait(n).unwrap().as_secs()).collect();
         assert_eq!(longest, [1, 2, 4, 8, 10, 10]);
-        assert_eq!(policy.longest_wait(u32::MAX).as_secs(), 10);
+        assert_eq!(policy.longest_wait(u32::MAX).unwrap().as_secs(), 10);
         for _ in 0..100 {
-            assert!(policy.wait(3, None) <= Duration::from_secs(4));
+            assert!(policy.wait(&failed(3, None)).unwrap() <= Duration::from_secs(4));
         }
         let fixed = RetryPolicy::fixed(2, Duration::from_secs(5));
-        assert_eq!(fixed.wait(7, None), Duration::from_secs(5));
+        assert_eq!(fixed.wait(&failed(7, None)), Some(Duration::from_secs(5)));
         let endless = RetryPolicy::exponential(9, Duration::MAX, Duration::MAX);
-        assert!((0..1000).all(|_| endless.wait(3, None) <= Duration::MAX));
+        assert!((0..1000).all(|_| endless.wait(&failed(3, None)).is_some()));
     }
 
     #[test]
     fn the_service_sets_the_lower_bound() {
         let fixed = RetryPolicy::fixed(2, Duration::from_secs(5));
-        assert_eq!(fixed.wait(1, Some(Duration::from_secs(30))), Duration::from_secs(30));
-        assert_eq!(fixed.wait(1, Some(Duration::from_secs(1))), Duration::from_secs(5));
+        assert_eq!(fixed.wait(&failed(1, Some(30))), Some(Duration::from_secs(30)));
+        assert_eq!(fixed.wait(&failed(1, Some(1))), Some(Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn own_waits() {
+        let own = RetryPolicy::own(|failed| {
+            (failed.number < 3).then(|| Duration::from_secs(failed.number.into()))
+        });
+        let waits = [1, 2, 3].map(|n| own.wait(&failed(n, Some(9))));
+        assert_eq!(waits, [Some(Duration::from_secs(1)), Some(Duration::from_secs(2)), None]);
+        assert_eq!(format!("{own:?} {:?}", RetryPolicy::none()), "own fixed(0, 0ns)");
     }
 
     #[test]

@@ -33,8 +33,19 @@ impl HttpTransport {
     /// The TLS backend cannot be set up, for example because the feature
     /// `rustls-no-provider` is on and the program has installed no provider.
     pub fn new(max_response_bytes: usize) -> Result<Self, TransportError> {
+        Self::connecting_within(CONNECT_TIMEOUT, max_response_bytes)
+    }
+
+    /// The same, with another time for a connection to be made than 10 s.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn connecting_within(
+        timeout: Duration,
+        max_response_bytes: usize,
+    ) -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
+            .connect_timeout(timeout)
             .pool_idle_timeout(IDLE_TIMEOUT)
             .tcp_nodelay(true)
             // Attempts are counted, dated and signed by the pipeline; a redirect would carry the

@@ -1,0 +1,197 @@
+//! One call, from attempt to attempt.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::sync::SemaphorePermit;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tracing::debug;
+
+use super::budget::Spent;
+use super::failure::Failure;
+use super::location::Route;
+use super::retry::{self, RetryPolicy};
+use super::{CallOptions, Pipeline};
+use crate::auth::Credential;
+use crate::error::{Error, ErrorCode, Outcome};
+use crate::operation::{Reply, Request};
+use crate::transport::HttpResponse;
+use crate::wire::service_error;
+
+/// One call, and what came of its attempts so far.
+pub(super) struct Attempts<'c> {
+    pipeline: &'c Pipeline,
+    request: &'c Request,
+    retry: &'c RetryPolicy,
+    client_request_id: String,
+    /// `None` is later than any clock can show.
+    deadline: Option<Instant>,
+    route: Route,
+    /// Requests that were sent.
+    count: u32,
+    /// Those of them that count for the policy.
+    failures: u32,
+    /// An attempt of this write may have been done.
+    outcome_open: bool,
+    /// It was dated by the service's own date.
+    is_dated_anew: bool,
+    /// What the last retry took of the budget.
+    spent: Option<Spent>,
+}
+
+impl<'c> Attempts<'c> {
+    pub(super) fn new(
+        pipeline: &'c Pipeline,
+        request: &'c Request,
+        options: &'c CallOptions,
+        client_request_id: String,
+    ) -> Result<Self, Error> {
+        let route = Route::new(pipeline.locations, request.is_write())
+            .map_err(|error| error.with_operation(request.operation, &request.resource))?;
+        Ok(Self {
+            pipeline,
+            request,
+            retry: options.retry.as_ref().unwrap_or(&pipeline.retry),
+            client_request_id,
+            deadline: Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline)),
+            route,
+            count: 0,
+            failures: 0,
+            outcome_open: false,
+            is_dated_anew: false,
+            spent: None,
+        })
+    }
+
+    /// Sends the request, again where the policy says so; the last answer whatever its status.
+    pub(super) async fn run(mut self) -> Result<Reply, Error> {
+        loop {
+            let failure = match self.send().await? {
+                Ok(response) if self.goes_on(&response) => continue,
+                Ok(response) => {
+                    self.pipeline.budget.earn(self.spent);
+                    return Ok(self.reply(response));
+                }
+                Err(failure) => failure,
+            };
+            self.outcome_open |= self.request.is_write() && failure.leaves_outcome_open();
+            let Some(wait) = self.wait(&failure) else {
+                return match failure.into_answer() {
+                    Ok(response) => Ok(self.reply(response)),
+                    Err(error) => Err(self.failed(error)),
+                };
+            };
+            debug!(
+                attempt = self.count,
+                wait_ms = wait.as_millis(),
+                cause = failure.describe(),
+                "will try again"
+            );
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+
+    /// One attempt.
+    async fn send(&mut self) -> Result<Result<HttpResponse, Failure>, Error> {
+        let pipeline = self.pipeline;
+        // While it waits for a place it is not an attempt.
+        let _place = self.place().await?;
+        self.count += 1;
+        let left =
+            self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+        let limit = pipeline.try_timeout.min(left);
+        let location = self.route.location();
+        let outgoing = pipeline.prepare(self.request, &self.client_request_id, location, limit)?;
+        Ok(match timeout(limit, pipeline.transport.send(outgoing)).await {
+            Ok(Ok(response)) => {
+                let HttpResponse { status, headers, body } = &response;
+                match self.request.status_of(*status, headers, body) {
+                    status if retry::is_transient(status) => Err(Failure::Answer(status, response)),
+                    _ => Ok(response),
+                }
+            }
+            Ok(Err(error)) => Err(Failure::Transport(error)),
+            Err(_) => Err(Failure::TimedOut(limit)),
+        })
+    }
+
+    async fn place(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
+        let Some(places) = &self.pipeline.places else { return Ok(None) };
+        let place = match self.deadline {
+            Some(at) => timeout_at(at, places.acquire()).await,
+            None => Ok(places.acquire().await),
+        };
+        // It is never closed.
+        let place = place.ok().and_then(Result::ok);
+        let late =
+            || self.failed(Error::timeout("too many requests of this client are on their way"));
+        place.map(Some).ok_or_else(late)
+    }
+
+    /// Whether an answer that would be the last one is not, for a reason that is no failure.
+    fn goes_on(&mut self, response: &HttpResponse) -> bool {
+        match response.status {
+            StatusCode::NOT_FOUND => self.route.lacks(),
+            StatusCode::FORBIDDEN if !self.is_dated_anew => {
+                self.is_dated_anew = self.is_misdated(response);
+                self.is_dated_anew
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the service refuses the date of a signature, since this machine's clock is off.
+    fn is_misdated(&self, response: &HttpResponse) -> bool {
+        let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
+        matches!(self.pipeline.credential, Credential::SharedKey(_))
+            && code() == Some(ErrorCode::AUTHENTICATION_FAILED)
+            && self.pipeline.skew.learn(&response.headers, self.pipeline.clock.now())
+    }
+
+    /// How long to wait for the next attempt; `None` if there is none.
+    fn wait(&mut self, failure: &Failure) -> Option<Duration> {
+        self.failures += 1;
+        if !failure.is_transient() || self.failures > self.retry.max_retries() {
+            return None;
+        }
+        let now = self.pipeline.now();
+        let mut wait = self.retry.wait(&failure.attempt(self.route.failures(), now))?;
+        if failure.is_connect() && self.failures == 1 {
+            // Nothing was sent; a stale address or a restart is over by now.
+            wait = Duration::ZERO;
+        }
+        let now = Instant::now();
+        let wait = self.route.failed(now, wait);
+        let in_time =
+            self.deadline.is_none_or(|at| now.checked_add(wait).is_some_and(|then| then < at));
+        if !in_time {
+            return None;
+        }
+        self.spent = self.pipeline.budget.spend(failure.is_timeout());
+        self.spent.map(|_| wait)
+    }
+
+    fn reply(self, response: HttpResponse) -> Reply {
+        let HttpResponse { status, headers, body } = response;
+        Reply {
+            status,
+            headers,
+            body,
+            attempts: self.count,
+            client_request_id: self.client_request_id,
+            outcome_open: self.outcome_open,
+            by_earlier_attempt: false,
+            location: self.route.location(),
+        }
+    }
+
+    fn failed(&self, error: Error) -> Error {
+        let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
+        error
+            .with_operation(self.request.operation, &self.request.resource)
+            .with_attempts(self.count, &self.client_request_id)
+            .with_outcome(outcome)
+    }
+}

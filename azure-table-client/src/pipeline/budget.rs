@@ -1,0 +1,72 @@
+//! How many retries a client may make on the whole, so that an outage is not multiplied.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a client may spend on retries unless it is told otherwise: a hundred, or fifty after timeouts.
+pub(crate) const TOKENS: u32 = 500;
+const COST: u32 = 5;
+/// What took long weighs more: it has held a connection of a service that has too much to do.
+const COST_OF_TIMEOUT: u32 = 10;
+/// What a call that went well at once brings in.
+const INCOME: u32 = 1;
+
+/// Tokens that all calls of a client share. A retry takes some of them, and gives them back if it goes
+/// well; without enough of them there is no retry.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: u32,
+    left: AtomicU32,
+}
+
+/// What a retry took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spent(u32);
+
+impl Budget {
+    /// A budget of so many tokens; `None` is no bound.
+    pub(crate) fn new(tokens: Option<u32>) -> Self {
+        let most = tokens.unwrap_or(u32::MAX);
+        Self { most, left: AtomicU32::new(most) }
+    }
+
+    /// Pays for a retry, if there is enough.
+    pub(crate) fn spend(&self, is_timeout: bool) -> Option<Spent> {
+        let cost = if is_timeout { COST_OF_TIMEOUT } else { COST };
+        if self.most == u32::MAX {
+            return Some(Spent(0));
+        }
+        let pay = |left: u32| left.checked_sub(cost);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).ok()?;
+        Some(Spent(cost))
+    }
+
+    /// A call went well; `spent` on its last retry.
+    pub(crate) fn earn(&self, spent: Option<Spent>) {
+        let income = spent.map_or(INCOME, |spent| spent.0);
+        let add =
+            |left: u32| (left < self.most).then(|| left.saturating_add(income).min(self.most));
+        // Of the full one nothing is written, so that calls do not contend for it.
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_end_where_nothing_goes_well() {
+        let budget = Budget::new(Some(23));
+        assert!(budget.spend(true).is_some(), "13 are left");
+        assert!(budget.spend(false).is_some(), "8");
+        let last = budget.spend(false);
+        assert!(last.is_some() && budget.spend(false).is_none(), "3");
+        budget.earn(last);
+        assert!(budget.spend(true).is_none() && budget.spend(false).is_some(), "8");
+        (0..100).for_each(|_| budget.earn(None));
+        assert_eq!(budget.left.load(Ordering::Relaxed), 23);
+        assert!(Budget::new(Some(0)).spend(false).is_none());
+        let unbounded = Budget::new(None);
+        assert!((0..10_000).all(|_| unbounded.spend(true).is_some()));
+    }
+}

@@ -1,0 +1,72 @@
+//! Why an attempt is not the last word.
+
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+
+use super::retry::{self, FailedAttempt};
+use crate::error::Error;
+use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
+
+/// Why an attempt is not the last word.
+pub(super) enum Failure {
+    /// An answer, and its status or that of what is in it.
+    Answer(StatusCode, HttpResponse),
+    Transport(TransportError),
+    TimedOut(Duration),
+}
+
+impl Failure {
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Answer(..) | Self::TimedOut(_) => true,
+            Self::Transport(error) => retry::is_transient_error(error.kind()),
+        }
+    }
+
+    pub(super) fn leaves_outcome_open(&self) -> bool {
+        match self {
+            Self::Answer(status, _) => retry::leaves_outcome_open(*status),
+            Self::TimedOut(_) => true,
+            Self::Transport(error) => {
+                !matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
+            }
+        }
+    }
+
+    /// No connection could be made.
+    pub(super) fn is_connect(&self) -> bool {
+        matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Connect)
+    }
+
+    pub(super) const fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut(_))
+    }
+
+    /// What a policy is told of it.
+    pub(super) fn attempt(&self, number: u32, now: SystemTime) -> FailedAttempt {
+        let mut failed = FailedAttempt::new(number);
+        if let Self::Answer(status, response) = self {
+            failed.status = Some(status.as_u16());
+            failed.retry_after = retry::server_wait(&response.headers, now);
+        }
+        failed
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Answer(status, _) => status.to_string(),
+            Self::Transport(error) => error.to_string(),
+            Self::TimedOut(limit) => format!("no reply within {limit:?}"),
+        }
+    }
+
+    /// The answer, or the error that stands for none.
+    pub(super) fn into_answer(self) -> Result<HttpResponse, Error> {
+        match self {
+            Self::Answer(_, response) => Ok(response),
+            Self::Transport(error) => Err(Error::from(error)),
+            Self::TimedOut(limit) => Err(Error::timeout(format!("no reply within {limit:?}"))),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Where requests go: the primary, and for reads the secondary of an account with read access to it.
+//!
+//! Source: [Azure Storage redundancy][redundancy], "Read access to data in the secondary region".
+//!
+//! [redundancy]: https://learn.microsoft.com/azure/storage/common/storage-redundancy
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::Error;
+use crate::operation::Location;
+
+/// Where reads go. Writes always go to the primary.
+///
+/// Where both may be asked, each attempt is at the other one, with waits of its own for each. What the
+/// secondary does not have (404), it may only not have yet: the primary is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum LocationMode {
+    /// The primary only.
+    #[default]
+    PrimaryOnly,
+    /// The primary, and then the other one in turn.
+    PrimaryThenSecondary,
+    /// The secondary only; writes are an error.
+    SecondaryOnly,
+    /// The secondary, and then the other one in turn.
+    SecondaryThenPrimary,
+}
+
+impl LocationMode {
+    pub(crate) const fn uses_secondary(self) -> bool {
+        !matches!(self, Self::PrimaryOnly)
+    }
+}
+
+/// The way of one call from attempt to attempt.
+#[derive(Debug)]
+pub(crate) struct Route {
+    at: Location,
+    /// Whether the other place is asked too.
+    alternates: bool,
+    /// Attempts that failed, and when the next one may be: at the primary and at the secondary.
+    failed: [(u32, Option<Instant>); 2],
+}
+
+impl Route {
+    pub(crate) fn new(mode: LocationMode, is_write: bool) -> Result<Self, Error> {
+        use LocationMode::{PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
+        if is_write && mode == SecondaryOnly {
+            return Err(Error::invalid_input(
+                "the client asks the secondary only, where nothing can be written",
+            ));
+        }
+        let at = match mode {
+            SecondaryOnly | SecondaryThenPrimary if !is_write => Location::Secondary,
+            _ => Location::Primary,
+        };
+        let alternates = !is_write && matches!(mode, PrimaryThenSecondary | SecondaryThenPrimary);
+        Ok(Self { at, alternates, failed: [(0, None); 2] })
+    }
+
+    /// Where the next attempt goes.
+    pub(crate) const fn location(&self) -> Location {
+        self.at
+    }
+
+    /// The attempts that failed where the last one was, that one included.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failed[self.at as usize].0 + 1
+    }
+
+    /// The attempt failed, and the next one at its place may be after `wait`. Goes on to the next
+    /// place, and says how long to wait.
+    pub(crate) fn failed(&mut self, now: Instant, wait: Duration) -> Duration {
+        let (count, next) = &mut self.failed[self.at as usize];
+        *count += 1;
+        *next = now.checked_add(wait);
+        if !self.alternates {
+            return wait;
+        }
+        self.at = match self.at {
+            Location::Primary => Location::Secondary,
+            Location::Secondary => Location::Primary,
+        };
+        let next = self.failed[self.at as usize].1;
+        next.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+    }
+
+    /// The secondary does not have what was asked for. Whether the primary is asked then.
+    pub(crate) fn lacks(&mut self) -> bool {
+        let goes_on = self.alternates && self.at == Location::Secondary;
+        if goes_on {
+            self.at = Location::Primary;
+            self.alternates = false;
+        }
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn where_attempts_go() {
+        use Location::{Primary, Secondary};
+        for (mode, reads) in [
+            (LocationMode::PrimaryOnly, [Primary, Primary, Primary]),
+            (LocationMode::PrimaryThenSecondary, [Primary, Secondary, Primary]),
+            (LocationMode::SecondaryOnly, [Secondary, Secondary, Secondary]),
+            (LocationMode::SecondaryThenPrimary, [Secondary, Primary, Secondary]),
+        ] {
+            let mut route = Route::new(mode, false).unwrap();
+            for expected in reads {
+                assert_eq!(route.location(), expected, "{mode:?}");
+                route.failed(Instant::now(), SECOND);
+            }
+            match Route::new(mode, true) {
+                Ok(mut route) => {
+                    assert_eq!(route.location(), Primary);
+                    route.failed(Instant::now(), SECOND);
+                    assert_eq!(route.location(), Primary, "{mode:?}");
+                }
+                Err(_) => assert_eq!(mode, LocationMode::SecondaryOnly),
+            }
+        }
+    }
+
+    #[test]
+    fn each_place_has_its_own_waits() {
+        let mut route = Route::new(LocationMode::PrimaryThenSecondary, false).unwrap();
+        let now = Instant::now();
+        assert_eq!((route.failures(), route.failed(now, SECOND)), (1, Duration::ZERO));
+        // The secondary took a while to fail; the primary may be asked when its own wait is over.
+        let later = now + SECOND / 4;
+        assert_eq!((route.failures(), route.failed(later, SECOND)), (1, SECOND * 3 / 4));
+        assert_eq!(route.failures(), 2);
+    }
+
+    #[test]
+    fn what_the_secondary_lacks_is_asked_of_the_primary() {
+        let mut route = Route::new(LocationMode::SecondaryThenPrimary, false).unwrap();
+        assert!(route.lacks() && route.location() == Location::Primary && !route.lacks());
+        route.failed(Instant::now(), SECOND);
+        assert_eq!(route.location(), Location::Primary, "the other one does not have it");
+        assert!(!Route::new(LocationMode::SecondaryOnly, false).unwrap().lacks());
+    }
+}

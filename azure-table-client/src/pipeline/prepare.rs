@@ -1,0 +1,120 @@
+//! The request of one attempt.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::{HeaderMap, HeaderValue, header};
+
+use super::Pipeline;
+use crate::auth::{Credential, canonicalized_resource, string_to_sign};
+use crate::error::Error;
+use crate::operation::{Location, Request};
+use crate::transport::HttpRequest;
+use crate::wire::headers;
+
+static USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
+
+/// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
+const LAST_HTTP_SECOND: u64 = 253_402_300_799;
+/// What the service takes for a request unless it is told to take less.
+const SERVICE_TIME: Duration = Duration::from_secs(30);
+
+impl Pipeline {
+    /// The request of one attempt, dated and authorized now, that must be answered within `time`.
+    pub(super) fn prepare(
+        &self,
+        request: &Request,
+        client_request_id: &str,
+        location: Location,
+        time: Duration,
+    ) -> Result<HttpRequest, Error> {
+        let endpoint = self.endpoint_at(location);
+        let date = http_date(self.now());
+        let mut map = HeaderMap::with_capacity(16);
+        if let Some((name, value)) = &request.header {
+            map.insert(*name, value.clone());
+        }
+        map.insert(header::ACCEPT, HeaderValue::from_static(self.metadata.media_type()));
+        map.insert(header::USER_AGENT, USER_AGENT.clone());
+        map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION.clone());
+        map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());
+        map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
+        map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
+        if let Credential::SharedKey(key) = &self.credential {
+            let content_type = match &request.body {
+                body if body.is_empty() => "",
+                // Of our own making, and so text.
+                _ => request.content_type.to_str().unwrap_or_default(),
+            };
+            let mut path = String::with_capacity(endpoint.path().len() + request.path.len());
+            path.push_str(endpoint.path());
+            path.push_str(&request.path);
+            let resource = canonicalized_resource(key.account(), &path, request.query.as_str());
+            let text = string_to_sign(request.method.as_str(), "", content_type, &date, &resource);
+            let mut value =
+                header_value(&format!("SharedKey {}:{}", key.account(), key.sign(&text)))?;
+            value.set_sensitive(true);
+            map.insert(header::AUTHORIZATION, value);
+        }
+        map.insert(&headers::X_MS_DATE, header_value(&date)?);
+        if !request.body.is_empty() {
+            map.insert(header::CONTENT_TYPE, request.content_type.clone());
+        }
+        Ok(HttpRequest {
+            method: request.method.clone(),
+            url: self.url(request, endpoint.base(), time),
+            headers: map,
+            body: request.body.clone(),
+        })
+    }
+
+    fn url(&self, request: &Request, base: &str, time: Duration) -> String {
+        let sas = match &self.credential {
+            Credential::Sas(token) => token.as_query(),
+            _ => "",
+        };
+        // Else the service may go on with what nobody waits for any more.
+        let timeout = (time < SERVICE_TIME).then(|| format!("timeout={}", time.as_secs().max(1)));
+        let timeout = timeout.as_deref().unwrap_or_default();
+        let query = request.query.as_str();
+        let parts = [query, timeout, sas];
+        let length = parts.iter().map(|part| part.len() + 1).sum::<usize>();
+        let mut url = String::with_capacity(base.len() + request.path.len() + length);
+        url.push_str(base);
+        url.push_str(&request.path);
+        let mut separator = '?';
+        for part in parts {
+            if !part.is_empty() {
+                url.push(separator);
+                url.push_str(part);
+                separator = '&';
+            }
+        }
+        url
+    }
+}
+
+/// The date as a header; the nearest one that has such a form, whatever the clock shows.
+fn http_date(time: SystemTime) -> String {
+    let last = UNIX_EPOCH + Duration::from_secs(LAST_HTTP_SECOND);
+    httpdate::fmt_http_date(time.clamp(UNIX_EPOCH, last))
+}
+
+fn header_value(text: &str) -> Result<HeaderValue, Error> {
+    HeaderValue::from_str(text).map_err(|error| {
+        Error::invalid_input("a header has a character that is not allowed").with_source(error)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_clock_is_too_early_or_too_late_for_a_date() {
+        assert_eq!(http_date(UNIX_EPOCH), "Thu, 01 Jan 1970 00:00:00 GMT");
+        let year = Duration::from_hours(24 * 365);
+        assert_eq!(http_date(UNIX_EPOCH - year), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(http_date(UNIX_EPOCH + year * 9000), "Fri, 31 Dec 9999 23:59:59 GMT");
+    }
+}

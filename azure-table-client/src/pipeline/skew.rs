@@ -1,0 +1,75 @@
+//! How far this machine's clock is off the service's.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, header};
+
+/// The service takes a date that is up to 15 min off. What is less than this is not why it refused.
+const NOTICED: Duration = Duration::from_mins(5);
+
+/// What is to be added to this machine's time, in seconds.
+#[derive(Debug, Default)]
+pub(super) struct Skew(AtomicI64);
+
+impl Skew {
+    pub(super) fn of(&self, now: SystemTime) -> SystemTime {
+        let seconds = self.0.load(Ordering::Relaxed);
+        let skew = Duration::from_secs(seconds.unsigned_abs());
+        let moved = if seconds < 0 { now.checked_sub(skew) } else { now.checked_add(skew) };
+        moved.unwrap_or(now)
+    }
+
+    /// Learns from the date of an answer. Whether it shows that a date that was right by `now`, with
+    /// what was known of the skew, was too far off.
+    pub(super) fn learn(&self, headers: &HeaderMap, now: SystemTime) -> bool {
+        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
+        let Some(date) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {
+            return false;
+        };
+        let off = |time: SystemTime| match date.duration_since(time) {
+            Ok(behind) => (behind, 1),
+            Err(error) => (error.duration(), -1),
+        };
+        if off(self.of(now)).0 < NOTICED {
+            return false;
+        }
+        let (skew, sign) = off(now);
+        let seconds = i64::try_from(skew.as_secs()).unwrap_or(i64::MAX);
+        self.0.store(sign * seconds, Ordering::Relaxed);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_off_is_noticed_once() {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        for off in [400_u64, 86_400] {
+            for (service, machine) in
+                [(1_000_000_000, 1_000_000_000 + off), (1_000_000_000 + off, 1_000_000_000)]
+            {
+                let mut headers = HeaderMap::new();
+                let date = httpdate::fmt_http_date(at(service));
+                headers.insert(header::DATE, date.parse().unwrap());
+                let skew = Skew::default();
+                assert!(skew.learn(&headers, at(machine)));
+                assert_eq!(skew.of(at(machine)), at(service));
+                assert!(!skew.learn(&headers, at(machine)), "that is known");
+            }
+        }
+        let mut headers = HeaderMap::new();
+        let skew = Skew::default();
+        assert!(!skew.learn(&headers, at(1_000)));
+        headers.insert(header::DATE, "now".parse().unwrap());
+        assert!(!skew.learn(&headers, at(1_000)));
+        headers.insert(header::DATE, httpdate::fmt_http_date(at(1_100)).parse().unwrap());
+        assert!(!skew.learn(&headers, at(1_000)), "that little is no reason");
+        assert_eq!(Skew(AtomicI64::new(i64::MAX)).of(at(5)), at(5), "no time is that late");
+    }
+}
