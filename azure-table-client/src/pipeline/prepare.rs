@@ -1,6 +1,6 @@
 //! The request of one attempt.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -14,8 +14,6 @@ use crate::wire::headers;
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
 
-/// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
-const LAST_HTTP_SECOND: u64 = 253_402_300_799;
 /// What the service takes for a request unless it is told to take less.
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
@@ -29,7 +27,7 @@ impl Pipeline {
         time: Duration,
     ) -> Result<HttpRequest, Error> {
         let endpoint = self.endpoint_at(location);
-        let date = http_date(self.now());
+        let date = headers::http_date(self.now());
         let mut map = HeaderMap::with_capacity(16);
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
@@ -94,27 +92,8 @@ impl Pipeline {
     }
 }
 
-/// The date as a header; the nearest one that has such a form, whatever the clock shows.
-fn http_date(time: SystemTime) -> String {
-    let last = UNIX_EPOCH + Duration::from_secs(LAST_HTTP_SECOND);
-    httpdate::fmt_http_date(time.clamp(UNIX_EPOCH, last))
-}
-
 fn header_value(text: &str) -> Result<HeaderValue, Error> {
     HeaderValue::from_str(text).map_err(|error| {
         Error::invalid_input("a header has a character that is not allowed").with_source(error)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_clock_is_too_early_or_too_late_for_a_date() {
-        assert_eq!(http_date(UNIX_EPOCH), "Thu, 01 Jan 1970 00:00:00 GMT");
-        let year = Duration::from_hours(24 * 365);
-        assert_eq!(http_date(UNIX_EPOCH - year), "Thu, 01 Jan 1970 00:00:00 GMT");
-        assert_eq!(http_date(UNIX_EPOCH + year * 9000), "Fri, 31 Dec 9999 23:59:59 GMT");
-    }
 }

@@ -1,5 +1,7 @@
 //! Header names and values of the protocol.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use http::{HeaderName, HeaderValue};
 
 pub(crate) static X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
@@ -24,3 +26,25 @@ pub(crate) static DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static
 pub(crate) static MAX_DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0;NetFx");
 pub(crate) static RETURN_NO_CONTENT: HeaderValue = HeaderValue::from_static("return-no-content");
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
+const LAST_HTTP_SECOND: u64 = 253_402_300_799;
+
+/// The date as a header; the nearest one that has such a form, whatever the clock shows.
+pub(crate) fn http_date(time: SystemTime) -> String {
+    let last = UNIX_EPOCH + Duration::from_secs(LAST_HTTP_SECOND);
+    httpdate::fmt_http_date(time.clamp(UNIX_EPOCH, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_clock_is_too_early_or_too_late_for_a_date() {
+        assert_eq!(http_date(UNIX_EPOCH), "Thu, 01 Jan 1970 00:00:00 GMT");
+        let year = Duration::from_hours(24 * 365);
+        assert_eq!(http_date(UNIX_EPOCH - year), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(http_date(UNIX_EPOCH + year * 9000), "Fri, 31 Dec 9999 23:59:59 GMT");
+    }
+}
