@@ -14,6 +14,7 @@ mod context;
 mod decisions;
 mod derive;
 mod endpoint;
+mod faults;
 mod helpers;
 mod hostile_replies;
 mod mock;

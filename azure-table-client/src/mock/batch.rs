@@ -13,7 +13,7 @@ use super::reply::Reply;
 use super::request::{Incoming, Resource};
 use super::respond::{Note, new_id};
 use super::write::Write;
-use super::{MockTableService, split_origin};
+use super::{MockTableService, split_origin, stamp};
 use crate::wire::headers::{DATA_SERVICE_VERSION, X_MS_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 
@@ -24,7 +24,7 @@ static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 
 /// What stands in a batch.
 #[derive(Debug)]
-enum Content<'a> {
+pub(super) enum Content<'a> {
     Changeset(Vec<Operation<'a>>),
     /// An operation by itself, which can only be a query.
     Single(Operation<'a>),
@@ -32,7 +32,7 @@ enum Content<'a> {
 
 /// A request in a batch.
 #[derive(Debug)]
-struct Operation<'a> {
+pub(super) struct Operation<'a> {
     method: Method,
     /// That of the batch: what the operation's own address says of the host is not looked at.
     origin: &'a str,
@@ -164,10 +164,11 @@ impl MockTableService {
         };
 
         let mut store = self.store_mut();
-        let now = self.edm_now();
-        let table = store.table_mut(&table).map_err(|failure| Refusal::of_batch(0, failure))?;
+        let now = self.now();
+        let table =
+            store.entities_of_mut(&table, now).map_err(|failure| Refusal::of_batch(0, failure))?;
         let inserted: Vec<_> = writes.iter().map(Write::inserts).collect();
-        let etags = table.apply_all(writes, now).map_err(of_operation)?;
+        let etags = table.apply_all(writes, stamp(now)).map_err(of_operation)?;
         let changes = inserted.iter().zip(&etags);
         Ok(asked
             .iter()
@@ -237,7 +238,7 @@ impl Refusal {
 
 impl<'a> Content<'a> {
     /// All that is in a batch, so that one that cannot be read to its end changes nothing.
-    fn read_all(request: &Incoming<'a>) -> Result<Vec<Self>, MultipartError> {
+    pub(super) fn read_all(request: &Incoming<'a>) -> Result<Vec<Self>, MultipartError> {
         let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
         let mut contents = Vec::new();
         for part in Parts::read(kind, request.body)? {
@@ -258,7 +259,7 @@ impl<'a> Content<'a> {
         Ok(contents)
     }
 
-    fn operations(&self) -> &[Operation<'a>] {
+    pub(super) fn operations(&self) -> &[Operation<'a>] {
         match self {
             Self::Changeset(operations) => operations,
             Self::Single(operation) => std::slice::from_ref(operation),
@@ -282,7 +283,7 @@ impl<'a> Operation<'a> {
         Ok(Self { method, origin: batch.origin, path, query, headers, body: message.body })
     }
 
-    fn incoming(&self) -> Incoming<'_> {
+    pub(super) fn incoming(&self) -> Incoming<'_> {
         Incoming {
             method: &self.method,
             origin: self.origin,

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use http::{StatusCode, header};
 
-use super::MockTableService;
 use super::body::Body;
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
@@ -15,6 +14,7 @@ use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
 use super::store::{StoredEntity, Table};
 use super::write::{Change, Condition, Update, Write};
+use super::{MockTableService, stamp};
 use crate::filter::PlanKind;
 use crate::limits::check_table_name;
 
@@ -28,7 +28,7 @@ impl MockTableService {
         check_table_name(&target.table)?;
         let select = Select::of(asked);
         let store = self.store();
-        let table = store.table(&target.table).ok_or_else(Failure::table_not_found)?;
+        let table = store.entities_of(&target.table, self.now())?;
         let row = table.get((&target.partition_key, &target.row_key));
         note.scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
         let (key, entity) = row.ok_or_else(Failure::resource_not_found)?;
@@ -107,10 +107,10 @@ impl MockTableService {
     ) -> Result<Reply, Failure> {
         let mut store = self.store_mut();
         // Under the lock, so that what is written later has no earlier time.
-        let now = self.edm_now();
-        let table = store.table_mut(table)?;
+        let now = self.now();
+        let table = store.entities_of_mut(table, now)?;
         let inserted = write.inserts();
-        let etag = table.apply(write, now)?;
+        let etag = table.apply(write, stamp(now))?;
         Ok(changed(asked, table, inserted.as_ref(), etag.as_deref()))
     }
 }

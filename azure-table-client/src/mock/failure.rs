@@ -37,6 +37,7 @@ failures! {
     duplicate_row: BAD_REQUEST, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
     entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
     entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
+    internal_error: INTERNAL_SERVER_ERROR, "InternalError", "Server encountered an internal error. Please try again after some time.";
     invalid_header: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
     invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
     invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
@@ -45,16 +46,20 @@ failures! {
     missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
     name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
     not_implemented: NOT_IMPLEMENTED, "NotImplemented", "The requested operation is not implemented on the specified resource.";
+    operation_timed_out: INTERNAL_SERVER_ERROR, "OperationTimedOut", "Operation could not be completed within the specified time.";
     out_of_range: BAD_REQUEST, "OutOfRangeInput", "One of the request inputs is out of range.";
     properties_need_value: BAD_REQUEST, "PropertiesNeedValue", "The values are not specified for all properties in the entity.";
     property_name_invalid: BAD_REQUEST, "PropertyNameInvalid", "The property name is invalid.";
     property_name_too_long: BAD_REQUEST, "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255).";
     property_too_large: BAD_REQUEST, "PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
     resource_not_found: NOT_FOUND, "ResourceNotFound", "The specified resource does not exist.";
+    server_busy: SERVICE_UNAVAILABLE, "ServerBusy", "The server is busy.";
     table_already_exists: CONFLICT, "TableAlreadyExists", "The table specified already exists.";
+    table_being_deleted: CONFLICT, "TableBeingDeleted", "The specified table is being deleted. Try operation later.";
     table_not_found: NOT_FOUND, "TableNotFound", "The table specified does not exist.";
     too_many_changes: BAD_REQUEST, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.";
     too_many_properties: BAD_REQUEST, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
+    too_many_requests: TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests were received.";
     unsupported_verb: METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.";
     update_condition: PRECONDITION_FAILED, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.";
     x_method_count: BAD_REQUEST, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified.";

@@ -60,12 +60,15 @@ impl MockTableService {
         let start = start(token.as_ref(), &plan);
 
         let store = self.store();
-        let table = store.table(table).ok_or_else(Failure::table_not_found)?;
+        let table = store.entities_of(table, self.now())?;
         let mut body = Vec::with_capacity(1024);
         let what = format!("{}{}", table.name(), Select::suffix(select.as_ref()));
         asked.addresses.open(&mut body, asked.level, &what);
         body.extend_from_slice(b"\"value\":[");
         let (mut found, mut scanned, mut next) = (0, 0, None);
+        let page_end = asked.fate.and_then(|fate| fate.page_end);
+        // Where each row begins, if the page may have to end there.
+        let mut begins = Vec::new();
         for (key, entity) in
             table.rows_from(start).take_while(|(key, _)| !plan.is_past(&key.partition, &key.row))
         {
@@ -77,6 +80,9 @@ impl MockTableService {
             let property = |name: &str| property(key, entity, name);
             if filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &property)) {
                 let end = body.len();
+                if page_end.is_some() {
+                    begins.push((end, key));
+                }
                 body.extend_from_slice(if found == 0 { b"{" } else { b",{" });
                 let row = (key, entity);
                 asked.addresses.entity_members(&mut body, asked.level, table.name(), row, names);
@@ -88,6 +94,10 @@ impl MockTableService {
                 }
                 found += 1;
             }
+        }
+        if let Some((end, key)) = page_end.and_then(|cut| begins.get(cut.of(found)?)) {
+            body.truncate(*end);
+            next = Some(*key);
         }
         body.extend_from_slice(b"]}");
         note.scan = Some(Scan { plan: plan.kind(), rows: scanned });

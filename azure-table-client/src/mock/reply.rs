@@ -1,6 +1,7 @@
 //! Answers as the service writes them.
 
 use std::io::Write as _;
+use std::time::SystemTime;
 
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
@@ -112,7 +113,12 @@ impl Reply {
     }
 
     /// The finished answer, with what every answer has.
-    pub(super) fn finish(mut self, request: &Incoming<'_>, request_id: &str) -> HttpResponse {
+    pub(super) fn finish(
+        mut self,
+        request: &Incoming<'_>,
+        request_id: &str,
+        now: SystemTime,
+    ) -> HttpResponse {
         let map = &mut self.headers;
         map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -126,6 +132,7 @@ impl Reply {
             map.insert(&headers::X_MS_CLIENT_REQUEST_ID, id.clone());
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
+        self.text_header(header::DATE, &headers::http_date(now));
         HttpResponse { status: self.status, headers: self.headers, body: Bytes::from(self.body) }
     }
 }

@@ -1,8 +1,11 @@
 //! From a request to its answer.
 
-use http::header::HeaderName;
+use std::time::SystemTime;
+
+use http::header::{self, HeaderName, HeaderValue};
 
 use super::failure::Failure;
+use super::faults::{self, Answer, Content, Fate, Host, Subject};
 use super::query::Scan;
 use super::recorder::RecordedRequest;
 use super::reply::{Addresses, Reply};
@@ -28,46 +31,106 @@ pub(super) struct Asked<'a> {
     pub(super) level: Metadata,
     pub(super) addresses: Addresses<'a>,
     pub(super) preference: Preference,
+    /// What goes wrong on purpose; nothing does with the operations of a batch by themselves.
+    pub(super) fate: Option<&'a Fate>,
 }
 
 impl MockTableService {
+    /// Answers where nobody can wait.
     pub(super) fn respond_to(&self, request: &Incoming<'_>) -> HttpResponse {
-        let request_id = new_id();
-        let level = request.format();
-        let mut note = Note { operation: Operation::Other, operations: 1, table: None, scan: None };
-        let reply = self.answer(request, level.clone(), &request_id, &mut note);
-        let reply = reply.unwrap_or_else(|failure| {
-            // Where the format asked for is not known, the refusal is XML.
-            let mut reply = Reply::failure(&failure, level.ok(), &request_id, self.edm_now());
-            reply.preference_applied(request.preference());
-            reply
-        });
+        let fate = self.fate(request, Host::Answers);
+        self.settle();
+        self.respond_with(request, &fate, self.now())
+    }
+
+    /// What the fault plan has for a request that arrives now.
+    pub(super) fn fate(&self, request: &Incoming<'_>, host: Host) -> Fate {
+        self.0.plan.decide(host, || Subject::of(self, request), self.0.clock.now())
+    }
+
+    /// Answers a request that arrived at this time.
+    pub(super) fn respond_with(
+        &self,
+        request: &Incoming<'_>,
+        fate: &Fate,
+        arrived: SystemTime,
+    ) -> HttpResponse {
+        let (operation, table) = self.what(request);
+        let mut note = Note { operation, operations: 1, table, scan: None };
+        let mut response = match &fate.answer {
+            None => self.serve(request, fate, arrived, &mut note),
+            Some(answer) => {
+                if answer.is_done {
+                    self.serve(request, fate, arrived, &mut note);
+                }
+                self.answer_instead(request, answer)
+            }
+        };
+        if fate.is_body_cut {
+            response.body.truncate(response.body.len() / 2);
+        }
         self.0.recorder.add(RecordedRequest {
             operation: note.operation,
             operations: note.operations,
             table: note.table,
-            status: reply.status.as_u16(),
+            status: response.status.as_u16(),
             plan: note.scan.map(|scan| scan.plan),
             scanned_rows: note.scan.map_or(0, |scan| scan.rows),
         });
-        reply.finish(request, &request_id)
+        response
+    }
+
+    fn serve(
+        &self,
+        request: &Incoming<'_>,
+        fate: &Fate,
+        arrived: SystemTime,
+        note: &mut Note,
+    ) -> HttpResponse {
+        let request_id = new_id();
+        let reply = self.answer(request, fate, arrived, &request_id, note);
+        let reply = reply.unwrap_or_else(|failure| self.refusal(request, &failure, &request_id));
+        reply.finish(request, &request_id, self.now())
+    }
+
+    /// What the fault plan answers.
+    fn answer_instead(&self, request: &Incoming<'_>, answer: &Answer) -> HttpResponse {
+        let mut response = match &answer.content {
+            Content::Html(status) => faults::html(*status),
+            Content::Refusal(failure) => {
+                let request_id = new_id();
+                let reply = self.refusal(request, failure, &request_id);
+                reply.finish(request, &request_id, self.now())
+            }
+        };
+        let wait = answer.retry_after.map(|wait| wait.text(self.now()));
+        if let Some(value) = wait.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            response.headers.insert(header::RETRY_AFTER, value);
+        }
+        response
+    }
+
+    fn refusal(&self, request: &Incoming<'_>, failure: &Failure, request_id: &str) -> Reply {
+        // Where the format asked for is not known, the refusal is XML.
+        let level = request.format().ok();
+        let mut reply = Reply::failure(failure, level, request_id, self.edm_now());
+        reply.preference_applied(request.preference());
+        reply
     }
 
     fn answer(
         &self,
         request: &Incoming<'_>,
-        level: Result<Metadata, Failure>,
+        fate: &Fate,
+        arrived: SystemTime,
         request_id: &str,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
+        let level = request.format();
         let resource = self.resource(request);
         let verb = request.verb();
-        if let (Ok(resource), Ok(verb)) = (&resource, &verb) {
-            note.table = resource.table().map(str::to_owned);
-            note.operation = operation(request, verb, resource);
-        }
         if !self.0.loose {
-            authorize::check(request, &self.0.credential, self.now())?;
+            authorize::check(request, &self.0.credential, arrived)?;
         }
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
@@ -83,7 +146,18 @@ impl MockTableService {
                 _ => Err(Failure::unsupported_verb()),
             };
         }
-        self.dispatch(&self.asked(request, level?), verb?, resource?, note)
+        let asked = Asked { fate: Some(fate), ..self.asked(request, level?) };
+        self.dispatch(&asked, verb?, resource?, note)
+    }
+
+    /// What a request asks for, and of which table.
+    pub(super) fn what(&self, request: &Incoming<'_>) -> (Operation, Option<String>) {
+        match (self.resource(request), request.verb()) {
+            (Ok(resource), Ok(verb)) => {
+                (operation(request, verb, &resource), resource.table().map(str::to_owned))
+            }
+            _ => (Operation::Other, None),
+        }
     }
 
     /// What the path of a request names.
@@ -98,6 +172,7 @@ impl MockTableService {
             level,
             addresses: Addresses { origin: request.origin, account: self.account() },
             preference: request.preference(),
+            fate: None,
         }
     }
 
@@ -112,7 +187,7 @@ impl MockTableService {
             (Resource::Tables, "GET") => self.list_tables(asked),
             (Resource::Tables, "POST") => self.create_table(asked),
             (Resource::Table(name), "GET") => self.get_table(asked, &name),
-            (Resource::Table(name), "DELETE") => self.delete_table(&name),
+            (Resource::Table(name), "DELETE") => self.delete_table(asked, &name),
             (Resource::Entities(table), "GET") => self.query(asked, &table, note),
             (Resource::Entity(target), "GET") => self.get(asked, &target, note),
             (resource, _) => {
@@ -156,7 +231,7 @@ fn below_account<'p>(path: &'p str, account: &str) -> Option<&'p str> {
 }
 
 fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operation {
-    let is_conditional = request.headers.contains_key(http::header::IF_MATCH);
+    let is_conditional = request.headers.contains_key(header::IF_MATCH);
     match (resource, verb) {
         (Resource::Tables, "GET") => Operation::ListTables,
         (Resource::Tables, "POST") => Operation::CreateTable,

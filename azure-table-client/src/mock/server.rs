@@ -1,18 +1,26 @@
 //! The HTTP host, on wiremock.
 
 use std::fmt;
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use http::HeaderMap;
 use url::Position;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::MockTableService;
+use super::faults::{Break, Fate, Host};
 use super::request::Incoming;
+use crate::transport::HttpResponse;
 
 /// A [`MockTableService`] behind a loopback port.
 ///
 /// It is a wiremock server whose last mock is the service: mocks that are mounted on
-/// [`server`](Self::server) come first, for what the service does not do, such as a page of a proxy.
+/// [`server`](Self::server) come first, for what the service does not do.
+///
+/// The service's [faults](MockTableService::faults) strike here as well, with two differences, since
+/// wiremock takes requests one by one: a connection is never refused but breaks, and a request that
+/// is delayed is done at once and only answered late.
 ///
 /// ```
 /// # use azure_table_client::mock::MockTableServer;
@@ -33,6 +41,9 @@ pub struct MockTableServer {
 
 /// Behind every mock that a test mounts: wiremock's own default is 5, and lower comes first.
 const LAST: u8 = u8::MAX;
+const LAST_BUT_ONE: u8 = LAST - 1;
+/// Longer than any test.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 impl MockTableServer {
     /// An empty service on a free port.
@@ -44,9 +55,14 @@ impl MockTableServer {
     pub async fn start_with(service: MockTableService) -> Self {
         // The service records what a table test asks about; wiremock would keep every body.
         let server = MockServer::builder().disable_request_recording().start().await;
-        let respond = service.clone();
+        let arrival = Arrival { service: service.clone(), fate: Arc::default() };
+        Mock::given(arrival.clone())
+            .respond_with_err(|_: &Request| std::io::Error::from(ErrorKind::ConnectionReset))
+            .with_priority(LAST_BUT_ONE)
+            .mount(&server)
+            .await;
         Mock::given(wiremock::matchers::any())
-            .respond_with(respond)
+            .respond_with(arrival)
             .with_priority(LAST)
             .mount(&server)
             .await;
@@ -80,26 +96,71 @@ impl fmt::Debug for MockTableServer {
     }
 }
 
+/// As [`MockTableService::respond`] does.
 impl Respond for MockTableService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        let host = request.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-        let origin = format!("http://{}", host.unwrap_or("127.0.0.1"));
-        let response = self.respond_to(&Incoming {
-            method: &request.method,
-            origin: &origin,
-            path: request.url.path(),
-            query: &request.url[Position::BeforeQuery..Position::AfterQuery],
-            headers: &request.headers,
-            body: &request.body,
-        });
-        template(response.status.as_u16(), &response.headers, response.body.into())
+        template(self.respond_to(&incoming(request, &origin(request))))
     }
 }
 
-fn template(status: u16, headers: &HeaderMap, body: Vec<u8>) -> ResponseTemplate {
+/// A request that has arrived, seen twice: first as a matcher, which takes those whose connection
+/// breaks, and then as what answers the others. Wiremock takes one request at a time.
+#[derive(Clone)]
+struct Arrival {
+    service: MockTableService,
+    fate: Arc<Mutex<Fate>>,
+}
+
+impl Match for Arrival {
+    fn matches(&self, request: &Request) -> bool {
+        let origin = origin(request);
+        let request = incoming(request, &origin);
+        let fate = self.service.fate(&request, Host::Connections);
+        self.service.settle();
+        if fate.connection == Some(Break::LosesReply) {
+            self.service.respond_with(&request, &fate, self.service.now());
+        }
+        let breaks = !matches!(fate.connection, None | Some(Break::Hangs));
+        *self.fate.lock().unwrap_or_else(PoisonError::into_inner) = fate;
+        breaks
+    }
+}
+
+impl Respond for Arrival {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let fate = std::mem::take(&mut *self.fate.lock().unwrap_or_else(PoisonError::into_inner));
+        if fate.connection == Some(Break::Hangs) {
+            return ResponseTemplate::new(504).set_delay(FOREVER);
+        }
+        let origin = origin(request);
+        let request = incoming(request, &origin);
+        let response = template(self.service.respond_with(&request, &fate, self.service.now()));
+        let delay = fate.delay_request.saturating_add(fate.delay_reply);
+        if delay.is_zero() { response } else { response.set_delay(delay) }
+    }
+}
+
+fn origin(request: &Request) -> String {
+    let host = request.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+    format!("http://{}", host.unwrap_or("127.0.0.1"))
+}
+
+fn incoming<'a>(request: &'a Request, origin: &'a str) -> Incoming<'a> {
+    Incoming {
+        method: &request.method,
+        origin,
+        path: request.url.path(),
+        query: &request.url[Position::BeforeQuery..Position::AfterQuery],
+        headers: &request.headers,
+        body: &request.body,
+    }
+}
+
+fn template(response: HttpResponse) -> ResponseTemplate {
+    let HttpResponse { status, headers, body } = response;
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let mut template = ResponseTemplate::new(status);
-    for (name, value) in headers {
+    let mut template = ResponseTemplate::new(status.as_u16());
+    for (name, value) in &headers {
         template = template.insert_header(name, value);
     }
     match kind {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
+use std::time::SystemTime;
 
 use super::failure::Failure;
 use super::order::{Keys, StoredKey};
@@ -15,7 +16,12 @@ pub(super) struct Store {
     tables: BTreeMap<String, Table>,
     /// The latest Timestamp in a table that was deleted.
     gone: EdmDateTime,
+    /// Tables that are being deleted, by lower-case name, and when that is over.
+    going: Going,
 }
+
+#[derive(Debug, Default)]
+struct Going(BTreeMap<String, SystemTime>);
 
 /// A table.
 #[derive(Debug)]
@@ -39,12 +45,15 @@ pub(super) struct StoredEntity {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { tables: BTreeMap::new(), gone: EdmDateTime::MIN }
+        Self { tables: BTreeMap::new(), gone: EdmDateTime::MIN, going: Going::default() }
     }
 }
 
 impl Store {
-    pub(super) fn create(&mut self, name: &str) -> Result<(), Failure> {
+    pub(super) fn create(&mut self, name: &str, now: SystemTime) -> Result<(), Failure> {
+        if self.going.has(name, now) {
+            return Err(Failure::table_being_deleted());
+        }
         match self.tables.entry(name.to_ascii_lowercase()) {
             Entry::Occupied(_) => Err(Failure::table_already_exists()),
             Entry::Vacant(place) => {
@@ -54,9 +63,11 @@ impl Store {
         }
     }
 
-    pub(super) fn delete(&mut self, name: &str) -> Result<(), Failure> {
-        let table = self.tables.remove(&name.to_ascii_lowercase());
-        let table = table.ok_or_else(Failure::resource_not_found)?;
+    /// Deletes a table, whose name can be used again from this time on.
+    pub(super) fn delete(&mut self, name: &str, held_until: SystemTime) -> Result<(), Failure> {
+        let name = name.to_ascii_lowercase();
+        let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
+        self.going.0.insert(name, held_until);
         let last = table.rows.values().map(|row| row.version.time()).fold(table.gone, Ord::max);
         self.gone = self.gone.max(last);
         Ok(())
@@ -66,8 +77,18 @@ impl Store {
         self.tables.get(&name.to_ascii_lowercase())
     }
 
-    pub(super) fn table_mut(&mut self, name: &str) -> Result<&mut Table, Failure> {
-        self.tables.get_mut(&name.to_ascii_lowercase()).ok_or_else(Failure::table_not_found)
+    /// The table for an operation on its entities.
+    pub(super) fn entities_of(&self, name: &str, now: SystemTime) -> Result<&Table, Failure> {
+        self.table(name).ok_or_else(|| self.going.missing(name, now))
+    }
+
+    pub(super) fn entities_of_mut(
+        &mut self,
+        name: &str,
+        now: SystemTime,
+    ) -> Result<&mut Table, Failure> {
+        let table = self.tables.get_mut(&name.to_ascii_lowercase());
+        table.ok_or_else(|| self.going.missing(name, now))
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -77,6 +98,20 @@ impl Store {
     /// The tables from this name on.
     pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
         self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
+    }
+}
+
+impl Going {
+    fn has(&self, name: &str, now: SystemTime) -> bool {
+        self.0.get(&name.to_ascii_lowercase()).is_some_and(|until| now < *until)
+    }
+
+    /// Why a table is not there.
+    fn missing(&self, name: &str, now: SystemTime) -> Failure {
+        if self.has(name, now) {
+            return Failure::table_being_deleted();
+        }
+        Failure::table_not_found()
     }
 }
 
@@ -113,14 +148,16 @@ mod tests {
     use super::super::write::{Change, Write};
     use super::*;
 
+    const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
     #[test]
     fn names_of_tables_have_no_case_but_keep_theirs() {
         let mut store = Store::default();
-        store.create("Blogs").unwrap();
-        assert_eq!(store.create("bLOGS"), Err(Failure::table_already_exists()));
+        store.create("Blogs", NOW).unwrap();
+        assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(Table::name), Some("Blogs"));
-        store.delete("blogs").unwrap();
-        assert_eq!(store.delete("blogs"), Err(Failure::resource_not_found()));
+        store.delete("blogs", NOW).unwrap();
+        assert_eq!(store.delete("blogs", NOW), Err(Failure::resource_not_found()));
     }
 
     #[test]
@@ -128,10 +165,10 @@ mod tests {
         let mut store = Store::default();
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
         let mut insert = || {
-            store.create("Blogs").unwrap();
+            store.create("Blogs", NOW).unwrap();
             let write = Write { key: StoredKey::new("p", "r"), change: Change::Insert(vec![]) };
-            let etag = store.table_mut("Blogs").unwrap().apply(write, now).unwrap();
-            store.delete("Blogs").unwrap();
+            let etag = store.entities_of_mut("Blogs", NOW).unwrap().apply(write, now).unwrap();
+            store.delete("Blogs", NOW).unwrap();
             etag.unwrap()
         };
         assert_ne!(insert(), insert());

@@ -15,14 +15,10 @@ use crate::wire::{Metadata, headers, json_read};
 
 impl MockTableService {
     pub(super) fn create_table(&self, asked: &Asked<'_>) -> Result<Reply, Failure> {
-        let row = Row::of_columns(&["TableName"]);
-        let name: Option<String> = json_read::read_row(asked.request.json_body()?, row)
-            .ok()
-            .and_then(|mut row| row.optional(0).ok())
-            .ok_or_else(Failure::invalid_input)?;
+        let name = name_in(asked.request.json_body()?)?;
         let name = name.ok_or_else(Failure::properties_need_value)?;
         check_own_table_name(&name)?;
-        self.store_mut().create(&name)?;
+        self.store_mut().create(&name, self.now())?;
         let address = asked.addresses.table(&name);
         let mut reply = match asked.preference {
             Preference::ReturnNoContent => Reply::no_content(),
@@ -40,9 +36,11 @@ impl MockTableService {
         Ok(Reply::json(StatusCode::OK, asked.level, one_table(asked, table.name())))
     }
 
-    pub(super) fn delete_table(&self, name: &str) -> Result<Reply, Failure> {
+    pub(super) fn delete_table(&self, asked: &Asked<'_>, name: &str) -> Result<Reply, Failure> {
         check_own_table_name(name)?;
-        self.store_mut().delete(name)?;
+        let now = self.now();
+        let time = asked.fate.and_then(|fate| fate.deletion).unwrap_or_default();
+        self.store_mut().delete(name, now.checked_add(time).unwrap_or(now))?;
         Ok(Reply::no_content())
     }
 
@@ -60,7 +58,9 @@ impl MockTableService {
         let mut body = Vec::new();
         asked.addresses.open(&mut body, asked.level, "Tables");
         body.extend_from_slice(b"\"value\":[");
-        for (index, table) in tables.by_ref().take(top).enumerate() {
+        let page: Vec<_> = tables.by_ref().take(top).collect();
+        let cut = asked.fate.and_then(|fate| fate.page_end?.of(page.len()));
+        for (index, table) in page.iter().take(cut.unwrap_or(top)).enumerate() {
             if index > 0 {
                 body.push(b',');
             }
@@ -70,11 +70,19 @@ impl MockTableService {
         }
         body.extend_from_slice(b"]}");
         let mut reply = Reply::json(StatusCode::OK, asked.level, body);
-        if let Some(next) = tables.next() {
+        if let Some(next) = cut.map_or_else(|| tables.next(), |cut| page.get(cut).copied()) {
             Asked::give_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
         }
         Ok(reply)
     }
+}
+
+/// The name of the table that is to be created, if the body has one.
+pub(super) fn name_in(body: &[u8]) -> Result<Option<String>, Failure> {
+    json_read::read_row(body, Row::of_columns(&["TableName"]))
+        .ok()
+        .and_then(|mut row| row.optional(0).ok())
+        .ok_or_else(Failure::invalid_input)
 }
 
 fn one_table(asked: &Asked<'_>, name: &str) -> Vec<u8> {

@@ -4,9 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use super::MockTableService;
-use crate::transport::{HttpRequest, ResponseFuture, Transport};
+use tokio::time::sleep;
+
+use super::faults::{Break, Host};
+use super::{MockTableService, incoming};
+use crate::transport::{
+    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
 
 /// Ends every request in a service in memory.
 pub(super) struct InProcess(pub(super) MockTableService);
@@ -18,12 +24,44 @@ impl Transport for InProcess {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             Yield::default().await;
-            let response = self.0.respond(&request);
+            let service = &self.0;
+            let fate = service.fate(&incoming(&request), Host::Connections);
+            let response = match fate.connection {
+                Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
+                Some(Break::Hangs) => std::future::pending().await,
+                Some(Break::LosesRequest) => {
+                    wait(fate.delay_request).await;
+                    return Err(broken(TransportErrorKind::Interrupted));
+                }
+                None | Some(Break::LosesReply) if fate.delay_request.is_zero() => {
+                    service.settle();
+                    service.respond_with(&incoming(&request), &fate, service.now())
+                }
+                None | Some(Break::LosesReply) => service
+                    .respond_late(request, fate.clone())
+                    .await
+                    .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
+            };
             Yield::default().await;
+            wait(fate.delay_reply).await;
             Yield::default().await;
+            if fate.connection == Some(Break::LosesReply) {
+                return Err(broken(TransportErrorKind::Interrupted));
+            }
             Ok(response)
         })
     }
+}
+
+async fn wait(time: Duration) {
+    // Tokio's timer waits for the next millisecond at least.
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+fn broken(kind: TransportErrorKind) -> TransportError {
+    TransportError::new(kind, "the fault plan breaks this connection")
 }
 
 impl fmt::Debug for InProcess {

@@ -1,5 +1,7 @@
 //! Every rule of batches, and what an answer looks like.
 
+use std::time::SystemTime;
+
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
@@ -10,6 +12,7 @@ use crate::filter::PlanKind;
 use crate::transport::{HttpRequest, HttpResponse};
 use crate::wire::{Operation as Kind, service_error};
 
+const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 const BASE: &str = "http://127.0.0.1:1/devstoreaccount1";
 
 /// An operation to send: verb, address below the account, headers, body.
@@ -50,7 +53,7 @@ impl Answer {
 fn service() -> MockTableService {
     let service = MockTableService::builder().loose(true).build();
     for table in ["Blogs", "Posts"] {
-        service.store_mut().create(table).unwrap();
+        service.store_mut().create(table, NOW).unwrap();
     }
     service
 }
@@ -210,8 +213,8 @@ fn from_none_to_a_hundred() {
     for count in [0, 1, 99] {
         assert_eq!(commit(&service, &inserts[..count]).len(), count);
         assert_eq!(last(&service).operations, count);
-        service.store_mut().delete("Blogs").unwrap();
-        service.store_mut().create("Blogs").unwrap();
+        service.store_mut().delete("Blogs", NOW).unwrap();
+        service.store_mut().create("Blogs", NOW).unwrap();
     }
     assert_eq!(commit(&service, &inserts[..100]).len(), 100);
     assert_eq!(service.row_count("Blogs"), Some(100));
@@ -331,12 +334,12 @@ fn versions_advance_though_the_clock_does_not() {
     #[derive(Debug)]
     struct Still;
     impl crate::clock::Clock for Still {
-        fn now(&self) -> std::time::SystemTime {
+        fn now(&self) -> SystemTime {
             std::time::UNIX_EPOCH
         }
     }
     let service = MockTableService::builder().loose(true).clock(std::sync::Arc::new(Still)).build();
-    service.store_mut().create("Blogs").unwrap();
+    service.store_mut().create("Blogs", NOW).unwrap();
     let time = |row: &str| -> EdmDateTime {
         service.store().table("Blogs").unwrap().get(("p", row)).unwrap().1.version.time()
     };
