@@ -18,6 +18,7 @@ fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
         .transport(mock.transport())
         .clock(mock.clock())
         .try_timeout(Duration::from_secs(30))
+        .resolve_outcomes(false)
 }
 
 /// A table whose client sends everything once.
@@ -249,14 +250,10 @@ async fn a_service_with_another_clock() {
                 mock.faults().clock_behind(by);
                 mock.clock().now() - by
             };
-            match table.insert_or_replace(&row(1)).await {
-                Ok(_) => assert!(!is_refused),
-                Err(error) => {
-                    assert!(is_refused);
-                    assert_eq!(error.code(), Some(&ErrorCode::AUTHENTICATION_FAILED));
-                    assert_eq!(error.status(), Some(403));
-                }
-            }
+            // What was refused is dated by the service's date.
+            mock.requests().clear();
+            table.insert_or_replace(&row(1)).await.unwrap();
+            assert_eq!(mock.requests().total(), if is_refused { 2 } else { 1 });
             let response = mock.respond(&HttpRequest {
                 method: http::Method::GET,
                 url: "http://127.0.0.1/devstoreaccount1/Tables".to_owned(),
@@ -411,6 +408,7 @@ async fn over_http() {
             TableServiceClient::builder_from_connection_string(&server.connection_string())
                 .unwrap()
                 .retry(RetryPolicy::none())
+                .resolve_outcomes(false)
                 .try_timeout(Duration::from_millis(500))
                 .build()
                 .unwrap();
