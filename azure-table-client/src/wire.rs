@@ -7,6 +7,7 @@ pub(crate) mod json_write;
 pub(crate) mod multipart;
 mod operation;
 pub(crate) mod service_error;
+pub(crate) mod xml;
 
 pub use operation::Operation;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
-use azure_table_client::client::TableServiceClientBuilder;
+use azure_table_client::client::{Replication, TableServiceClientBuilder};
 use azure_table_client::clock::TokioClock;
 use azure_table_client::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
@@ -205,6 +205,15 @@ async fn every_decision() {
             vec![LOST],
             vec![(0, P), (10, P)],
             Done,
+        ),
+        (
+            "a connection that breaks under a read: the first time at once",
+            PrimaryOnly,
+            each(3),
+            Get,
+            vec![LOST, LOST],
+            vec![(0, P), (0, P), (10, P)],
+            ReadAt(Primary),
         ),
         (
             "a connection that breaks, and then a refusal",
@@ -489,6 +498,51 @@ async fn the_service_is_told_the_time_that_is_left() {
     let timeouts: Vec<_> =
         urls.iter().map(|url| url.split_once("timeout=").map(|(_, t)| t)).collect();
     assert_eq!(timeouts, [None, None, Some("26"), Some("19"), Some("12"), Some("5")], "{urls:?}");
+}
+
+/// How far the secondary is behind is asked there, wherever reads go.
+#[tokio::test(start_paused = true)]
+async fn how_far_the_secondary_is_behind() {
+    #[derive(Debug)]
+    struct Stats(Mutex<Vec<String>>, &'static str);
+    impl Transport for Stats {
+        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+            self.0.lock().unwrap().push(request.url);
+            let body = self.1.into();
+            Box::pin(async move { Ok(HttpResponse { body, ..answer(200, "", NO) }) })
+        }
+    }
+    let told = async |body: &'static str| {
+        let stats = Arc::new(Stats(Mutex::new(Vec::new()), body));
+        let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        let client = TableServiceClient::builder("https://me.example.com", key)
+            .secondary_endpoint("https://me-secondary.example.com")
+            .transport(stats.clone());
+        let told = client.build().unwrap().stats().await;
+        let url = "https://me-secondary.example.com/?restype=service&comp=stats";
+        assert_eq!(*stats.0.lock().unwrap(), [url]);
+        told
+    };
+    let stats = told(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication>\
+         <Status>live</Status><LastSyncTime>Sun, 06 Nov 1994 08:49:37 GMT</LastSyncTime>\
+         </GeoReplication></StorageServiceStats>",
+    );
+    let stats = stats.await.unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+    assert_eq!((stats.replication, stats.last_sync), (Replication::Live, Some(time)));
+    let stats = told(
+        "<StorageServiceStats><GeoReplication><Status>bootstrap</Status><LastSyncTime></LastSyncTime>\
+         </GeoReplication></StorageServiceStats>",
+    );
+    let stats = stats.await.unwrap();
+    assert_eq!((stats.replication, stats.last_sync), (Replication::Bootstrap, None));
+    let error = told("<StorageServiceStats/>").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+    let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+    let client = TableServiceClient::builder("https://me.example.com", key).build().unwrap();
+    let error = client.stats().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
 /// What the secondary is, and where it is not known.

@@ -249,3 +249,17 @@ async fn an_empty_etag_is_none() {
         assert!(table.delete(("p", "r"), IfMatch::Any).await.is_err(), "a 200 is no answer to it");
     }
 }
+
+/// A server closes the connection that it said it would keep: the next request goes by another one.
+#[tokio::test]
+async fn a_closed_connection_is_replaced() {
+    let body = r#"{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r"}"#;
+    let blogs = serving(reply("200 OK", JSON, body)).await;
+    for _ in 0..20 {
+        blogs.get(("p", "r")).await.unwrap();
+    }
+    let blogs = serving(reply("204 No Content", JSON, "")).await;
+    for _ in 0..20 {
+        blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    }
+}

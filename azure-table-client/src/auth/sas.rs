@@ -1,10 +1,13 @@
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use crate::error::Error;
 
-/// A shared access signature, used as it was given. `Debug` does not show it.
+/// A shared access signature, used as it was given. `Debug` does not show it, and it is overwritten when
+/// it is dropped.
 #[derive(Clone)]
-pub struct SasToken(String);
+pub struct SasToken(Zeroizing<String>);
 
 impl SasToken {
     /// Takes over the query string of a shared access signature, with or without its `?`.
@@ -34,7 +37,7 @@ impl SasToken {
                  it must be percent-encoded",
             ));
         }
-        Ok(Self(token.to_owned()))
+        Ok(Self(Zeroizing::new(token.to_owned())))
     }
 
     /// The query string, without `?`.

@@ -10,15 +10,18 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use super::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use crate::error::Error;
 
-/// An account's name and key. `Debug` shows the name only.
+/// An account's name and key. `Debug` shows the name only, and what is made of the key is overwritten
+/// when it is dropped.
 #[derive(Clone)]
 pub struct SharedKey {
     account: String,
-    /// The HMAC with the key already mixed in: a signature clones it instead of starting anew.
+    /// The HMAC with the key already mixed in: a signature clones it instead of starting anew. With its
+    /// feature `zeroize` it overwrites itself.
     hmac: Hmac<Sha256>,
 }
 
@@ -42,6 +45,7 @@ impl SharedKey {
         // The decoder's error would show a character of the key.
         let key = STANDARD
             .decode(key.trim())
+            .map(Zeroizing::new)
             .map_err(|_| Error::configuration("the account key is not valid base64"))?;
         if key.is_empty() {
             return Err(Error::configuration("the account key is empty"));
@@ -139,6 +143,11 @@ pub(crate) fn canonicalized_resource(account: &str, path: &str, query: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_overwritten_when_it_is_dropped() {
+        assert!(std::mem::needs_drop::<Hmac<Sha256>>(), "the feature zeroize is on");
+    }
 
     #[test]
     fn strings_to_sign() {

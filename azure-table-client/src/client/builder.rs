@@ -235,15 +235,12 @@ impl TableServiceClientBuilder {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
-        let secondary = match &self.secondary {
-            Some(secondary) if self.locations.uses_secondary() => Some(Endpoint::parse(secondary)?),
-            None if self.locations.uses_secondary() => {
-                return Err(Error::configuration(
-                    "the secondary is to be asked, but secondary_endpoint does not say where it is",
-                ));
-            }
-            _ => None,
-        };
+        let secondary = self.secondary.as_deref().map(Endpoint::parse).transpose()?;
+        if secondary.is_none() && self.locations.uses_secondary() {
+            return Err(Error::configuration(
+                "the secondary is to be asked, but secondary_endpoint does not say where it is",
+            ));
+        }
         let is_secret = !matches!(self.credential, Credential::Anonymous);
         let is_private =
             endpoint.is_private() && secondary.as_ref().is_none_or(Endpoint::is_private);

@@ -1,10 +1,13 @@
 use std::env;
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
 use crate::auth::Credential;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
+use crate::operation::stats::{self, ServiceStats};
 use crate::operation::{Done, Reply, table};
 use crate::pipeline::Pipeline;
 
@@ -53,7 +56,7 @@ impl TableServiceClient {
     /// # Errors
     /// As [`from_connection_string`](Self::from_connection_string), and if the variable is not set.
     pub fn from_env() -> Result<Self, Error> {
-        let text = env::var(CONNECTION_STRING).map_err(|_| {
+        let text = env::var(CONNECTION_STRING).map(Zeroizing::new).map_err(|_| {
             Error::configuration(format!(
                 "the environment variable {CONNECTION_STRING} is not set; \
                  it holds the connection string of the storage account"
@@ -132,6 +135,14 @@ impl TableServiceClient {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
     pub fn table_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.pipeline, table::get(name), table::exists)
+    }
+
+    /// How far the account's copy in another region is behind. It is asked there, so that the client
+    /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
+    ///
+    /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats)
+    pub fn stats(&self) -> Call<ServiceStats> {
+        Call::new(&self.pipeline, Ok(stats::get()), stats::stats)
     }
 
     /// Lists the tables by name.

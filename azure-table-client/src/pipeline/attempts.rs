@@ -9,14 +9,14 @@ use tracing::debug;
 
 use super::budget::Spent;
 use super::failure::Failure;
-use super::location::Route;
+use super::location::{LocationMode, Route};
 use super::retry::{self, RetryPolicy};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::{Reply, Request};
+use crate::operation::{Location, Reply, Request};
 use crate::transport::HttpResponse;
-use crate::wire::service_error;
+use crate::wire::{Operation, service_error};
 
 /// One call, and what came of its attempts so far.
 pub(super) struct Attempts<'c> {
@@ -46,8 +46,19 @@ impl<'c> Attempts<'c> {
         options: &'c CallOptions,
         client_request_id: String,
     ) -> Result<Self, Error> {
-        let route = Route::new(pipeline.locations, request.is_write())
-            .map_err(|error| error.with_operation(request.operation, &request.resource))?;
+        let route = match request.operation {
+            // The primary does not know.
+            Operation::GetStats => Route::new(LocationMode::SecondaryOnly, false),
+            _ => Route::new(pipeline.locations, request.is_write()),
+        };
+        let route = route.and_then(|route| match &pipeline.secondary {
+            None if route.location() == Location::Secondary => Err(Error::invalid_input(
+                "the client does not know where the secondary is; see secondary_endpoint",
+            )),
+            _ => Ok(route),
+        });
+        let route =
+            route.map_err(|error| error.with_operation(request.operation, &request.resource))?;
         Ok(Self {
             pipeline,
             request,
@@ -158,8 +169,10 @@ impl<'c> Attempts<'c> {
         }
         let now = self.pipeline.now();
         let mut wait = self.retry.wait(&failure.attempt(self.route.failures(), now))?;
-        if failure.is_connect() && self.failures == 1 {
-            // Nothing was sent; a stale address or a restart is over by now.
+        let is_harmless =
+            failure.is_connect() || (failure.is_interrupted() && !self.request.is_write());
+        if is_harmless && self.failures == 1 {
+            // A connection that was closed, a stale address or a restart: that is over by now.
             wait = Duration::ZERO;
         }
         let now = Instant::now();

@@ -39,6 +39,11 @@ impl Failure {
         matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Connect)
     }
 
+    /// The connection broke.
+    pub(super) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Interrupted)
+    }
+
     pub(super) const fn is_timeout(&self) -> bool {
         matches!(self, Self::TimedOut(_))
     }

@@ -9,7 +9,8 @@ use crate::transport::TransportErrorKind;
 /// When and how often a failed attempt is done again.
 ///
 /// Done again: 408, 429, 500, 502, 503 and 504, and connections that failed or broke or took too
-/// long; a connection that could not be made, the first time at once. Not done again: every other
+/// long. A connection that could not be made, or that broke under a read, is replaced at once the first
+/// time. Not done again: every other
 /// answer, but for a 403 of a clock that is off, which is dated anew by the service's own date, once.
 ///
 /// The default is exponential with three retries: waits of up to 0.8 s, 1.6 s and 3.2 s, drawn at

@@ -30,6 +30,8 @@ pub enum Operation {
     Delete,
     /// An entity group transaction, or the query of an entity in a batch of its own (`$batch`).
     Transaction,
+    /// Ask how far the secondary is behind.
+    GetStats,
     /// Anything else.
     Other,
 }
@@ -64,6 +66,7 @@ impl Operation {
             Self::InsertOrReplace => "InsertOrReplace",
             Self::Delete => "Delete",
             Self::Transaction => "Transaction",
+            Self::GetStats => "GetStats",
             Self::Other => "Other",
         }
     }

@@ -1,10 +1,6 @@
 //! Error bodies, JSON and XML.
 
-use quick_xml::Reader;
-use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::Event;
-
-const MAX_DEPTH: usize = 16;
+use super::xml;
 
 /// Code and message of an error reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,39 +37,9 @@ fn parse_json(body: &[u8]) -> Option<ErrorBody> {
 /// `<error><code>…</code><message>…</message></error>` in whatever namespace; errors from before
 /// the table service itself are spelt `<Error><Code>`.
 fn parse_xml(body: &str) -> Option<ErrorBody> {
-    let mut reader = Reader::from_str(body);
-    let (mut code, mut message) = (None, None);
-    let mut path = Vec::new();
-    let mut text = String::new();
-    loop {
-        match reader.read_event().ok()? {
-            Event::Start(start) => {
-                if path.len() >= MAX_DEPTH {
-                    return None;
-                }
-                path.push(start.local_name().as_ref().to_ascii_lowercase());
-                text.clear();
-            }
-            Event::End(_) => {
-                match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                    ["error", "code"] => code = Some(std::mem::take(&mut text)),
-                    ["error", "message"] => message = Some(std::mem::take(&mut text)),
-                    _ => {}
-                }
-                path.pop();
-            }
-            Event::Text(part) => text.push_str(&part.xml10_content()),
-            Event::CData(part) => text.push_str(&part.xml10_content()),
-            // `&lt;` and `&#233;` are events of their own.
-            Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
-                Some(character) => text.push(character),
-                None => text.push_str(resolve_predefined_entity(&reference)?),
-            },
-            Event::Eof => break,
-            _ => {}
-        }
-    }
-    Some(ErrorBody { code: code?, message: message.unwrap_or_default() })
+    let texts = xml::texts(body)?;
+    let at = |name| xml::text_at(&texts, &["error", name]).map(str::to_owned);
+    Some(ErrorBody { code: at("code")?, message: at("message").unwrap_or_default() })
 }
 
 #[cfg(test)]

@@ -1,0 +1,81 @@
+//! How far the secondary is behind.
+//!
+//! Source: [Get Table Service Stats][stats].
+//!
+//! [stats]: https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats
+
+use std::fmt;
+use std::time::SystemTime;
+
+use http::{Method, StatusCode};
+
+use super::{Reply, Request};
+use crate::error::Error;
+use crate::wire::{Operation, xml};
+
+/// How far an account's copy in another region is behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServiceStats {
+    /// Whether the copy can be read.
+    pub replication: Replication,
+    /// All that was written before is in the copy; `None` if that is not known. Whole seconds.
+    pub last_sync: Option<SystemTime>,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// The state of an account's copy in another region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Replication {
+    /// It can be read.
+    Live,
+    /// It is being made for the first time.
+    Bootstrap,
+    /// It cannot be read at present.
+    Unavailable,
+    /// Whatever else the service says.
+    Other(String),
+}
+
+impl fmt::Display for Replication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Live => "live",
+            Self::Bootstrap => "bootstrap",
+            Self::Unavailable => "unavailable",
+            Self::Other(text) => text,
+        })
+    }
+}
+
+pub(crate) fn get() -> Request {
+    let mut request = Request::new(Operation::GetStats, "the service", Method::GET, "/".to_owned());
+    request.query.push("restype", "service");
+    request.query.push("comp", "stats");
+    request
+}
+
+pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Error> {
+    if reply.status != StatusCode::OK {
+        return Err(reply.into_error(request));
+    }
+    let body = std::str::from_utf8(&reply.body).unwrap_or_default();
+    let texts = xml::texts(body.trim_start_matches('\u{feff}')).unwrap_or_default();
+    let at = |name| xml::text_at(&texts, &["storageservicestats", "georeplication", name]);
+    let Some(status) = at("status") else {
+        let error = Error::unexpected_reply("the answer does not say how the copy is");
+        return Err(reply.unusable(error, request));
+    };
+    Ok(ServiceStats {
+        replication: match status.trim() {
+            "live" => Replication::Live,
+            "bootstrap" => Replication::Bootstrap,
+            "unavailable" => Replication::Unavailable,
+            other => Replication::Other(other.to_owned()),
+        },
+        last_sync: at("lastsynctime").and_then(|time| httpdate::parse_http_date(time.trim()).ok()),
+        request_id: reply.request_id().map(str::to_owned),
+    })
+}
