@@ -66,6 +66,8 @@ pub(crate) struct CallOptions {
     pub(crate) deadline: Option<Duration>,
     /// A row of the very same values is no proof that it was written by this call.
     pub(crate) only_exact: bool,
+    /// What is read must not lag behind.
+    pub(crate) primary_only: bool,
 }
 
 /// The service gives a query 30 s and answers within that; the rest is the network's.

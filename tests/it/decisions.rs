@@ -500,6 +500,23 @@ async fn the_service_is_told_the_time_that_is_left() {
     assert_eq!(timeouts, [None, None, Some("26"), Some("19"), Some("12"), Some("5")], "{urls:?}");
 }
 
+/// What a write is compared with, and what a change is made to, is read where it is written.
+#[tokio::test(start_paused = true)]
+async fn what_must_not_lag_behind_is_read_at_the_primary() {
+    let script = script(&[LOST, Answer(409, "EntityAlreadyExists", NO), BUSY]);
+    let client = builder(&script).locations(LocationMode::SecondaryThenPrimary);
+    let client = client.resolve_outcomes(true).retry(RetryPolicy::fixed(3, Duration::ZERO));
+    let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
+    assert!(table.insert(&row()).await.unwrap().by_earlier_attempt);
+    let change = |row: &mut DynamicEntity| {
+        row.set("A", 1);
+    };
+    table.update_with(("p", "r"), change).await.unwrap();
+    let sent = script.sent.lock().unwrap();
+    assert!(sent.iter().all(|(_, what)| what.ends_with("primary")), "{sent:?}");
+    assert_eq!(sent.len(), 6);
+}
+
 /// How far the secondary is behind is asked there, wherever reads go.
 #[tokio::test(start_paused = true)]
 async fn how_far_the_secondary_is_behind() {

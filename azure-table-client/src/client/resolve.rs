@@ -160,8 +160,10 @@ pub(crate) async fn read_back(
     let row = |key: &&EntityKey| Filter::on_key("RowKey", CompareOp::Eq, key.row_key.clone());
     let Some(rows) = keys.iter().map(row).reduce(|a, b| a | b) else { return Ok(HashMap::new()) };
     let filter = Filter::partition(&*first.partition_key) & rows;
+    // The secondary may not have it yet.
+    let options = CallOptions { primary_only: true, ..options.clone() };
     let query = Query::<DynamicEntity>::new(Arc::clone(pipeline), table.into(), None);
-    let found = query.matching(&filter).with_options(options.clone()).into_dynamic().await?;
+    let found = query.matching(&filter).with_options(options).into_dynamic().await?;
     let mut all = HashMap::with_capacity(found.len());
     for read in found {
         let entity = read.entity;

@@ -49,6 +49,7 @@ impl<'c> Attempts<'c> {
         let route = match request.operation {
             // The primary does not know.
             Operation::GetStats => Route::new(LocationMode::SecondaryOnly, false),
+            _ if options.primary_only => Route::new(LocationMode::PrimaryOnly, request.is_write()),
             _ => Route::new(pipeline.locations, request.is_write()),
         };
         let route = route.and_then(|route| match &pipeline.secondary {
