@@ -220,12 +220,13 @@ impl TableContext {
     ///
     /// # Errors
     /// What would be refused before anything is sent.
+    #[expect(clippy::needless_pass_by_value, reason = "as save_changes_with takes them")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates =
-            plan::candidates(&self.tracker, options, hook, self.pipeline.write_id.as_deref())?;
+            plan::candidates(&self.tracker, &options, hook, self.pipeline.write_id.as_deref())?;
         let base = self.pipeline.endpoint.base();
-        let units = plan::units(&self.tracker, &candidates, options, base)?;
+        let units = plan::units(&self.tracker, &candidates, &options, base)?;
         Ok(SavePlan::of(&units, &candidates))
     }
 

@@ -21,12 +21,17 @@ type Named = (Identity, Arc<str>, EntityKey);
 
 impl TableContext {
     /// Finds out by reads what became of the changes of one request; whether they were made.
-    pub(super) async fn look_up(&mut self, changes: &[(usize, &Candidate)], error: &Error) -> bool {
+    pub(super) async fn look_up(
+        &mut self,
+        changes: &[(usize, &Candidate)],
+        error: &Error,
+        options: &SaveOptions,
+    ) -> bool {
         let ids = changes.iter().map(|(_, c)| (c.id.clone(), Arc::clone(&c.table), c.key.clone()));
         let ids: Vec<_> = ids.collect();
         let sent = |id| self.tracker.get(id).and_then(|tracked| tracked.sent.clone());
         let sent: Vec<_> = changes.iter().map(|(_, candidate)| sent(&candidate.id)).collect();
-        let resolutions = self.find_out(ids).await;
+        let resolutions = self.find_out(ids, &options.call).await;
         let mut is_done = true;
         for (at, ((result, candidate), sent)) in changes.iter().zip(sent).enumerate() {
             let id = &candidate.id;
@@ -60,11 +65,11 @@ impl TableContext {
     async fn find_out(
         &mut self,
         ids: Vec<Named>,
+        options: &CallOptions,
     ) -> Result<Vec<(Resolution, Option<ETag>)>, Error> {
         let Some((_, table, _)) = ids.first() else { return Ok(Vec::new()) };
         let keys: Vec<_> = ids.iter().map(|(_, _, key)| key).collect();
-        let options = CallOptions::default();
-        let mut rows: HashMap<_, Found> = read_back(&self.pipeline, table, &keys, &options).await?;
+        let mut rows: HashMap<_, Found> = read_back(&self.pipeline, table, &keys, options).await?;
         let mut changes = Vec::with_capacity(ids.len());
         for (id, _, key) in ids {
             changes.push((id, rows.remove(&key)));
@@ -82,7 +87,7 @@ impl TableContext {
     }
 
     /// Finds out what became of earlier changes; whether all of it is known now.
-    pub(super) async fn resolve_unknown(&mut self, options: SaveOptions) -> bool {
+    pub(super) async fn resolve_unknown(&mut self, options: &SaveOptions) -> bool {
         let unknown: Vec<_> = self
             .tracker
             .in_order()
@@ -117,7 +122,7 @@ impl TableContext {
                 break;
             }
             let ids = changes.iter().map(|at| unknown[*at].0.clone()).collect();
-            match self.find_out(ids).await {
+            match self.find_out(ids, &options.call).await {
                 Ok(found) => {
                     for (at, (resolution, etag)) in changes.into_iter().zip(found) {
                         self.last_report.results[at].outcome = match resolution {

@@ -1,12 +1,17 @@
+use std::time::Duration;
+
+use crate::pipeline::{CallOptions, RetryPolicy};
+
 /// How a context saves its changes. By default each change is a request of its own, in the order in
 /// which they were made, and the first failure ends the save.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SaveOptions {
     pub(super) mode: Mode,
     pub(super) continue_on_error: bool,
     pub(super) replace_on_update: bool,
     pub(super) missing_is_deleted: bool,
     pub(super) at_once: usize,
+    pub(super) call: CallOptions,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,37 +32,38 @@ impl Default for SaveOptions {
 
 impl SaveOptions {
     /// One request for each change, in order; the first failure ends the save.
-    pub const fn each() -> Self {
+    pub fn each() -> Self {
         Self {
             mode: Mode::Each,
             continue_on_error: false,
             replace_on_update: false,
             missing_is_deleted: false,
             at_once: AT_ONCE,
+            call: CallOptions::default(),
         }
     }
 
     /// All changes in one entity group transaction: all are made or none is. They must be of one
     /// table and one partition, at most 100 and at most 4 MiB, or nothing is sent.
-    pub const fn atomic() -> Self {
+    pub fn atomic() -> Self {
         Self { mode: Mode::Atomic, ..Self::each() }
     }
 
     /// As few entity group transactions as there can be, each of one table and one partition.
-    pub const fn per_partition() -> Self {
+    pub fn per_partition() -> Self {
         Self { mode: Mode::PerPartition, ..Self::each() }
     }
 
     /// Tries the other changes after one has failed.
     #[must_use]
-    pub const fn continue_on_error(mut self) -> Self {
+    pub fn continue_on_error(mut self) -> Self {
         self.continue_on_error = true;
         self
     }
 
     /// Replaces what is updated as a whole, instead of merging what was changed.
     #[must_use]
-    pub const fn replace_on_update(mut self) -> Self {
+    pub fn replace_on_update(mut self) -> Self {
         self.replace_on_update = true;
         self
     }
@@ -65,7 +71,7 @@ impl SaveOptions {
     /// Takes an entity that is to be deleted and is not there for deleted, in a save that sends
     /// [each](Self::each) change by itself. A transaction with such a change fails as a whole.
     #[must_use]
-    pub const fn missing_is_deleted(mut self) -> Self {
+    pub fn missing_is_deleted(mut self) -> Self {
         self.missing_is_deleted = true;
         self
     }
@@ -73,8 +79,22 @@ impl SaveOptions {
     /// How many transactions of a save [by partitions](Self::per_partition) are on their way at the
     /// same time; 8 by default, 1 at least.
     #[must_use]
-    pub const fn at_once(mut self, transactions: usize) -> Self {
+    pub fn at_once(mut self, transactions: usize) -> Self {
         self.at_once = if transactions == 0 { 1 } else { transactions };
+        self
+    }
+
+    /// The time for each request of the save, all its attempts and waits included.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.call.deadline = Some(deadline);
+        self
+    }
+
+    /// When and how often each request is tried again, instead of the client's policy.
+    #[must_use]
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.call.retry = Some(policy);
         self
     }
 }

@@ -71,7 +71,7 @@ pub(super) struct Unit {
 /// write has an id in the column `write_id`.
 pub(super) fn candidates(
     tracker: &Tracker,
-    options: SaveOptions,
+    options: &SaveOptions,
     mut hook: Option<&mut EntityHook>,
     write_id: Option<&str>,
 ) -> Result<Vec<Candidate>, Error> {
@@ -105,7 +105,7 @@ pub(super) fn candidates(
 pub(super) fn units(
     tracker: &Tracker,
     candidates: &[Candidate],
-    options: SaveOptions,
+    options: &SaveOptions,
     base: &str,
 ) -> Result<Vec<Unit>, Error> {
     match options.mode {

@@ -22,17 +22,17 @@ type Answer = (Unit, Result<Reply, Error>);
 impl TableContext {
     pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
-        let all_known = self.resolve_unknown(options).await;
+        let all_known = self.resolve_unknown(&options).await;
         self.tracker.settle_equal();
         let candidates = plan::candidates(
             &self.tracker,
-            options,
+            &options,
             self.hooks.writing.as_deref_mut(),
             self.pipeline.write_id.as_deref(),
         );
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let base = self.pipeline.endpoint.base();
-        let units = plan::units(&self.tracker, &candidates, options, base);
+        let units = plan::units(&self.tracker, &candidates, &options, base);
         let first = self.last_report.results.len();
         self.last_report.results.extend(candidates.iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
@@ -42,7 +42,7 @@ impl TableContext {
         }));
         let units = units.map_err(|error| self.refused(error))?;
         if all_known || options.continue_on_error {
-            self.send_all(units, &candidates, first, options).await;
+            self.send_all(units, &candidates, first, &options).await;
         }
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),
@@ -62,7 +62,7 @@ impl TableContext {
         units: Vec<Unit>,
         candidates: &[Candidate],
         first: usize,
-        options: SaveOptions,
+        options: &SaveOptions,
     ) {
         let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
         let mut waiting = units.into_iter();
@@ -86,7 +86,7 @@ impl TableContext {
                 if let Some(hook) = &mut self.hooks.request {
                     hook(unit.request.operation, &unit.table);
                 }
-                on_way.push(send(Arc::clone(&self.pipeline), unit));
+                on_way.push(send(Arc::clone(&self.pipeline), unit, options.call.clone()));
             }
             let Some((unit, reply)) = on_way.next().await else { break };
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
@@ -104,7 +104,7 @@ impl TableContext {
         reply: Result<Reply, Error>,
         candidates: &[Candidate],
         first: usize,
-        options: SaveOptions,
+        options: &SaveOptions,
     ) -> bool {
         let result = reply.and_then(|reply| read(reply, &unit));
         let error = match result {
@@ -115,7 +115,7 @@ impl TableContext {
                     if etag.is_none() && candidate.sent.change != Change::Delete {
                         // Without a version, the next update could not name one.
                         let error = Error::unexpected_reply("the answer has no ETag");
-                        is_done &= self.look_up(&[(first + at, candidate)], &error).await;
+                        is_done &= self.look_up(&[(first + at, candidate)], &error, options).await;
                     } else {
                         self.applied(candidate, first + at, Some(status), etag);
                     }
@@ -127,7 +127,7 @@ impl TableContext {
         if error.outcome() != Outcome::NotApplied {
             let changes: Vec<_> =
                 unit.changes.iter().map(|at| (first + at, &candidates[*at])).collect();
-            return self.look_up(&changes, &error).await;
+            return self.look_up(&changes, &error, options).await;
         }
         let failed = match error.batch_index() {
             Some(index) if unit.sent.is_some() => unit.changes.get(index).copied(),
@@ -173,8 +173,8 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: Arc<Pipeline>, unit: Unit) -> Answer {
-    let reply = pipeline.send(&unit.request, &CallOptions::default()).await;
+async fn send(pipeline: Arc<Pipeline>, unit: Unit, options: CallOptions) -> Answer {
+    let reply = pipeline.send(&unit.request, &options).await;
     (unit, reply)
 }
 

@@ -64,7 +64,7 @@ async fn dropped_after_every_poll() {
             changed(&blogs, &mut ctx).await;
             let mut is_done = false;
             {
-                let mut save = Box::pin(ctx.save_changes_with(options));
+                let mut save = Box::pin(ctx.save_changes_with(options.clone()));
                 for _ in 0..polls {
                     if let Poll::Ready(report) = futures_util::poll!(save.as_mut()) {
                         assert!(report.unwrap().is_complete());
@@ -77,7 +77,7 @@ async fn dropped_after_every_poll() {
             check(&ctx, &blogs, &what).await;
             // The next save makes all of it so, and nothing twice.
             if !is_done {
-                let report = ctx.save_changes_with(options).await.unwrap();
+                let report = ctx.save_changes_with(options.clone()).await.unwrap();
                 assert!(report.is_complete(), "{what}: {report}");
             }
             assert_eq!(texts(&blogs).await, done(), "{what}");
@@ -142,14 +142,14 @@ async fn lost_replies() {
                 let mut ctx = TableContext::new(&lossy(&mock, at, after));
                 changed(&blogs, &mut ctx).await;
                 let what = format!("{options:?}, request {at}, after it was done: {after}");
-                let first = ctx.save_changes_with(options).await;
+                let first = ctx.save_changes_with(options.clone()).await;
                 check(&ctx, &blogs, &what).await;
                 if after {
                     assert!(first.unwrap().is_complete(), "{what}: found out by reading");
                 } else if let Err(error) = first {
                     // What a version guards was not done; the rest may yet be.
                     assert!(error.report.unknown() + error.report.failed() > 0, "{what}: {error}");
-                    ctx.save_changes_with(options).await.unwrap();
+                    ctx.save_changes_with(options.clone()).await.unwrap();
                 }
                 assert_eq!(texts(&blogs).await, done(), "{what}");
                 assert!(!ctx.has_changes(), "{what}");

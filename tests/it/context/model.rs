@@ -267,7 +267,7 @@ async fn run(calls: Vec<Call>) {
                     if *by_partition { SaveOptions::per_partition() } else { SaveOptions::each() };
                 let options = options.continue_on_error();
                 let options = if *replace { options.replace_on_update() } else { options };
-                let saved = ctx.save_changes_with(options).await;
+                let saved = ctx.save_changes_with(options.clone()).await;
                 assert_eq!(saved.is_ok(), model.save(), "{}", what());
             }
         }

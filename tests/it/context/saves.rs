@@ -1,8 +1,12 @@
 //! What a save sends, and what it leaves behind.
 
+use std::time::Duration;
+
 use azure_table_client::context::{EntityState, SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::mock::Fault;
 use azure_table_client::{
-    DynamicEntity, ErrorCode, IfMatch, Operation, TableClient, TableEntity, TableServiceClient,
+    DynamicEntity, ErrorCode, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
+    TableServiceClient,
 };
 
 use super::{Blog, Start, blog, context, in_state, service, state, stored};
@@ -15,7 +19,7 @@ async fn no_change_sends_nothing() {
     for options in [SaveOptions::each(), SaveOptions::atomic(), SaveOptions::per_partition()] {
         ctx.update(&blog("1", "old")).unwrap();
         assert!(!ctx.has_changes());
-        assert!(ctx.save_changes_with(options).await.unwrap().results.is_empty());
+        assert!(ctx.save_changes_with(options.clone()).await.unwrap().results.is_empty());
     }
     assert_eq!(mock.requests().total(), 0);
 }
@@ -156,9 +160,9 @@ async fn deleted_and_added_again() {
     for options in [SaveOptions::each(), SaveOptions::atomic()] {
         let mut ctx = in_state(&mock, &blogs, Start::Deleted).await;
         ctx.add(&Blog { rating: None, ..blog("1", "again") }).unwrap();
-        let plan = ctx.plan(options).unwrap();
+        let plan = ctx.plan(options.clone()).unwrap();
         assert_eq!(plan.requests[0].operations[0].0, Operation::Replace);
-        ctx.save_changes_with(options).await.unwrap();
+        ctx.save_changes_with(options.clone()).await.unwrap();
         let row = blogs.get(("c", "1")).await.unwrap();
         assert_eq!((&*row.text, row.rating), ("again", None));
         assert_eq!(state(&ctx), Some(EntityState::Unchanged));
@@ -212,7 +216,7 @@ async fn a_failure_by_save_option() {
         let (mock, blogs) = service().await;
         let mut ctx = context(&mock);
         three(&blogs, &mut ctx).await;
-        let error = ctx.save_changes_with(options).await.unwrap_err();
+        let error = ctx.save_changes_with(options.clone()).await.unwrap_err();
         assert!(error.error.is_precondition_failed(), "{options:?}: {error}");
         assert_eq!(outcomes(&ctx), expected, "{options:?}");
         for (id, is_pending) in ["1", "2", "3"].into_iter().zip(states) {
@@ -222,7 +226,7 @@ async fn a_failure_by_save_option() {
         }
         // What stayed pending is tried again by the next save, without what is detached (4.10).
         ctx.detach(&blog("2", "")).unwrap();
-        ctx.save_changes_with(options).await.unwrap();
+        ctx.save_changes_with(options.clone()).await.unwrap();
         for (id, text) in [("1", "new"), ("2", "other"), ("3", "new")] {
             assert_eq!(blogs.get(("c", id)).await.unwrap().text, text, "{options:?}");
         }
@@ -303,7 +307,7 @@ async fn a_missing_row_by_option() {
     {
         let mut ctx = in_state(&mock, &blogs, Start::Deleted).await;
         blogs.delete(("c", "1"), IfMatch::Any).await.unwrap();
-        let saved = ctx.save_changes_with(options).await;
+        let saved = ctx.save_changes_with(options.clone()).await;
         assert_eq!((saved.is_ok(), state(&ctx).is_none()), (is_gone, is_gone));
     }
 }
@@ -399,4 +403,20 @@ async fn no_metadata_no_tracking() {
         .unwrap();
     let mut ctx = TableContext::new(&client);
     assert!(ctx.query::<Blog>().await.is_err());
+}
+
+/// The requests of a save have a time limit and a policy of their own.
+#[tokio::test(start_paused = true)]
+async fn a_save_has_its_own_settings() {
+    let (mock, _) = service().await;
+    let mut ctx = context(&mock);
+    ctx.add(&blog("1", "new")).unwrap();
+    let busy = mock.faults().add(Fault::busy());
+    let options = SaveOptions::each().retry(RetryPolicy::fixed(5, Duration::from_secs(1)));
+    let error = ctx.save_changes_with(options.clone()).await.unwrap_err();
+    assert_eq!((error.error.attempts(), busy.struck()), (6, 6));
+    let error = ctx.save_changes_with(options.deadline(Duration::from_secs(3))).await.unwrap_err();
+    assert_eq!(error.error.attempts(), 3);
+    mock.faults().clear();
+    ctx.save_changes().await.unwrap();
 }

@@ -55,7 +55,7 @@ pub async fn a_unit_of_work(target: &Target) {
         blogs.add(&blog("c", "4", "again")).unwrap();
         blogs.add(&blog("c", "5 it's", "new")).unwrap();
         blogs.add_or_merge(&blog("c", "6", "new")).unwrap();
-        let report = ctx.save_changes_with(options).await.unwrap();
+        let report = ctx.save_changes_with(options.clone()).await.unwrap();
         assert_eq!((report.applied(), report.is_complete()), (6, true), "{options:?}");
         assert_eq!(texts(&table).await, ["c1 new", "c3 old", "c4 again", "c5 it's new", "c6 new"]);
         let row = table.with_entity::<DynamicEntity>().get(("c", "3")).await.unwrap();
@@ -75,7 +75,8 @@ pub async fn a_unit_of_work(target: &Target) {
 
 /// A conflict is found, one by one and as a whole; after a refresh the client may win.
 pub async fn conflicts(target: &Target) {
-    for options in [SaveOptions::each(), SaveOptions::atomic()] {
+    // One by one, the change before the conflict is made; as a whole, none is.
+    for (options, expected) in [(SaveOptions::each(), "mine"), (SaveOptions::atomic(), "old")] {
         let table = target.table::<Blog>().await;
         for id in ["1", "2"] {
             table.insert(&blog("c", id, "old")).await.unwrap();
@@ -86,17 +87,16 @@ pub async fn conflicts(target: &Target) {
         ctx.table_named(&name).update(&blog("c", "2", "mine")).unwrap();
         ctx.table_named(&name).update(&blog("c", "1", "mine")).unwrap();
         table.merge(&blog("c", "1", "theirs"), IfMatch::Any).await.unwrap();
-        let error = ctx.save_changes_with(options).await.unwrap_err();
+        let error = ctx.save_changes_with(options.clone()).await.unwrap_err();
         assert!(error.error.is_precondition_failed(), "{error}");
         let failed = error.report.results.iter().find(|result| {
             matches!(result.outcome, azure_table_client::context::SaveOutcome::Failed(_))
         });
         assert_eq!(failed.unwrap().key, EntityKey::new("c", "1"));
-        let expected = if options == SaveOptions::each() { "mine" } else { "old" };
         assert_eq!(texts(&table).await, ["c1 theirs".to_owned(), format!("c2 {expected}")]);
         let refresh = ctx.table_named::<Blog>(&name).query();
         refresh.merge_option(MergeOption::PreserveChanges).await.unwrap();
-        ctx.save_changes_with(options).await.unwrap();
+        ctx.save_changes_with(options.clone()).await.unwrap();
         assert_eq!(texts(&table).await, ["c1 mine", "c2 mine"]);
         table.delete_table().await.unwrap();
     }
