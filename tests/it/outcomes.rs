@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use azure_table_client::mock::MockTableService;
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{
     HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
@@ -310,14 +311,14 @@ async fn a_last_attempt_without_an_answer_is_read_back() {
         (Write::Insert, AfterCommit, Ok(true)),
         (Write::Insert, BeforeCommit, Err(Outcome::Unknown)),
         (Write::Merge, AfterCommit, Ok(true)),
-        // The row has the version that the write names, which guards against an attempt that is late.
-        (Write::Merge, BeforeCommit, Err(Outcome::NotApplied)),
+        // The row has the version that the write names; so it would be for an attempt that is late.
+        (Write::Merge, BeforeCommit, Err(Outcome::Unknown)),
         (Write::MergeAny, AfterCommit, Ok(true)),
         (Write::MergeAny, BeforeCommit, Err(Outcome::Unknown)),
         (Write::InsertOrReplace, AfterCommit, Ok(true)),
         (Write::InsertOrReplace, BeforeCommit, Err(Outcome::Unknown)),
         (Write::Delete, AfterCommit, Ok(true)),
-        (Write::Delete, BeforeCommit, Err(Outcome::NotApplied)),
+        (Write::Delete, BeforeCommit, Err(Outcome::Unknown)),
         (Write::DeleteAny, BeforeCommit, Err(Outcome::Unknown)),
     ] {
         for resolves in [true, false] {
@@ -334,6 +335,27 @@ async fn a_last_attempt_without_an_answer_is_read_back() {
             let expected = if resolves { expected } else { Err(Outcome::Unknown) };
             assert_eq!(result, expected, "{write:?} {loss:?}, resolves: {resolves}");
         }
+    }
+}
+
+/// A version guards a row against a write that comes late only once the row has another one.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_is_late_finds_the_version_that_it_names() {
+    for write in [Write::Merge, Write::Delete] {
+        let Stage { mock, tag, .. } =
+            stage(write, (Loss::BeforeCommit, Other::Nothing), false, false).await;
+        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let client = client.retry(RetryPolicy::none()).try_timeout(Duration::from_secs(30));
+        let table = client.build().unwrap().table_named("Blogs");
+        mock.faults().add(Fault::delay_request(Duration::from_secs(45)).on_writes());
+        let before = mock.client().table_named::<DynamicEntity>("Blogs").get(KEY).await.unwrap();
+        let error = write.send(&table, tag).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown, "{write:?}");
+        let now = async || table.get_if_exists(KEY).await.unwrap().map(|row| row.etag);
+        assert_eq!(now().await, Some(before.etag.clone()), "{write:?}: not yet");
+        tokio::time::advance(Duration::from_secs(15)).await;
+        assert_ne!(now().await, Some(before.etag), "{write:?}: done");
     }
 }
 

@@ -157,10 +157,12 @@ impl TableServiceClientBuilder {
     /// | creating or deleting a table | the service says that it is there, or gone |
     ///
     /// Then the call succeeds, with the present version, as
-    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). A row that still has the
-    /// version that the write named shows that it was not done. Else the error stays what it is, a
-    /// conflict, and its [`outcome`](Error::outcome) unknown: another program wrote the row, before this
-    /// write or behind it. Where no answer comes at all, the rows are read once, if there is time left.
+    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). A refused
+    /// transaction of which a row still has the version that was named was not done. Else the error
+    /// stays what it is, a conflict, and its [`outcome`](Error::outcome) unknown: another program wrote
+    /// the row, before this write or behind it. Where no answer comes at all, the rows are read once, if
+    /// there is time left; they cannot show that a write will not be done yet, as an attempt that is
+    /// late finds the version that it names.
     ///
     /// What is compared can be fooled in one way: another program that wrote the very same values at the
     /// same time is taken for this one, as two of them may that count the same counter up. Where that

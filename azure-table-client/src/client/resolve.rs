@@ -53,6 +53,7 @@ pub(crate) async fn resolve(
     result: Result<Reply, Error>,
 ) -> Result<Settled, Error> {
     let doubt = if pipeline.resolves { Doubt::of(request, &result) } else { None };
+    let is_echo = matches!(doubt, Some(Doubt::Echo));
     let retry = match doubt {
         Some(Doubt::Echo) => options.retry.clone(),
         // The service may be down: it is asked once.
@@ -72,12 +73,12 @@ pub(crate) async fn resolve(
     };
     match evidence {
         Some((Evidence::Made | Evidence::Alike, etags)) => Ok(Settled::Made(etags, result.ok())),
-        // An attempt that is still on its way has that version against it too, once it is changed.
-        Some((Evidence::NotMade, _)) => match result {
-            Ok(reply) => Ok(Settled::Reply(Reply { outcome_open: false, ..reply })),
-            Err(error) => Err(error.with_outcome(Outcome::NotApplied)),
-        },
-        Some((Evidence::None, _)) | None => result.map(Settled::Reply),
+        // What refused this attempt refuses one that is still on its way.
+        Some((Evidence::NotMade, _)) if is_echo => {
+            result.map(|reply| Settled::Reply(Reply { outcome_open: false, ..reply }))
+        }
+        // Without a refusal, such an attempt may find the version that it names, and yet be made.
+        Some((Evidence::NotMade | Evidence::None, _)) | None => result.map(Settled::Reply),
     }
 }
 
