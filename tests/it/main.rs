@@ -10,6 +10,7 @@
 )]
 
 mod bulk;
+mod chaos;
 mod context;
 mod decisions;
 mod derive;

@@ -1,0 +1,143 @@
+//! What must hold of rows that are overwritten and deleted whatever is in them.
+//!
+//! No version guards them, so an attempt that its client gave up may be done at any time after, and a
+//! call that was tried again may be done twice. Only a call that took no time had a single attempt; what
+//! comes after it must not be undone by it.
+
+use std::collections::BTreeMap;
+
+use super::ledger::{Key, Known};
+
+/// A call that writes a value, or deletes the row.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    pub(super) key: Key,
+    pub(super) value: Option<u64>,
+    /// When it was called and when it returned, in steps of the test.
+    pub(super) time: (u64, u64),
+    pub(super) had_one_attempt: bool,
+    pub(super) known: Known,
+}
+
+/// All that was done, and the values that are there afterwards.
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    pub(super) settings: Vec<Setting>,
+    pub(super) rows: BTreeMap<Key, u64>,
+}
+
+impl Setting {
+    /// When it can have been done at the latest.
+    fn latest(&self) -> Option<u64> {
+        match self.known {
+            Known::NotApplied => None,
+            Known::Applied if self.had_one_attempt => Some(self.time.1),
+            _ => Some(u64::MAX),
+        }
+    }
+}
+
+impl Registers {
+    /// Every row whose value cannot be what the client's answers lead to.
+    pub(super) fn violations(&self) -> Vec<String> {
+        let mut by_key: BTreeMap<&Key, Vec<&Setting>> = BTreeMap::new();
+        for setting in &self.settings {
+            by_key.entry(&setting.key).or_default().push(setting);
+        }
+        for key in self.rows.keys() {
+            by_key.entry(key).or_default();
+        }
+        let mut found = Vec::new();
+        for (key, settings) in by_key {
+            let value = self.rows.get(key).copied();
+            // At first there was no row.
+            let at_first = value.is_none().then_some(0);
+            let made = settings.iter().filter(|setting| setting.value == value);
+            let latest = made.filter_map(|setting| setting.latest()).chain(at_first).max();
+            let Some(latest) = latest else {
+                found.push(format!("{key:?} is {value:?}, which nobody wrote"));
+                continue;
+            };
+            let is_undone = |setting: &&&Setting| {
+                setting.known == Known::Applied && setting.value != value && setting.time.0 > latest
+            };
+            if let Some(undone) = settings.iter().find(is_undone) {
+                found.push(format!("{key:?} is {value:?}, which undoes {undone:?}"));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histories() {
+        use Known::{Applied, NotApplied, Unknown};
+        let set = |value, time, had_one_attempt, known| Setting {
+            key: ("p".to_owned(), "r".to_owned()),
+            value,
+            time,
+            had_one_attempt,
+            known,
+        };
+        let first = set(Some(1), (1, 2), true, Applied);
+        for (what, settings, value, is_right) in [
+            ("nothing", vec![], None, true),
+            ("from nowhere", vec![], Some(1), false),
+            ("a write", vec![first.clone()], Some(1), true),
+            ("a lost write", vec![first.clone()], None, false),
+            ("a refused write", vec![set(Some(1), (1, 2), true, NotApplied)], Some(1), false),
+            ("unknown and made", vec![set(Some(1), (1, 2), true, Unknown)], Some(1), true),
+            ("unknown and not made", vec![set(Some(1), (1, 2), true, Unknown)], None, true),
+            (
+                "the later one",
+                vec![first.clone(), set(Some(2), (3, 4), true, Applied)],
+                Some(2),
+                true,
+            ),
+            (
+                "the earlier one",
+                vec![first.clone(), set(Some(2), (3, 4), true, Applied)],
+                Some(1),
+                false,
+            ),
+            (
+                "at the same time",
+                vec![first.clone(), set(Some(2), (2, 4), true, Applied)],
+                Some(1),
+                true,
+            ),
+            (
+                "the earlier one came late",
+                vec![set(Some(1), (1, 2), false, Applied), set(Some(2), (3, 4), true, Applied)],
+                Some(1),
+                true,
+            ),
+            (
+                "the earlier one came late, and it was a deletion",
+                vec![set(None, (1, 2), true, Unknown), first.clone()],
+                None,
+                true,
+            ),
+            (
+                "the deletion was earlier",
+                vec![set(None, (1, 2), true, Applied), set(Some(2), (3, 4), true, Applied)],
+                None,
+                false,
+            ),
+            (
+                "the deletion was lost",
+                vec![first.clone(), set(None, (3, 4), true, Applied)],
+                Some(1),
+                false,
+            ),
+        ] {
+            let rows = value.map(|value| (("p".to_owned(), "r".to_owned()), value));
+            let found = Registers { settings, rows: rows.into_iter().collect() }.violations();
+            assert_eq!(found.is_empty(), is_right, "{what}: {found:?}");
+        }
+    }
+}
