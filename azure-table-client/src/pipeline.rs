@@ -28,8 +28,8 @@ use attempts::Attempts;
 pub(crate) use budget::{Budget, TOKENS};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
-pub(crate) use retry::server_wait;
 pub use retry::{FailedAttempt, RetryPolicy};
+pub(crate) use retry::{is_transient, server_wait};
 use skew::Skew;
 
 /// What one client sends through; shared by everything made of it.

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
 use azure_table_client::client::{Replication, TableServiceClientBuilder};
 use azure_table_client::clock::TokioClock;
+use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
@@ -315,6 +316,15 @@ async fn every_decision() {
             ReadAt(Primary),
         ),
         (
+            "the one whose wait ends first",
+            PrimaryThenSecondary,
+            each(4),
+            Get,
+            vec![Answer(503, "ServerBusy", ("retry-after", "3600")), BUSY, BUSY],
+            vec![(0, P), (0, S), (10, S), (20, S)],
+            ReadAt(Secondary),
+        ),
+        (
             "writes go to the primary",
             PrimaryThenSecondary,
             each(3),
@@ -424,6 +434,45 @@ async fn the_skew_of_a_clock_is_remembered() {
     assert_eq!(call(&table, Call::Insert).await, End::Done);
     assert_eq!(call(&table, Call::Insert).await, End::Done);
     assert_eq!(script.sent.lock().unwrap().len(), 3);
+}
+
+/// Calls that are on their way when the skew is learned are dated anew too.
+#[tokio::test(start_paused = true)]
+async fn all_calls_learn_of_a_clock_that_is_off() {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    table.create().await.unwrap();
+    table.insert(&row()).await.unwrap();
+    mock.faults().clock_ahead(Duration::from_hours(1));
+    let table = mock.client().table_named::<DynamicEntity>("Blogs");
+    let calls = (0..20).map(|_| tokio::spawn(table.get(("p", "r")).into_future()));
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap().unwrap();
+    }
+}
+
+/// Calls that are dropped while they wait take nothing of the budget.
+#[tokio::test(start_paused = true)]
+async fn dropped_calls_leave_the_budget_alone() {
+    let script = script(&[BUSY; 100]);
+    let client = builder(&script).retry(RetryPolicy::fixed(3, Duration::from_mins(1)));
+    let table = client.retry_budget(Some(20)).build().unwrap().table_named("Blogs");
+    for _ in 0..100 {
+        let call = call(&table, Call::Get);
+        assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
+    }
+    script.meets.lock().unwrap().push_back(BUSY);
+    assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary));
+}
+
+/// Without any time, nothing is sent.
+#[tokio::test(start_paused = true)]
+async fn no_time_at_all() {
+    let script = script(&[]);
+    let table = builder(&script).build().unwrap().table_named::<DynamicEntity>("Blogs");
+    let error = table.insert(&row()).deadline(Duration::ZERO).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::Timeout, Outcome::NotApplied));
+    assert!(script.sent.lock().unwrap().is_empty());
 }
 
 /// In an outage, retries end for all calls of a client, and come back with the service.

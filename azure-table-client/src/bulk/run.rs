@@ -22,7 +22,9 @@ use crate::client::resolve::{self, Settled};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Reply, is_missing};
-use crate::pipeline::{CallOptions, FailedAttempt, Pipeline, RetryPolicy, server_wait};
+use crate::pipeline::{
+    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
+};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
@@ -470,9 +472,15 @@ async fn read(
     slice: &mut Slice,
     reply: Reply,
 ) -> Result<Vec<Option<ETag>>, Error> {
+    slice.is_open |= reply.outcome_open;
     let reply = Reply { outcome_open: slice.is_open, ..reply };
-    let options = CallOptions::default();
-    match resolve::resolve(pipeline, slice.request(), &options, Ok(reply)).await? {
+    let status = slice.request().status_of(reply.status, &reply.headers, &reply.body);
+    if is_transient(status) {
+        // It is sent again, and meets itself then.
+        return slice.read(reply);
+    }
+    let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
+    match resolve::resolve(pipeline, slice.request(), &options, start, Ok(reply)).await? {
         Settled::Made(etags, _) => Ok(etags),
         Settled::Reply(reply) => {
             slice.is_open = reply.outcome_open;

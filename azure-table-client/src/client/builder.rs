@@ -153,20 +153,25 @@ impl TableServiceClientBuilder {
     /// | insert, replace | the row has the properties that were sent, and no others |
     /// | merge | the row has the properties that were sent, beside others |
     /// | delete | there is no row |
-    /// | transaction | one of its rows shows it, and none shows the contrary |
+    /// | transaction | all of its rows show it, or one of them by its id |
     /// | creating or deleting a table | the service says that it is there, or gone |
     ///
     /// Then the call succeeds, with the present version, as
-    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). A refused
-    /// transaction of which a row still has the version that was named was not done. Else the error
-    /// stays what it is, a conflict, and its [`outcome`](Error::outcome) unknown: another program wrote
-    /// the row, before this write or behind it. Where no answer comes at all, the rows are read once, if
-    /// there is time left; they cannot show that a write will not be done yet, as an attempt that is
-    /// late finds the version that it names.
+    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). If the write was refused and a
+    /// row still has the version that it named, or was last written before the call began (by the
+    /// service's own clock, less 5 s), it was not done: a true conflict. Else the error stays what it is,
+    /// and its [`outcome`](Error::outcome) unknown: another program wrote the row at about the same time.
+    /// Where no answer comes at all, the rows are read once, if there is time left; they cannot show that
+    /// a write will not be done yet, as an attempt that is late finds the version that it names. Rows
+    /// are read at the primary, within the deadline of the call.
     ///
-    /// What is compared can be fooled in one way: another program that wrote the very same values at the
-    /// same time is taken for this one, as two of them may that count the same counter up. Where that
-    /// matters, let each write have an [id](Self::write_id_column).
+    /// What is compared can be fooled in one way: another program that wrote what this one was to write,
+    /// during the call or up to 5 s before it, is taken for this one, as two of them may that count the
+    /// same counter up. That a row is gone, or a table there, may likewise be the work of another. Where
+    /// that matters, let each write have an [id](Self::write_id_column).
+    ///
+    /// A [`TableContext`](crate::context::TableContext) finds out what became of its changes whatever this
+    /// says.
     pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
         self.resolves = resolve;
         self

@@ -9,17 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::Query;
+use crate::edm::EdmDateTime;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::filter::{CompareOp, Filter};
-use crate::operation::evidence::{Evidence, Found, Wrote, properties};
+use crate::operation::evidence::{Evidence, Found, Known, Wrote, properties};
 use crate::operation::{Location, Reply, Request};
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, Pipeline, RetryPolicy, is_transient};
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_REQUEST_ID;
 
@@ -42,14 +43,15 @@ pub(crate) async fn send(
     let result = pipeline.send(request, options).await;
     let left = options.deadline.unwrap_or(pipeline.deadline).saturating_sub(start.elapsed());
     let options = CallOptions { deadline: Some(left), ..options.clone() };
-    resolve(pipeline, request, &options, result).await
+    resolve(pipeline, request, &options, start, result).await
 }
 
-/// What became of a request, of which this is the last answer.
+/// What became of a request that was first sent at `start`, of which this is the last answer.
 pub(crate) async fn resolve(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
+    start: Instant,
     result: Result<Reply, Error>,
 ) -> Result<Settled, Error> {
     let doubt = if pipeline.resolves { Doubt::of(request, &result) } else { None };
@@ -67,7 +69,11 @@ pub(crate) async fn resolve(
     let evidence = match Wrote::all_of(request).filter(|_| can_be_told) {
         Some(wrote) => {
             let options = CallOptions { retry, client_request_id: None, ..options.clone() };
-            look(pipeline, request, &wrote, &options).await
+            let since = result.as_ref().ok().and_then(|reply| started(reply, start));
+            // A query has its time for each page.
+            let left = options.deadline.unwrap_or(pipeline.deadline);
+            let look = look(pipeline, request, &wrote, since, &options);
+            timeout(left, look).await.ok().flatten()
         }
         None => None,
     };
@@ -99,7 +105,7 @@ impl Doubt {
                 StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => {
                     Some(Self::Echo)
                 }
-                status if status.is_server_error() => Some(Self::Silence),
+                status if is_transient(status) => Some(Self::Silence),
                 _ => None,
             },
             Err(error) => (error.outcome() == Outcome::Unknown).then_some(Self::Silence),
@@ -123,6 +129,7 @@ async fn look(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     wrote: &[Wrote],
+    since: Option<EdmDateTime>,
     options: &CallOptions,
 ) -> Option<(Evidence, Vec<Option<ETag>>)> {
     if options.deadline.is_some_and(|left| left < SHORTEST) {
@@ -136,15 +143,25 @@ async fn look(
             return None;
         }
     };
+    let known = Known { write_id: pipeline.write_id.as_deref(), since };
     let mut etags = Vec::with_capacity(wrote.len());
     let evidence = Evidence::of_all(wrote.iter().map(|wrote| {
         let row = rows.remove(&wrote.key);
-        let evidence = wrote.evidence(pipeline.write_id.as_deref(), row.as_ref());
+        let evidence = wrote.evidence(known, row.as_ref());
         etags.push(row.filter(|_| evidence.is_made()).map(|row| row.etag));
         evidence
     }));
     debug!(?evidence, "read back what became of a write");
     Some((evidence, etags))
+}
+
+/// When a request was first sent, by the clock of the service that answered it now. A little earlier, as
+/// the clocks of its machines differ.
+fn started(reply: &Reply, start: Instant) -> Option<EdmDateTime> {
+    const DIFFERENCE: Duration = Duration::from_secs(5);
+    let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
+    let then = now.checked_sub(start.elapsed())?.checked_sub(DIFFERENCE)?;
+    EdmDateTime::from_system_time(then).ok()
 }
 
 /// Less time than that is none.
@@ -168,8 +185,9 @@ pub(crate) async fn read_back(
     let mut all = HashMap::with_capacity(found.len());
     for read in found {
         let entity = read.entity;
-        let Some(etag) = entity.etag() else { continue };
-        let found = Found { etag: etag.clone(), properties: properties(&entity) };
+        let etag = entity.etag().ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
+        let (etag, timestamp) = (etag.clone(), entity.timestamp());
+        let found = Found { etag, timestamp, properties: properties(&entity) };
         all.insert(entity.key().clone(), found);
     }
     Ok(all)

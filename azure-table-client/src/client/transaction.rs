@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::resolve::{self, Settled};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
@@ -155,9 +157,18 @@ impl<T> Transaction<T> {
 
     async fn send(self) -> Result<Committed, Error> {
         let (request, sent) = self.batch?.finish()?;
-        match resolve::send(&self.pipeline, &request, &self.options).await? {
-            Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
+        let start = Instant::now();
+        let error = match resolve::send(&self.pipeline, &request, &self.options).await? {
+            Settled::Made(etags, _) => return Ok(transaction::found_committed(etags)),
+            Settled::Reply(reply) => match transaction::committed(reply, &request, &sent) {
+                // The service took it, and its answer cannot be read.
+                Err(error) if error.status() == Some(202) => error,
+                committed => return committed,
+            },
+        };
+        match resolve::resolve(&self.pipeline, &request, &self.options, start, Err(error)).await? {
             Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
+            Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What became of a change whose reply never came, from what the service holds now. No I/O.
 
-use super::state::{Add, Change, Identity, Known, Pending, Sent, Tracked, Tracker};
+use super::state::{Add, Change, Identity, Known as KnownColumns, Pending, Sent, Tracked, Tracker};
 use crate::etag::IfMatch;
-use crate::operation::evidence::{Effect, Evidence, Found};
+use crate::operation::evidence::{Effect, Evidence, Found, Known};
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,6 @@ impl Tracked {
         let effect = match wire {
             Change::Delete => Effect::Gone,
             Change::Merge(set) | Change::Add(Add::InsertOrMerge, set) => Effect::Some(set),
-            Change::Add(Add::Insert, new) => Effect::New(new),
             Change::Put(whole) | Change::Add(_, whole) => Effect::Whole(whole),
         };
         let fence = match (&self.condition, change) {
@@ -39,12 +38,13 @@ impl Tracked {
             }
             _ => None,
         };
-        effect.evidence(fence, write_id, row)
+        effect.evidence(fence, Known { write_id, since: None }, row)
     }
 
     /// Whether the row is what is known of it with what was written: nobody wrote behind the change.
     fn is_exact(&self, Sent { change, wire, .. }: &Sent, row: &Found) -> bool {
-        let (Change::Merge(_), Known::All, Some(snapshot)) = (change, &self.known, &self.snapshot)
+        let (Change::Merge(_), KnownColumns::All, Some(snapshot)) =
+            (change, &self.known, &self.snapshot)
         else {
             return true;
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method, header};
 
 use super::Request;
-use crate::edm::EdmValue;
+use crate::edm::{EdmDateTime, EdmValue};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form};
 use crate::etag::ETag;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
@@ -18,6 +18,7 @@ pub(crate) type Properties = BTreeMap<String, EdmValue>;
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) etag: ETag,
+    pub(crate) timestamp: Option<EdmDateTime>,
     pub(crate) properties: Properties,
 }
 
@@ -26,8 +27,6 @@ pub(crate) struct Found {
 pub(crate) enum Effect<'w> {
     /// No row.
     Gone,
-    /// A new row of these properties.
-    New(&'w Properties),
     /// These properties and no others.
     Whole(&'w Properties),
     /// These properties, beside others.
@@ -37,55 +36,60 @@ pub(crate) enum Effect<'w> {
 /// What a row says about a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
+    /// It has the id of the write.
     Made,
-    /// It is as the write leaves it, which it may have been before.
+    /// It is as the write leaves it: made, unless another program wrote the very same.
     Alike,
-    /// The row has the version that the write was to change.
+    /// It has the version that the write was to change, or was last written before the write was sent.
     NotMade,
     /// Another program wrote since, or before.
     None,
 }
 
+/// What is known beside the rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known<'k> {
+    /// The column with the ids of writes.
+    pub(crate) write_id: Option<&'k str>,
+    /// By the service's clock, no attempt was made before.
+    pub(crate) since: Option<EdmDateTime>,
+}
+
 impl Effect<'_> {
     /// Compares what a write leaves behind with the row that is there; `fence` is the version that the
-    /// write named. Another program that wrote the very same values cannot be told from this one,
-    /// unless the writes have ids in the column `write_id`.
+    /// write named.
     pub(crate) fn evidence(
         self,
         fence: Option<&ETag>,
-        write_id: Option<&str>,
+        known: Known<'_>,
         row: Option<&Found>,
     ) -> Evidence {
         let Some(row) = row else {
             return if matches!(self, Self::Gone) { Evidence::Alike } else { Evidence::None };
         };
-        if fence == Some(&row.etag) {
+        let is_older = row.timestamp.zip(known.since).is_some_and(|(at, since)| at < since);
+        if fence == Some(&row.etag) || is_older {
             return Evidence::NotMade;
         }
-        let has_all = |set: &Properties| {
-            set.iter().all(|(name, value)| row.properties.get(name) == Some(value))
-        };
         let (is_alike, properties) = match self {
             Self::Gone => return Evidence::None,
-            Self::New(properties) | Self::Whole(properties) => {
-                (*properties == row.properties, properties)
+            Self::Whole(properties) => (*properties == row.properties, properties),
+            Self::Some(set) => {
+                let has = |(name, value): (&String, _)| row.properties.get(name) == Some(value);
+                (set.iter().all(has), set)
             }
-            Self::Some(set) => (has_all(set), set),
         };
-        match write_id.and_then(|column| Some((column, properties.get(column)?))) {
+        match known.write_id.and_then(|column| Some((column, properties.get(column)?))) {
             Some((column, id)) if row.properties.get(column) == Some(id) => Evidence::Made,
-            Some(_) => Evidence::None,
-            None if !is_alike => Evidence::None,
-            // Before, the row had another version, or there was none.
-            None if fence.is_some() || matches!(self, Self::New(_)) => Evidence::Made,
-            None => Evidence::Alike,
+            None if is_alike => Evidence::Alike,
+            _ => Evidence::None,
         }
     }
 }
 
 impl Evidence {
-    /// Of writes of which all were made or none. What one row shows counts for the others, which another
-    /// program may have written since; if none shows it, all must be as the writes leave them.
+    /// Of writes of which all were made or none. What has the id of one of them shows it for the others,
+    /// which another program may have written since; else all must be as the writes leave them.
     pub(crate) fn of_all(rows: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self::Alike;
         for row in rows {
@@ -118,20 +122,18 @@ pub(crate) struct Wrote {
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Gone,
-    New,
     Whole,
     Some,
 }
 
 impl Wrote {
-    pub(crate) fn evidence(&self, write_id: Option<&str>, row: Option<&Found>) -> Evidence {
+    pub(crate) fn evidence(&self, known: Known<'_>, row: Option<&Found>) -> Evidence {
         let effect = match self.effect {
             Kind::Gone => Effect::Gone,
-            Kind::New => Effect::New(&self.properties),
             Kind::Whole => Effect::Whole(&self.properties),
             Kind::Some => Effect::Some(&self.properties),
         };
-        effect.evidence(self.fence.as_ref(), write_id, row)
+        effect.evidence(self.fence.as_ref(), known, row)
     }
 
     /// The writes of a request to entities, in their order; `None` if it has none.
@@ -177,11 +179,7 @@ impl Wrote {
         }
         let form = Form { typed: true, selected: false };
         let entity: DynamicEntity = json_read::read_one(body, form, &Entities).ok()?;
-        let effect = match method.as_str() {
-            "POST" => Kind::New,
-            "MERGE" => Kind::Some,
-            _ => Kind::Whole,
-        };
+        let effect = if method.as_str() == "MERGE" { Kind::Some } else { Kind::Whole };
         Some(Self { key: entity.key().clone(), fence, effect, properties: properties(&entity) })
     }
 }
@@ -199,7 +197,7 @@ mod tests {
 
     fn row(text: &str, etag: &str) -> Found {
         let properties = [("Text".to_owned(), EdmValue::from(text))].into_iter().collect();
-        Found { etag: ETag::from(etag), properties }
+        Found { etag: ETag::from(etag), timestamp: None, properties }
     }
 
     fn blog(text: &str) -> DynamicEntity {
@@ -210,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_a_row_says() {
-        use Evidence::{Alike, Made, None, NotMade};
+        use Evidence::{Alike, None, NotMade};
         let mine = row("mine", "2").properties;
         let mut more = row("mine", "2");
         more.properties.insert("More".to_owned(), EdmValue::from(1));
@@ -221,27 +219,29 @@ mod tests {
             (Effect::Gone, Some(&tag), Some(row("old", "1")), NotMade),
             (Effect::Gone, Some(&tag), Some(row("theirs", "3")), None),
             (Effect::Gone, Option::None, Some(row("theirs", "3")), None),
-            (Effect::New(&mine), Option::None, Some(row("mine", "2")), Made),
-            (Effect::New(&mine), Option::None, Some(row("theirs", "2")), None),
-            (Effect::New(&mine), Option::None, Some(more), None),
-            (Effect::New(&mine), Option::None, Option::None, None),
             (Effect::Whole(&mine), Option::None, Some(row("mine", "2")), Alike),
-            (Effect::Some(&mine), Option::None, Some(row("mine", "2")), Alike),
+            (Effect::Whole(&mine), Option::None, Some(row("theirs", "2")), None),
+            (Effect::Whole(&mine), Option::None, Some(more), None),
+            (Effect::Whole(&mine), Option::None, Option::None, None),
             (Effect::Whole(&mine), Some(&tag), Some(row("mine", "1")), NotMade),
-            (Effect::Whole(&mine), Some(&tag), Some(row("mine", "2")), Made),
+            (Effect::Whole(&mine), Some(&tag), Some(row("mine", "2")), Alike),
             (Effect::Some(&mine), Some(&tag), Some(row("old", "1")), NotMade),
             (Effect::Some(&mine), Some(&tag), Some(row("theirs", "3")), None),
             (Effect::Some(&mine), Some(&tag), Option::None, None),
         ] {
-            assert_eq!(
-                effect.evidence(fence, Option::None, row.as_ref()),
-                expected,
-                "{effect:?} {row:?}"
-            );
+            let evidence = effect.evidence(fence, Known::default(), row.as_ref());
+            assert_eq!(evidence, expected, "{effect:?} {row:?}");
         }
         let mut more = row("mine", "2");
         more.properties.insert("More".to_owned(), EdmValue::from(1));
-        assert_eq!(Effect::Some(&mine).evidence(Some(&tag), Option::None, Some(&more)), Made);
+        let some = Effect::Some(&mine);
+        assert_eq!(some.evidence(Some(&tag), Known::default(), Some(&more)), Alike);
+        // What is older than the write is not its work, whatever it looks like.
+        let since = |text: &str| Known { since: Some(text.parse().unwrap()), ..Known::default() };
+        more.timestamp = Some("2009-04-14T10:00:00Z".parse().unwrap());
+        let at = |time| some.evidence(Option::None, since(time), Some(&more));
+        assert_eq!(at("2009-04-14T10:00:00Z"), Alike);
+        assert_eq!(at("2009-04-14T10:00:01Z"), NotMade);
     }
 
     #[test]
@@ -251,9 +251,10 @@ mod tests {
             row.properties.insert("Id".to_owned(), EdmValue::from(uuid::Uuid::from_u128(id)));
             row
         };
-        let (mine, id) = (with(1, "mine").properties, Some("Id"));
+        let mine = with(1, "mine").properties;
+        let known = Known { write_id: Some("Id"), since: None };
         for effect in [Effect::Whole(&mine), Effect::Some(&mine)] {
-            let evidence = |row| effect.evidence(None, id, Some(&row));
+            let evidence = |row| effect.evidence(None, known, Some(&row));
             assert_eq!(evidence(with(1, "merged into")), Evidence::Made);
             assert_eq!(evidence(with(2, "mine")), Evidence::None);
             assert_eq!(evidence(row("mine", "2")), Evidence::None);
@@ -263,19 +264,19 @@ mod tests {
     #[test]
     fn a_transaction_is_made_as_a_whole() {
         use Evidence::{Alike, Made, None, NotMade};
-        assert_eq!(Evidence::of_all([None, Made, None]), Made);
+        assert_eq!(Evidence::of_all([None, Made, None]), Made, "another program wrote behind it");
         assert_eq!(Evidence::of_all([Made, NotMade]), NotMade);
         assert_eq!(Evidence::of_all([None, None]), None);
         assert_eq!(Evidence::of_all([Alike, Alike]), Alike);
-        // Somebody else may have deleted one of them.
-        assert_eq!(Evidence::of_all([Alike, None]), None);
+        assert_eq!(Evidence::of_all([Alike, None]), None, "it may have been so before");
         assert_eq!(Evidence::of_all([Alike, NotMade]), NotMade);
     }
 
     #[test]
     fn requests_say_what_they_write() {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
-        let stored = Found { etag: ETag::from("W/\"2\""), properties: properties(&blog) };
+        let stored =
+            Found { etag: ETag::from("W/\"2\""), timestamp: None, properties: properties(&blog) };
         let mut batch = Batch::new("Blogs", "http://127.0.0.1:10002/devstoreaccount1");
         let mut expected = Vec::new();
         for (n, write) in [
@@ -291,7 +292,7 @@ mod tests {
             let request = entity::write("Blogs", None, &blog, &keys, write).unwrap();
             let wrote = Wrote::all_of(&request).unwrap().remove(0);
             assert_eq!(wrote.key, *blog.key());
-            assert!(wrote.evidence(None, Some(&stored)).is_made(), "{write:?}");
+            assert!(wrote.evidence(Known::default(), Some(&stored)).is_made(), "{write:?}");
             assert_eq!(wrote.fence.is_some(), n == 1);
             let row_key = format!("{}{n}", blog.key().row_key);
             let mut other = DynamicEntity::new(&*blog.key().partition_key, row_key);
@@ -301,7 +302,10 @@ mod tests {
         }
         let delete = entity::delete("Blogs", blog.key(), &tag).unwrap();
         let wrote = Wrote::all_of(&delete).unwrap().remove(0);
-        assert_eq!((&wrote.key, wrote.evidence(None, None)), (blog.key(), Evidence::Alike));
+        assert_eq!(
+            (&wrote.key, wrote.evidence(Known::default(), None)),
+            (blog.key(), Evidence::Alike)
+        );
         batch.delete(blog.key(), &tag).unwrap();
         expected.push((blog.key().clone(), "Gone".to_owned()));
         let (request, _) = batch.finish().unwrap();

@@ -50,6 +50,9 @@ impl fmt::Display for Replication {
     }
 }
 
+const STATUS: &[&str] = &["storageservicestats", "georeplication", "status"];
+const LAST_SYNC: &[&str] = &["storageservicestats", "georeplication", "lastsynctime"];
+
 pub(crate) fn get() -> Request {
     let mut request = Request::new(Operation::GetStats, "the service", Method::GET, "/".to_owned());
     request.query.push("restype", "service");
@@ -62,9 +65,8 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
         return Err(reply.into_error(request));
     }
     let body = std::str::from_utf8(&reply.body).unwrap_or_default();
-    let texts = xml::texts(body.trim_start_matches('\u{feff}')).unwrap_or_default();
-    let at = |name| xml::text_at(&texts, &["storageservicestats", "georeplication", name]);
-    let Some(status) = at("status") else {
+    let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
+    let Some([Some(status), last_sync]) = texts else {
         let error = Error::unexpected_reply("the answer does not say how the copy is");
         return Err(reply.unusable(error, request));
     };
@@ -75,7 +77,7 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
             "unavailable" => Replication::Unavailable,
             other => Replication::Other(other.to_owned()),
         },
-        last_sync: at("lastsynctime").and_then(|time| httpdate::parse_http_date(time.trim()).ok()),
+        last_sync: last_sync.and_then(|time| httpdate::parse_http_date(time.trim()).ok()),
         request_id: reply.request_id().map(str::to_owned),
     })
 }

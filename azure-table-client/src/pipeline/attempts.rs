@@ -1,8 +1,8 @@
 //! One call, from attempt to attempt.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
@@ -33,6 +33,8 @@ pub(super) struct Attempts<'c> {
     failures: u32,
     /// An attempt of this write may have been done.
     outcome_open: bool,
+    /// The date of the last attempt.
+    dated: SystemTime,
     /// It was dated by the service's own date.
     is_dated_anew: bool,
     /// What the last retry took of the budget.
@@ -46,10 +48,16 @@ impl<'c> Attempts<'c> {
         options: &'c CallOptions,
         client_request_id: String,
     ) -> Result<Self, Error> {
+        // Its key is too long for a URL, and the secondary may take nothing that is posted.
+        let is_posted_read = request.method != Method::GET
+            && !request.is_write()
+            && pipeline.locations != LocationMode::SecondaryOnly;
         let route = match request.operation {
             // The primary does not know.
             Operation::GetStats => Route::new(LocationMode::SecondaryOnly, false),
-            _ if options.primary_only => Route::new(LocationMode::PrimaryOnly, request.is_write()),
+            _ if options.primary_only || is_posted_read => {
+                Route::new(LocationMode::PrimaryOnly, request.is_write())
+            }
             _ => Route::new(pipeline.locations, request.is_write()),
         };
         let route = route.and_then(|route| match &pipeline.secondary {
@@ -70,6 +78,7 @@ impl<'c> Attempts<'c> {
             count: 0,
             failures: 0,
             outcome_open: false,
+            dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
             spent: None,
         })
@@ -87,12 +96,7 @@ impl<'c> Attempts<'c> {
                 Err(failure) => failure,
             };
             self.outcome_open |= self.request.is_write() && failure.leaves_outcome_open();
-            let Some(wait) = self.wait(&failure) else {
-                return match failure.into_answer() {
-                    Ok(response) => Ok(self.reply(response)),
-                    Err(error) => Err(self.failed(error)),
-                };
-            };
+            let Some(wait) = self.wait(&failure) else { return self.end(failure) };
             debug!(
                 attempt = self.count,
                 wait_ms = wait.as_millis(),
@@ -102,6 +106,17 @@ impl<'c> Attempts<'c> {
             if !wait.is_zero() {
                 sleep(wait).await;
             }
+            self.spent = self.pipeline.budget.spend(failure.is_timeout());
+            if self.spent.is_none() {
+                return self.end(failure);
+            }
+        }
+    }
+
+    fn end(self, failure: Failure) -> Result<Reply, Error> {
+        match failure.into_answer() {
+            Ok(response) => Ok(self.reply(response)),
+            Err(error) => Err(self.failed(error)),
         }
     }
 
@@ -110,12 +125,17 @@ impl<'c> Attempts<'c> {
         let pipeline = self.pipeline;
         // While it waits for a place it is not an attempt.
         let _place = self.place().await?;
-        self.count += 1;
         let left =
             self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Err(self.failed(Error::timeout("no time is left")));
+        }
+        self.count += 1;
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
-        let outgoing = pipeline.prepare(self.request, &self.client_request_id, location, limit)?;
+        self.dated = pipeline.now();
+        let outgoing =
+            pipeline.prepare(self.request, &self.client_request_id, self.dated, location, limit)?;
         Ok(match timeout(limit, pipeline.transport.send(outgoing)).await {
             Ok(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
@@ -144,7 +164,8 @@ impl<'c> Attempts<'c> {
 
     /// Whether an answer that would be the last one is not, for a reason that is no failure.
     fn goes_on(&mut self, response: &HttpResponse) -> bool {
-        match response.status {
+        let HttpResponse { status, headers, body } = response;
+        match self.request.status_of(*status, headers, body) {
             StatusCode::NOT_FOUND => self.route.lacks(),
             StatusCode::FORBIDDEN if !self.is_dated_anew => {
                 self.is_dated_anew = self.is_misdated(response);
@@ -159,7 +180,7 @@ impl<'c> Attempts<'c> {
         let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
         matches!(self.pipeline.credential, Credential::SharedKey(_))
             && code() == Some(ErrorCode::AUTHENTICATION_FAILED)
-            && self.pipeline.skew.learn(&response.headers, self.pipeline.clock.now())
+            && self.pipeline.skew.learn(&response.headers, self.dated, self.pipeline.clock.now())
     }
 
     /// How long to wait for the next attempt; `None` if there is none.
@@ -183,8 +204,8 @@ impl<'c> Attempts<'c> {
         if !in_time {
             return None;
         }
-        self.spent = self.pipeline.budget.spend(failure.is_timeout());
-        self.spent.map(|_| wait)
+        // It is paid when it is made: a call that is dropped meanwhile takes nothing.
+        self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
     }
 
     fn reply(self, response: HttpResponse) -> Reply {

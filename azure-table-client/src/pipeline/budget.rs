@@ -29,9 +29,14 @@ impl Budget {
         Self { most, left: AtomicU32::new(most) }
     }
 
+    /// Whether there is enough for a retry now.
+    pub(crate) fn affords(&self, is_timeout: bool) -> bool {
+        self.left.load(Ordering::Relaxed) >= cost(is_timeout)
+    }
+
     /// Pays for a retry, if there is enough.
     pub(crate) fn spend(&self, is_timeout: bool) -> Option<Spent> {
-        let cost = if is_timeout { COST_OF_TIMEOUT } else { COST };
+        let cost = cost(is_timeout);
         if self.most == u32::MAX {
             return Some(Spent(0));
         }
@@ -48,6 +53,10 @@ impl Budget {
         // Of the full one nothing is written, so that calls do not contend for it.
         let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
+}
+
+const fn cost(is_timeout: bool) -> u32 {
+    if is_timeout { COST_OF_TIMEOUT } else { COST }
 }
 
 #[cfg(test)]

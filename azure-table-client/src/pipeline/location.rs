@@ -13,7 +13,7 @@ use crate::operation::Location;
 
 /// Where reads go. Writes always go to the primary.
 ///
-/// Where both may be asked, each attempt is at the other one, with waits of its own for each. What the
+/// Where both may be asked, each attempt is at the one whose wait ends first; each has waits of its own. What the
 /// secondary does not have (404), it may only not have yet: the primary is asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum LocationMode {
@@ -79,12 +79,23 @@ impl Route {
         if !self.alternates {
             return wait;
         }
-        self.at = match self.at {
+        let other = match self.at {
             Location::Primary => Location::Secondary,
             Location::Secondary => Location::Primary,
         };
-        let next = self.failed[self.at as usize].1;
-        next.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+        let wait_at = |location: Location| match self.failed[location as usize] {
+            (0, _) => Duration::ZERO,
+            // Later than any clock can show.
+            (_, None) => Duration::MAX,
+            (_, Some(at)) => at.saturating_duration_since(now),
+        };
+        // In turn, unless the other one wants much more time.
+        let (here, there) = (wait_at(self.at), wait_at(other));
+        if here < there {
+            return here;
+        }
+        self.at = other;
+        there
     }
 
     /// The secondary does not have what was asked for. Whether the primary is asked then.

@@ -1,6 +1,6 @@
 //! The request of one attempt.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -18,16 +18,17 @@ static USER_AGENT: HeaderValue =
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
 impl Pipeline {
-    /// The request of one attempt, dated and authorized now, that must be answered within `time`.
+    /// The request of one attempt, with this date, that must be answered within `time`.
     pub(super) fn prepare(
         &self,
         request: &Request,
         client_request_id: &str,
+        date: SystemTime,
         location: Location,
         time: Duration,
     ) -> Result<HttpRequest, Error> {
         let endpoint = self.endpoint_at(location);
-        let date = headers::http_date(self.now());
+        let date = headers::http_date(date);
         let mut map = HeaderMap::with_capacity(16);
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());

@@ -20,9 +20,9 @@ impl Skew {
         moved.unwrap_or(now)
     }
 
-    /// Learns from the date of an answer. Whether it shows that a date that was right by `now`, with
-    /// what was known of the skew, was too far off.
-    pub(super) fn learn(&self, headers: &HeaderMap, now: SystemTime) -> bool {
+    /// Learns from the date of an answer to a request that was `dated` so; this machine's clock shows
+    /// `now`. Whether the date was too far off.
+    pub(super) fn learn(&self, headers: &HeaderMap, dated: SystemTime, now: SystemTime) -> bool {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let Some(date) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {
             return false;
@@ -31,7 +31,8 @@ impl Skew {
             Ok(behind) => (behind, 1),
             Err(error) => (error.duration(), -1),
         };
-        if off(self.of(now)).0 < NOTICED {
+        // Others on their way may have learned it meanwhile; their own dates were off all the same.
+        if off(dated).0 < NOTICED {
             return false;
         }
         let (skew, sign) = off(now);
@@ -58,18 +59,22 @@ mod tests {
                 let date = httpdate::fmt_http_date(at(service));
                 headers.insert(header::DATE, date.parse().unwrap());
                 let skew = Skew::default();
-                assert!(skew.learn(&headers, at(machine)));
+                assert!(skew.learn(&headers, at(machine), at(machine)));
                 assert_eq!(skew.of(at(machine)), at(service));
-                assert!(!skew.learn(&headers, at(machine)), "that is known");
+                assert!(
+                    skew.learn(&headers, at(machine), at(machine)),
+                    "dated before it was known"
+                );
+                assert!(!skew.learn(&headers, at(service), at(machine)), "dated right");
             }
         }
         let mut headers = HeaderMap::new();
         let skew = Skew::default();
-        assert!(!skew.learn(&headers, at(1_000)));
+        assert!(!skew.learn(&headers, at(1_000), at(1_000)));
         headers.insert(header::DATE, "now".parse().unwrap());
-        assert!(!skew.learn(&headers, at(1_000)));
+        assert!(!skew.learn(&headers, at(1_000), at(1_000)));
         headers.insert(header::DATE, httpdate::fmt_http_date(at(1_100)).parse().unwrap());
-        assert!(!skew.learn(&headers, at(1_000)), "that little is no reason");
+        assert!(!skew.learn(&headers, at(1_000), at(1_000)), "that little is no reason");
         assert_eq!(Skew(AtomicI64::new(i64::MAX)).of(at(5)), at(5), "no time is that late");
     }
 }

@@ -2,6 +2,9 @@
 
 use super::xml;
 
+/// No error of the service is larger; of what another server sends, a tree is not made.
+const MAX_BYTES: usize = 64 * 1024;
+
 /// Code and message of an error reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
@@ -11,6 +14,9 @@ pub(crate) struct ErrorBody {
 
 /// Reads an error body of the service; `None` for anything else, such as a proxy's HTML page.
 pub(crate) fn parse(body: &[u8]) -> Option<ErrorBody> {
+    if body.len() > MAX_BYTES {
+        return None;
+    }
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     match body.trim_ascii_start().first()? {
         b'{' => parse_json(body),
@@ -37,9 +43,8 @@ fn parse_json(body: &[u8]) -> Option<ErrorBody> {
 /// `<error><code>…</code><message>…</message></error>` in whatever namespace; errors from before
 /// the table service itself are spelt `<Error><Code>`.
 fn parse_xml(body: &str) -> Option<ErrorBody> {
-    let texts = xml::texts(body)?;
-    let at = |name| xml::text_at(&texts, &["error", name]).map(str::to_owned);
-    Some(ErrorBody { code: at("code")?, message: at("message").unwrap_or_default() })
+    let [code, message] = xml::texts(body, [&["error", "code"], &["error", "message"]])?;
+    Some(ErrorBody { code: code?, message: message.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -49,6 +54,16 @@ mod tests {
     fn parsed(body: &str) -> (String, String) {
         let error = parse(body.as_bytes()).unwrap_or_else(|| panic!("{body}"));
         (error.code, error.message)
+    }
+
+    #[test]
+    fn what_is_larger_than_any_error_is_none() {
+        let name = "n".repeat(40 * 1024);
+        let fits =
+            format!("<error><code>A</code><{name}>{}</{name}></error>", "<b></b>".repeat(800));
+        assert!(fits.len() > MAX_BYTES && parse(fits.as_bytes()).is_none());
+        let json = format!(r#"{{"odata.error":{{"code":"A"}},"x":[{}0]}}"#, "0,".repeat(40_000));
+        assert!(parse(json.as_bytes()).is_none());
     }
 
     #[test]

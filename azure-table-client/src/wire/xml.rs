@@ -6,12 +6,15 @@ use quick_xml::events::Event;
 
 const MAX_DEPTH: usize = 16;
 
-/// The texts of the elements in their order, each with the names that lead to it: in lower case and
+/// The first text at each of these places: the names of the elements that lead there, in lower case and
 /// without namespaces. `None` if it is no XML, or nested deeper than any document of the service.
-pub(crate) fn texts(body: &str) -> Option<Vec<(Vec<String>, String)>> {
+pub(crate) fn texts<const N: usize>(
+    body: &str,
+    places: [&[&str]; N],
+) -> Option<[Option<String>; N]> {
     let mut reader = Reader::from_str(body);
-    let mut texts = Vec::new();
-    let mut path = Vec::new();
+    let mut texts = [const { None }; N];
+    let mut path: Vec<String> = Vec::new();
     let mut text = String::new();
     loop {
         match reader.read_event().ok()? {
@@ -23,7 +26,11 @@ pub(crate) fn texts(body: &str) -> Option<Vec<(Vec<String>, String)>> {
                 text.clear();
             }
             Event::End(_) => {
-                texts.push((path.clone(), std::mem::take(&mut text)));
+                let place = places.iter().position(|place| path.iter().eq(place.iter()));
+                if let Some(place) = place {
+                    texts[place].get_or_insert_with(|| std::mem::take(&mut text));
+                }
+                text.clear();
                 path.pop();
             }
             Event::Text(part) => text.push_str(&part.xml10_content()),
@@ -37,10 +44,4 @@ pub(crate) fn texts(body: &str) -> Option<Vec<(Vec<String>, String)>> {
             _ => {}
         }
     }
-}
-
-/// The first text at this place.
-pub(crate) fn text_at<'t>(texts: &'t [(Vec<String>, String)], place: &[&str]) -> Option<&'t str> {
-    let found = texts.iter().find(|(path, _)| path.iter().eq(place));
-    found.map(|(_, text)| text.as_str())
 }
