@@ -8,11 +8,11 @@ use super::options::SaveOptions;
 use super::plan::Candidate;
 use super::report::{SaveOutcome, SaveResult};
 use super::resolve::Resolution;
-use super::state::{Change, Identity};
+use super::state::Identity;
 use crate::client::resolve::read_back;
 use crate::entity::EntityKey;
 use crate::error::{Error, Outcome};
-use crate::etag::{ETag, IfMatch};
+use crate::etag::ETag;
 use crate::operation::evidence::Found;
 use crate::pipeline::CallOptions;
 
@@ -32,24 +32,25 @@ impl TableContext {
         let sent = |id| self.tracker.get(id).and_then(|tracked| tracked.sent.clone());
         let sent: Vec<_> = changes.iter().map(|(_, candidate)| sent(&candidate.id)).collect();
         let resolutions = self.find_out(ids, &options.call).await;
+        let is_refused = matches!(error.status(), Some(404 | 409 | 412));
         let mut is_done = true;
         for (at, ((result, candidate), sent)) in changes.iter().zip(sent).enumerate() {
             let id = &candidate.id;
-            let outcome = match &resolutions {
-                Ok(found) => match &found[at] {
-                    (Resolution::Applied, etag) => {
-                        SaveOutcome::Applied { status: None, etag: etag.clone() }
+            let resolution = resolutions.as_ref().map(|found| &found[at]);
+            let outcome = match resolution {
+                Ok((Resolution::Applied, etag)) => {
+                    SaveOutcome::Applied { status: None, etag: etag.clone() }
+                }
+                // What refused this attempt refuses one that is still on its way.
+                Ok((Resolution::NotApplied, _)) if is_refused => {
+                    SaveOutcome::Failed(error.clone().with_outcome(Outcome::NotApplied))
+                }
+                Ok(_) | Err(_) => {
+                    if let Some(tracked) = self.tracker.entities.get_mut(id) {
+                        tracked.sent = sent;
                     }
-                    // An attempt that is still on its way may yet be done, unless it carries a version.
-                    (Resolution::NotApplied, _) if !self.is_fenced(id, &candidate.sent.change) => {
-                        if let Some(tracked) = self.tracker.entities.get_mut(id) {
-                            tracked.sent = sent;
-                        }
-                        SaveOutcome::Unknown(error.clone())
-                    }
-                    _ => SaveOutcome::Failed(error.clone()),
-                },
-                Err(_) => SaveOutcome::Unknown(error.clone()),
+                    SaveOutcome::Unknown(error.clone())
+                }
             };
             let is_applied = matches!(outcome, SaveOutcome::Applied { .. });
             if !is_applied && let Some(tracked) = self.tracker.entities.get_mut(id) {
@@ -77,13 +78,6 @@ impl TableContext {
         let resolutions = self.tracker.resolve(&changes, self.pipeline.write_id.as_deref());
         let etags = changes.into_iter().map(|(_, row)| row.map(|row| row.etag));
         Ok(resolutions.into_iter().zip(etags).collect())
-    }
-
-    /// Whether a version guards against an attempt that comes late.
-    fn is_fenced(&self, id: &Identity, change: &Change) -> bool {
-        let tracked = self.tracker.get(id);
-        let has_tag = tracked.is_some_and(|t| matches!(t.condition, Some(IfMatch::Tag(_))));
-        has_tag && !matches!(change, Change::Add(..))
     }
 
     /// Finds out what became of earlier changes; whether all of it is known now.
@@ -129,7 +123,7 @@ impl TableContext {
                             Resolution::Applied => SaveOutcome::Applied { status: None, etag },
                             Resolution::Forgotten => SaveOutcome::Unknown(late()),
                             // It is sent again with the others.
-                            Resolution::NotApplied => {
+                            Resolution::NotApplied | Resolution::Unclear => {
                                 pending.push(at);
                                 SaveOutcome::NotAttempted
                             }

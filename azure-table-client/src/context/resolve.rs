@@ -14,6 +14,8 @@ pub(super) enum Resolution {
     /// An attempt that is still on its way meets the version that it carries, or the key that the next
     /// one inserted. One without a version, an upsert or one with `Any`, may yet be done.
     NotApplied,
+    /// Another program wrote since, or before, so that it does not show; it is pending again.
+    Unclear,
     /// It was not, as far as the service shows; and the entity was to be deleted, so that there is
     /// nothing left to do, unless the attempt is still on its way.
     Forgotten,
@@ -67,26 +69,29 @@ impl Tracker {
             Some(tracked.evidence(tracked.sent.as_ref()?, write_id, row.as_ref()))
         };
         let evidence: Vec<_> = changes.iter().map(evidence).collect();
-        let is_made = Evidence::of_all(evidence.iter().copied().flatten()).is_made();
+        let all = Evidence::of_all(evidence.iter().copied().flatten());
         let mut resolutions = Vec::with_capacity(changes.len());
         for ((id, row), evidence) in changes.iter().zip(evidence) {
             let row = row.as_ref().filter(|_| evidence.is_some_and(Evidence::is_made));
-            resolutions.push(self.conclude(id, row, is_made));
+            resolutions.push(self.conclude(id, row, all));
         }
         resolutions
     }
 
     /// Takes over that a change was made, or not. Without its row, its version is not known.
-    fn conclude(&mut self, id: &Identity, row: Option<&Found>, is_made: bool) -> Resolution {
+    fn conclude(&mut self, id: &Identity, row: Option<&Found>, all: Evidence) -> Resolution {
         let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
         let Some(sent) = tracked.sent.take() else { return Resolution::NotApplied };
-        if !is_made {
+        if !all.is_made() {
             // It was to be added, and is to be deleted now: there is nothing to delete.
             if tracked.pending == Pending::Delete && tracked.condition.is_none() {
                 self.entities.remove(id);
                 return Resolution::Forgotten;
             }
-            return Resolution::NotApplied;
+            return match all {
+                Evidence::NotMade => Resolution::NotApplied,
+                _ => Resolution::Unclear,
+            };
         }
         if sent.change == Change::Delete {
             self.entities.remove(id);

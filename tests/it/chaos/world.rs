@@ -338,8 +338,7 @@ impl World {
         for result in report.results {
             let known = match result.outcome {
                 SaveOutcome::Applied { .. } => Known::Applied,
-                // One that failed is still pending; whether it was made is what its error says.
-                SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => known(&error),
+                SaveOutcome::Unknown(_) => Known::Unknown,
                 _ => Known::NotApplied,
             };
             let key = (result.key.partition_key, result.key.row_key);
