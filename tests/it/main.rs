@@ -16,6 +16,7 @@ mod decisions;
 mod derive;
 mod endpoint;
 mod faults;
+mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;
 mod mock;

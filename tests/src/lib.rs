@@ -10,6 +10,7 @@
 )]
 
 pub mod conformance;
+pub mod fuzz;
 mod target;
 
 pub use target::{Server, Target};

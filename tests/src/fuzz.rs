@@ -1,0 +1,28 @@
+//! What each fuzz target does with its input; a panic is a finding. The targets in `fuzz/` and the
+//! replay of their seeds in the ordinary tests call the same functions.
+
+mod canned;
+mod entities;
+mod replies;
+mod requests;
+mod texts;
+
+pub use replies::{error_body, json_page, reply};
+pub use requests::{mock_request, multipart};
+pub use texts::{checkpoint, connection_string, continuation, filter_text};
+
+/// A target: its name, which is that of the directory of its seeds, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    ("checkpoint", checkpoint),
+    ("connection_string", connection_string),
+    ("continuation", continuation),
+    ("error_body", error_body),
+    ("filter_text", filter_text),
+    ("json_page", json_page),
+    ("mock_request", mock_request),
+    ("multipart", multipart),
+    ("reply", reply),
+];

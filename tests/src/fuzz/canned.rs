@@ -1,0 +1,93 @@
+//! A service that answers everything alike.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use azure_table_client::auth::Credential;
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{RetryPolicy, TableServiceClient};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+/// How often it answers: a continuation that leads to itself must not be followed for ever.
+const ANSWERS: usize = 4;
+
+#[derive(Debug)]
+struct Canned {
+    reply: HttpResponse,
+    left: AtomicUsize,
+}
+
+impl Transport for Canned {
+    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+        let order = Ordering::Relaxed;
+        let left = self.left.fetch_update(order, order, |left| left.checked_sub(1));
+        let reply = match left {
+            Ok(_) => Ok(self.reply.clone()),
+            Err(_) => Err(TransportError::new(TransportErrorKind::Connect, "no more answers")),
+        };
+        Box::pin(std::future::ready(reply))
+    }
+}
+
+/// A transport that gives this reply.
+pub(super) fn transport(reply: HttpResponse) -> Arc<dyn Transport> {
+    Arc::new(Canned { reply, left: AtomicUsize::new(ANSWERS) })
+}
+
+/// A client whose calls are answered by this reply.
+pub(super) fn client(reply: HttpResponse) -> TableServiceClient {
+    TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
+        .transport(transport(reply))
+        .retry(RetryPolicy::none())
+        .build()
+        .expect("a client")
+}
+
+/// A reply of this status, media type and body, with an ETag.
+pub(super) fn response(status: u16, media_type: HeaderValue, body: &[u8]) -> HttpResponse {
+    let mut headers = HeaderMap::new();
+    headers.insert(http::header::CONTENT_TYPE, media_type);
+    headers.insert(http::header::ETAG, HeaderValue::from_static("W/\"1\""));
+    let status = StatusCode::from_u16(status).expect("a status");
+    HttpResponse { status, headers, body: Bytes::copy_from_slice(body) }
+}
+
+/// Reads `Name: value` lines up to an empty one, and what follows it; lines end with a line feed.
+pub(super) fn head_and_body(data: &[u8]) -> Option<(HeaderMap, &[u8])> {
+    let mut headers = HeaderMap::new();
+    let mut rest = data;
+    loop {
+        let (line, next) = split_line(rest);
+        rest = next;
+        if line.is_empty() {
+            return Some((headers, rest));
+        }
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let name = HeaderName::from_bytes(&line[..colon]).ok()?;
+        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?;
+        headers.append(name, value);
+    }
+}
+
+/// The first line, and what follows it.
+pub(super) fn split_line(data: &[u8]) -> (&[u8], &[u8]) {
+    match data.iter().position(|byte| *byte == b'\n') {
+        Some(end) => (&data[..end], &data[end + 1..]),
+        None => (data, &[]),
+    }
+}
+
+/// Runs a future where time passes at once.
+pub(super) fn block_on<F: IntoFuture>(future: F) -> F::Output {
+    use tokio::runtime::{Builder, Runtime};
+    thread_local! {
+        static RUNTIME: Runtime = {
+            let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+            runtime.expect("a runtime")
+        };
+    }
+    RUNTIME.with(|runtime| runtime.block_on(future.into_future()))
+}

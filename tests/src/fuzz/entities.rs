@@ -1,0 +1,78 @@
+//! Structs with most of what the derive knows.
+
+#![expect(dead_code, reason = "they are read, and looked at by nobody")]
+
+use std::collections::BTreeMap;
+
+use azure_table_client::edm::{EdmDateTime, EdmValue};
+use azure_table_client::entity::{DecodeError, Descending};
+use azure_table_client::filter::Projection;
+use azure_table_client::{DynamicEntity, ETag, TableEntity};
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+/// Every type; anything wrong is an error.
+#[derive(Debug, TableEntity)]
+#[table(name = "Blogs", rename_all = "PascalCase")]
+pub(super) struct Strict {
+    #[table(partition_key)]
+    pub(super) partition: String,
+    #[table(row_key)]
+    pub(super) row: String,
+    #[table(timestamp)]
+    pub(super) changed: Option<EdmDateTime>,
+    #[table(etag)]
+    pub(super) version: Option<ETag>,
+    #[table(alias = "Body")]
+    pub(super) text: String,
+    pub(super) yes: Option<bool>,
+    pub(super) small: Option<i32>,
+    pub(super) big: Option<i64>,
+    pub(super) double: Option<f64>,
+    pub(super) at: Option<DateTime<Utc>>,
+    pub(super) guid: Option<Uuid>,
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// Takes what it can, and collects what is wrong.
+#[derive(Debug, TableEntity)]
+#[table(rename_all = "PascalCase", partition_key = "{channel}_{year:inv4}", row_key(rating, id))]
+#[table(on_missing = "default", on_null = "default", on_mistyped = "collect", accept = "widened")]
+pub(super) struct Lenient {
+    pub(super) channel: String,
+    pub(super) year: i32,
+    pub(super) rating: Descending<u8>,
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) big: i64,
+    pub(super) double: f64,
+    #[table(as_i64)]
+    pub(super) views: u64,
+    #[table(series = "Cpu{:02}")]
+    pub(super) cpu: Vec<Option<f64>>,
+    #[table(split)]
+    pub(super) long: String,
+    #[table(extra)]
+    pub(super) others: BTreeMap<String, EdmValue>,
+    #[table(errors)]
+    pub(super) errors: Vec<DecodeError>,
+}
+
+/// Several kinds in one table.
+#[derive(Debug, TableEntity)]
+#[table(discriminator = "Kind")]
+pub(super) enum Item {
+    Strict(Strict),
+    Lenient(Lenient),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+/// Some columns of [`Strict`].
+#[derive(Debug, Projection)]
+#[table(of = "Strict")]
+pub(super) struct Summary {
+    pub(super) row: String,
+    pub(super) text: String,
+    pub(super) big: Option<i64>,
+}

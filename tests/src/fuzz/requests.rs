@@ -1,0 +1,159 @@
+//! What the mock makes of requests.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use azure_table_client::clock::Clock;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpResponse};
+use azure_table_client::{DynamicEntity, IfMatch, TableClient};
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use http::{HeaderMap, HeaderValue, Method};
+
+use super::canned::{block_on, client, head_and_body, response, split_line};
+use super::replies::{shown, transactions};
+
+const ACCOUNT: &str = "http://127.0.0.1:10002/devstoreaccount1";
+
+/// More requests than that in one input find nothing more.
+const MAX_REQUESTS: usize = 20;
+
+/// A table with rows of all types: the path and the body of each insert.
+const ROWS: &str = include_str!("rows.txt");
+
+/// So that every run is the same, signatures among it.
+#[derive(Debug)]
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> SystemTime {
+        // 2009-08-19T17:00:00Z
+        UNIX_EPOCH + Duration::from_secs(1_250_701_200)
+    }
+}
+
+/// A service that takes what is not signed, with the table `Blogs`.
+pub(super) fn seeded() -> MockTableService {
+    let mock = MockTableService::builder().loose(true).clock(Arc::new(Standing)).build();
+    for row in ROWS.lines() {
+        let (path, body) = row.split_once(' ').expect("a path and a body");
+        let request = HttpRequest {
+            method: Method::POST,
+            url: format!("{ACCOUNT}{path}"),
+            headers: HeaderMap::new(),
+            body: body.as_bytes().into(),
+        };
+        let reply = mock.respond(&request);
+        assert_eq!(reply.status, 201, "{row}: {reply:?}");
+    }
+    mock
+}
+
+/// Requests to the mock: each `METHOD target`, headers, an empty line, the body; a line `###`
+/// between two of them. What was stored can be read.
+pub fn mock_request(data: &[u8]) {
+    let mock = seeded();
+    let strict = MockTableService::builder().clock(Arc::new(Standing)).build();
+    for request in requests(data).take(MAX_REQUESTS) {
+        answered(&mock.respond(&request));
+        answered(&strict.respond(&request));
+    }
+    block_on(stored_is_readable(&mock));
+}
+
+fn requests(data: &[u8]) -> impl Iterator<Item = HttpRequest> {
+    const BETWEEN: &[u8] = b"\n###\n";
+    let mut rest = Some(data);
+    let texts = std::iter::from_fn(move || {
+        let text = rest?;
+        let at = text.windows(BETWEEN.len()).position(|window| window == BETWEEN);
+        rest = at.map(|at| &text[at + BETWEEN.len()..]);
+        Some(at.map_or(text, |at| &text[..at]))
+    });
+    texts.filter_map(request)
+}
+
+fn request(text: &[u8]) -> Option<HttpRequest> {
+    let (line, rest) = split_line(text);
+    let (method, target) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    let (headers, body) = head_and_body(rest)?;
+    let url = match target {
+        target if target.starts_with('/') => format!("{ACCOUNT}{target}"),
+        target => target.to_owned(),
+    };
+    let method = Method::from_bytes(method.as_bytes()).ok()?;
+    Some(HttpRequest { method, url, headers, body: Bytes::copy_from_slice(body) })
+}
+
+/// Whatever is answered can be read.
+fn answered(reply: &HttpResponse) {
+    if reply.status.is_client_error() || reply.status.is_server_error() {
+        assert_ne!(reply.status, 500, "{reply:?}");
+        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let error = block_on(table.get(("p", "r"))).expect_err("an error");
+        assert!(error.code().is_some(), "{reply:?}");
+        return;
+    }
+    let kind = reply.headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    match kind {
+        Some(kind) if kind.starts_with(b"application/json") => {
+            let body: Result<serde_json::Value, _> = serde_json::from_slice(&reply.body);
+            assert!(body.is_ok(), "{reply:?}");
+        }
+        Some(kind) if kind.starts_with(b"multipart/mixed") => block_on(batch_is_readable(reply)),
+        _ => assert!(reply.body.is_empty(), "{reply:?}"),
+    }
+}
+
+/// All that the client has against the answer to a batch is what it says.
+async fn batch_is_readable(reply: &HttpResponse) {
+    let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+    if let Err(error) = table.transaction().delete(("p", "r"), IfMatch::Any).await {
+        assert!(!error.to_string().contains("cannot be read"), "{error}: {reply:?}");
+        shown(&error);
+    }
+}
+
+/// Every row is given by a query of its table, by its keys, and by a filter of its keys.
+async fn stored_is_readable(mock: &MockTableService) {
+    let service = mock.client();
+    let names = service.list_tables().await.expect("the tables");
+    assert_eq!(names, mock.table_names());
+    for name in names {
+        let table: TableClient<DynamicEntity> = service.table_named(&*name);
+        let rows = table.query().page_size(3).stream().try_collect::<Vec<_>>().await;
+        let rows = rows.expect("the rows");
+        assert_eq!(Some(rows.len()), mock.row_count(&name));
+        for row in rows {
+            let key = row.key();
+            let fetched = table.get(key).await.expect("the row");
+            assert_eq!(fetched.entity, row);
+            let quoted = |key: &str| key.replace('\'', "''");
+            let (partition_key, row_key) = (quoted(&key.partition_key), quoted(&key.row_key));
+            let filter = format!("PartitionKey eq '{partition_key}' and RowKey eq '{row_key}'");
+            let found = table.query().filter_text(&filter).await.expect("the row");
+            assert_eq!(found, [row]);
+        }
+    }
+}
+
+/// A multipart body, as the reply to a transaction and as a batch that is sent to the mock: the
+/// media type on a line of its own, then the body.
+pub fn multipart(data: &[u8]) {
+    let (media_type, body) = split_line(data);
+    let Ok(media_type) = HeaderValue::from_bytes(media_type.trim_ascii()) else { return };
+    let reply = response(202, media_type.clone(), body);
+    block_on(transactions(&reply));
+
+    let mock = seeded();
+    let mut request = HttpRequest {
+        method: Method::POST,
+        url: format!("{ACCOUNT}/$batch"),
+        headers: HeaderMap::new(),
+        body: reply.body,
+    };
+    request.headers.insert(http::header::CONTENT_TYPE, media_type);
+    answered(&mock.respond(&request));
+    block_on(stored_is_readable(&mock));
+}
