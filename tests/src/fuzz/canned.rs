@@ -1,22 +1,25 @@
 //! A service that answers everything alike.
 
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use azure_table_client::auth::Credential;
 use azure_table_client::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
-use azure_table_client::{RetryPolicy, TableServiceClient};
+use azure_table_client::{DynamicEntity, RetryPolicy, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
+use super::entities::{Item, Lenient, Strict};
+
 /// How often it answers: a continuation that leads to itself must not be followed for ever.
-const ANSWERS: usize = 4;
+const ANSWERS: usize = 12;
 
 #[derive(Debug)]
 struct Canned {
-    reply: HttpResponse,
+    reply: Mutex<HttpResponse>,
     left: AtomicUsize,
 }
 
@@ -25,7 +28,7 @@ impl Transport for Canned {
         let order = Ordering::Relaxed;
         let left = self.left.fetch_update(order, order, |left| left.checked_sub(1));
         let reply = match left {
-            Ok(_) => Ok(self.reply.clone()),
+            Ok(_) => Ok(self.reply.lock().expect("the reply").clone()),
             Err(_) => Err(TransportError::new(TransportErrorKind::Connect, "no more answers")),
         };
         Box::pin(std::future::ready(reply))
@@ -34,16 +37,50 @@ impl Transport for Canned {
 
 /// A transport that gives this reply.
 pub(super) fn transport(reply: HttpResponse) -> Arc<dyn Transport> {
-    Arc::new(Canned { reply, left: AtomicUsize::new(ANSWERS) })
+    Arc::new(Canned { reply: Mutex::new(reply), left: AtomicUsize::new(ANSWERS) })
 }
 
-/// A client whose calls are answered by this reply.
-pub(super) fn client(reply: HttpResponse) -> TableServiceClient {
-    TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
-        .transport(transport(reply))
-        .retry(RetryPolicy::none())
-        .build()
-        .expect("a client")
+/// Clients of a service whose reply can be changed.
+pub(super) struct Tables {
+    canned: Arc<Canned>,
+    pub(super) service: TableServiceClient,
+    pub(super) dynamic: TableClient<DynamicEntity>,
+    pub(super) strict: TableClient<Strict>,
+    pub(super) lenient: TableClient<Lenient>,
+    pub(super) items: TableClient<Item>,
+}
+
+/// Clients whose next calls are answered by this reply. They are made once: that takes longer than
+/// their calls.
+pub(super) fn answering(reply: &HttpResponse) -> Rc<Tables> {
+    thread_local! {
+        static TABLES: Rc<Tables> = Rc::new(Tables::new());
+    }
+    let tables = TABLES.with(Rc::clone);
+    *tables.canned.reply.lock().expect("the reply") = reply.clone();
+    tables.canned.left.store(ANSWERS, Ordering::Relaxed);
+    tables
+}
+
+impl Tables {
+    fn new() -> Self {
+        let nothing = response(200, HeaderValue::from_static("text/plain"), b"");
+        let canned = Arc::new(Canned { reply: Mutex::new(nothing), left: AtomicUsize::new(0) });
+        let service =
+            TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
+                .transport(canned.clone())
+                .retry(RetryPolicy::none())
+                .build()
+                .expect("a client");
+        Self {
+            canned,
+            dynamic: service.table_named("Blogs"),
+            strict: service.table(),
+            lenient: service.table_named("Blogs"),
+            items: service.table_named("Blogs"),
+            service,
+        }
+    }
 }
 
 /// A reply of this status, media type and body, with an ETag.

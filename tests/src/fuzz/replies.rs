@@ -1,12 +1,14 @@
 //! What the client makes of replies.
 
 use azure_table_client::transport::HttpResponse;
-use azure_table_client::{DynamicEntity, Error, IfMatch, Metadata, TableEntity, measure};
+use azure_table_client::{
+    DynamicEntity, Error, IfMatch, Metadata, TableClient, TableEntity, measure,
+};
 use futures_util::TryStreamExt as _;
 use http::{HeaderValue, StatusCode};
 
-use super::canned::{block_on, client, head_and_body, response, split_line};
-use super::entities::{Item, Lenient, Strict, Summary};
+use super::canned::{answering, block_on, head_and_body, response, split_line};
+use super::entities::Summary;
 
 const KEY: (&str, &str) = ("p", "r");
 
@@ -14,36 +16,28 @@ const KEY: (&str, &str) = ("p", "r");
 /// projections, and entities without a struct.
 pub fn json_page(body: &[u8]) {
     for level in [Metadata::None, Metadata::Minimal, Metadata::Full] {
-        let service = client(response(200, HeaderValue::from_static(level.media_type()), body));
-        let blogs = service.table::<Strict>();
+        let reply = response(200, HeaderValue::from_static(level.media_type()), body);
+        let tables = answering(&reply);
         block_on(async {
-            let read = page::<DynamicEntity>(&service.table_named("Blogs")).await;
+            let read = page(&tables.dynamic).await;
             if let Ok(entities) = read
                 && level != Metadata::None
             {
                 entities.iter().for_each(written_and_read);
             }
-            told(&page(&blogs).await);
-        });
-        // Each client answers a few calls only.
-        let service = client(response(200, HeaderValue::from_static(level.media_type()), body));
-        let blogs = service.table::<Strict>();
-        block_on(async {
-            told(&page::<Lenient>(&service.table_named("Blogs")).await);
-            told(&page::<Item>(&service.table_named("Blogs")).await);
-            told(&blogs.query().select_as::<Summary>().take(10).await);
-            told(&blogs.query().select(|b| (b.text, b.bytes)).take(10).await);
-        });
-        let service = client(response(200, HeaderValue::from_static(level.media_type()), body));
-        block_on(async {
-            told(&service.table_named::<DynamicEntity>("Blogs").get(KEY).await);
-            told(&service.table::<Strict>().get(KEY).await);
-            told(&service.table_named::<Lenient>("Blogs").get(KEY).await);
+            told(&page(&tables.strict).await);
+            told(&page(&tables.lenient).await);
+            told(&page(&tables.items).await);
+            told(&tables.strict.query().select_as::<Summary>().take(10).await);
+            told(&tables.strict.query().select(|b| (b.text, b.bytes)).take(10).await);
+            told(&tables.dynamic.get(KEY).await);
+            told(&tables.strict.get(KEY).await);
+            told(&tables.lenient.get(KEY).await);
         });
     }
 }
 
-async fn page<T: TableEntity>(table: &azure_table_client::TableClient<T>) -> Result<Vec<T>, Error> {
+async fn page<T: TableEntity>(table: &TableClient<T>) -> Result<Vec<T>, Error> {
     let page = table.query().pages().next().await.expect("a page or an error");
     page.map(|page| page.entities)
 }
@@ -63,8 +57,8 @@ pub fn error_body(body: &[u8]) {
     let json = HeaderValue::from_static(Metadata::Minimal.media_type());
     let entity = DynamicEntity::new("p", "r");
     for status in [400, 404, 409, 412, 503] {
-        let service = client(response(status, json.clone(), body));
-        let table = service.table_named::<DynamicEntity>("Blogs");
+        let tables = answering(&response(status, json.clone(), body));
+        let table = &tables.dynamic;
         let error = block_on(async {
             match status {
                 400 => table.transaction().insert(&entity).await.expect_err("no success"),
@@ -98,27 +92,26 @@ pub fn reply(data: &[u8]) {
     let reply = HttpResponse { status, headers, body: bytes::Bytes::copy_from_slice(body) };
     let entity = DynamicEntity::new("p", "r");
     block_on(async {
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let table = &answering(&reply).dynamic;
         told(&table.insert(&entity).await);
         told(&table.merge(&entity, IfMatch::Any).await);
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let table = &answering(&reply).dynamic;
         told(&table.get(KEY).await);
         told(&table.get_if_exists(KEY).await);
         told(&table.delete_if_exists(KEY, IfMatch::Any).await);
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let table = &answering(&reply).dynamic;
         told(&table.create_if_not_exists().await);
         told(&table.exists().await);
         told(&table.delete_table().await);
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let table = &answering(&reply).dynamic;
         told(&table.query().stream().try_collect::<Vec<_>>().await);
-        told(&client(reply.clone()).list_tables().await);
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        told(&answering(&reply).service.list_tables().await);
+        let table = &answering(&reply).dynamic;
         let changed = table.update_with(KEY, |row| {
             row.set("A", 1);
         });
         told(&changed.await);
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
-        told(&table.get_or_insert(&entity).await);
+        told(&answering(&reply).dynamic.get_or_insert(&entity).await);
         transactions(&reply).await;
     });
 }
@@ -126,12 +119,12 @@ pub fn reply(data: &[u8]) {
 /// The reply as the answer to a read in a batch and to transactions.
 pub(super) async fn transactions(reply: &HttpResponse) {
     let one = DynamicEntity::new("p", "1");
-    let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+    let table = &answering(reply).dynamic;
     // Such keys do not fit into a URL, so that this is asked for in a batch.
     let long = "\u{3042}".repeat(1000);
     told(&table.get_if_exists((&*long, &*long)).await);
     for count in 1..=2 {
-        let table = client(reply.clone()).table_named::<DynamicEntity>("Blogs");
+        let table = &answering(reply).dynamic;
         let mut transaction = table.transaction().insert(&one);
         if count == 2 {
             transaction = transaction.delete(("p", "2"), IfMatch::Any);
