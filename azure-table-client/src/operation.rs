@@ -132,6 +132,8 @@ pub struct Written {
     pub request_id: Option<String>,
     /// Its answer was lost, and it was found to be done by reading back; see
     /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    /// The version then is the present one: after a merge, another program may have changed other
+    /// properties since.
     pub by_earlier_attempt: bool,
 }
 

@@ -66,6 +66,9 @@ impl Tracker {
                             snapshot.insert(name, value);
                         }
                     }
+                    if let Known::Some(names) = &tracked.known {
+                        tracked.first_known.get_or_insert_with(|| names.clone());
+                    }
                     tracked.known = match (&tracked.known, known) {
                         (_, Known::All) => Known::All,
                         (Known::Some(a), Known::Some(b)) => {
@@ -79,6 +82,7 @@ impl Tracker {
             MergeOption::OverwriteChanges => {
                 tracked.current.clone_from(&server);
                 tracked.take_server(server.clone(), known, &etag);
+                tracked.first_known = None;
                 tracked.pending = Pending::Nothing;
                 tracked.replaces = false;
                 tracked.error = None;

@@ -100,6 +100,9 @@ pub(super) struct Tracked {
     pub(super) snapshot: Option<Properties>,
     pub(super) current: Properties,
     pub(super) known: Known,
+    /// The columns of the projection by which it was read first, if others came later: a struct of then
+    /// may still be about.
+    pub(super) first_known: Option<BTreeSet<String>>,
     /// `None` for what is to be inserted.
     pub(super) condition: Option<IfMatch>,
     /// It was deleted and added again: it is to be replaced as a whole.
@@ -120,6 +123,8 @@ pub(super) struct Values {
     /// What the struct writes for the values that are tracked, without any change; empty if it cannot
     /// hold them.
     pub(super) baseline: Properties,
+    /// The same for the columns that were read first, if others came later.
+    pub(super) first_baseline: Option<Properties>,
     /// A column of the struct that has no value.
     pub(super) lacks: Option<String>,
 }
@@ -244,6 +249,7 @@ impl Tracker {
             snapshot: None,
             current,
             known: Known::All,
+            first_known: None,
             condition: None,
             replaces: false,
             lacks: None,
@@ -307,10 +313,28 @@ impl Tracker {
 
     pub(super) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
         let order = self.last_order + 1;
-        let Values { key, properties, ownership, baseline, lacks } = values;
+        let Values { key, properties, ownership, baseline, first_baseline, lacks } = values;
         let tracked = self.tracked(table, &key)?;
         if tracked.pending == Pending::Delete {
             return Err(refusal(&key, "it is deleted; add it instead"));
+        }
+        if let (Some(first), Some(columns)) = (&first_baseline, &tracked.first_known) {
+            let mut names = baseline.keys().chain(properties.keys());
+            let unread = names.find(|name| {
+                let value = properties.get(*name);
+                !columns.contains(*name)
+                    && value != baseline.get(*name)
+                    && value == first.get(*name)
+            });
+            if let Some(name) = unread {
+                return Err(refusal(
+                    &key,
+                    format_args!(
+                        "property {name:?} is as a query left it that did not select it; to change it to \
+                         that, detach the entity and read it again"
+                    ),
+                ));
+            }
         }
         // Only what the struct says otherwise than it would without a change is one: what it reads by
         // a default, by another name or as another type, or did not read at all, stays as it is.

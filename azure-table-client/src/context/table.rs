@@ -124,12 +124,20 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
         let tracked = self.context.tracker.get(&Identity::new(&self.table, &key));
-        let baseline = tracked.and_then(|tracked| {
-            let unchanged: T = dynamic(tracked, &tracked.current).to_entity().ok()?;
-            let (_, baseline) = DynamicEntity::from_entity(&unchanged).ok()?.into_parts();
-            Some(baseline.into_iter().collect())
+        let written = |tracked: &Tracked, properties: &Properties| {
+            let unchanged: T = dynamic(tracked, properties).to_entity().ok()?;
+            let (_, written) = DynamicEntity::from_entity(&unchanged).ok()?.into_parts();
+            Some(written.into_iter().collect())
+        };
+        let baseline = tracked.and_then(|tracked| written(tracked, &tracked.current));
+        let first_baseline = tracked.and_then(|tracked| {
+            let columns = tracked.first_known.as_ref()?;
+            let current = tracked.current.iter().filter(|(name, _)| columns.contains(*name));
+            let current = current.map(|(name, value)| (name.clone(), value.clone())).collect();
+            written(tracked, &current)
         });
-        Ok(Values { key, properties, ownership, baseline: baseline.unwrap_or_default(), lacks })
+        let baseline = baseline.unwrap_or_default();
+        Ok(Values { key, properties, ownership, baseline, first_baseline, lacks })
     }
 }
 

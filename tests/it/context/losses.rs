@@ -95,6 +95,28 @@ struct Defaults {
     rating: i32,
 }
 
+/// A struct of a projection, held while another query completed the row, removes nothing that it never
+/// had.
+#[tokio::test]
+async fn a_struct_of_an_earlier_projection_removes_nothing() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&Blog { rating: Some(5), ..blog("1", "precious") }).await.unwrap();
+    let mut ctx = context(&mock);
+    let mut early = ctx.query::<Defaults>().select_names(["Rating"]).await.unwrap().remove(0);
+    let late = ctx.query::<Blog>().await.unwrap().remove(0);
+    assert_eq!((&*early.text, &*late.text), ("", "precious"));
+    early.rating = 4;
+    let error = ctx.update(&early).unwrap_err();
+    assert!(error.to_string().contains(r#""Text" is as a query left it that did not select it"#));
+    // The one that has it all may change it all, and the early one what it had and more.
+    ctx.update(&Blog { rating: Some(3), ..late }).unwrap();
+    early.text = "changed".into();
+    ctx.update(&early).unwrap();
+    ctx.save_changes().await.unwrap();
+    let after = blogs.get(("c", "1")).await.unwrap();
+    assert_eq!((&*after.text, after.rating), ("changed", Some(4)));
+}
+
 /// What a projection did not read is not overwritten by the defaults of its fields.
 #[tokio::test]
 async fn defaults_of_a_projection_overwrite_nothing() {
