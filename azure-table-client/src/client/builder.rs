@@ -157,10 +157,11 @@ impl TableServiceClientBuilder {
     /// | creating or deleting a table | the service says that it is there, or gone |
     ///
     /// Then the call succeeds, with the present version, as
-    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). If the write was refused and a
-    /// row still has the version that it named, or was last written before the call began (by the
-    /// service's own clock, less 5 s), it was not done: a true conflict. Else the error stays what it is,
-    /// and its [`outcome`](Error::outcome) unknown: another program wrote the row at about the same time.
+    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). If it was refused for its version
+    /// (412), and a row still has the version that was named, or was last written before the call began
+    /// (by the service's own clock, less 5 s), it was not done: a true conflict. Else the error stays
+    /// what it is, and its [`outcome`](Error::outcome) unknown: another program wrote the row at about the
+    /// same time, or what stood in the way of an insert may go before an attempt that is still on its way.
     /// Where no answer comes at all, the rows are read once, if there is time left; they cannot show that
     /// a write will not be done yet, as an attempt that is late finds the version that it names. Rows
     /// are read at the primary, within the deadline of the call.

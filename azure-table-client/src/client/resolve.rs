@@ -55,7 +55,12 @@ pub(crate) async fn resolve(
     result: Result<Reply, Error>,
 ) -> Result<Settled, Error> {
     let doubt = if pipeline.resolves { Doubt::of(request, &result) } else { None };
-    let is_echo = matches!(doubt, Some(Doubt::Echo));
+    // A version that is gone never comes back; what is there or not may change before an attempt that is
+    // still on its way.
+    let is_final = result.as_ref().is_ok_and(|reply| {
+        let status = request.status_of(reply.status, &reply.headers, &reply.body);
+        status == StatusCode::PRECONDITION_FAILED
+    });
     let retry = match doubt {
         Some(Doubt::Echo) => options.retry.clone(),
         // The service may be down: it is asked once.
@@ -80,7 +85,7 @@ pub(crate) async fn resolve(
     match evidence {
         Some((Evidence::Made | Evidence::Alike, etags)) => Ok(Settled::Made(etags, result.ok())),
         // What refused this attempt refuses one that is still on its way.
-        Some((Evidence::NotMade, _)) if is_echo => {
+        Some((Evidence::NotMade, _)) if is_final => {
             result.map(|reply| Settled::Reply(Reply { outcome_open: false, ..reply }))
         }
         // Without a refusal, such an attempt may find the version that it names, and yet be made.

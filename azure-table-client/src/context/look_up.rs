@@ -32,7 +32,8 @@ impl TableContext {
         let sent = |id| self.tracker.get(id).and_then(|tracked| tracked.sent.clone());
         let sent: Vec<_> = changes.iter().map(|(_, candidate)| sent(&candidate.id)).collect();
         let resolutions = self.find_out(ids, &options.call).await;
-        let is_refused = matches!(error.status(), Some(404 | 409 | 412));
+        // A version that is gone never comes back.
+        let is_refused = error.is_precondition_failed();
         let mut is_done = true;
         for (at, ((result, candidate), sent)) in changes.iter().zip(sent).enumerate() {
             let id = &candidate.id;
