@@ -53,7 +53,7 @@ mod entities;
 mod evaluate;
 mod failure;
 mod faults;
-mod order;
+mod json;
 mod query;
 mod recorder;
 mod reply;
@@ -64,8 +64,6 @@ mod server;
 mod store;
 mod tables;
 mod transport;
-mod version;
-mod write;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -193,7 +191,7 @@ impl MockTableService {
     /// The names of the tables, in order.
     pub fn table_names(&self) -> Vec<String> {
         self.settle();
-        self.store().tables().map(|table| table.name().to_owned()).collect()
+        self.store().tables().map(|table| table.name().to_string()).collect()
     }
 
     /// How many rows a table has; `None` if it is not there.

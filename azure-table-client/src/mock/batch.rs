@@ -12,8 +12,8 @@ use super::failure::Failure;
 use super::reply::Reply;
 use super::request::{Incoming, Resource};
 use super::respond::{Note, new_id};
-use super::write::Write;
-use super::{MockTableService, split_origin, stamp};
+use super::store::Write;
+use super::{MockTableService, split_origin};
 use crate::wire::headers::{DATA_SERVICE_VERSION, X_MS_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 
@@ -163,17 +163,16 @@ impl MockTableService {
             return Ok(Vec::new());
         };
 
-        let mut store = self.store_mut();
-        let now = self.now();
-        let table =
-            store.entities_of_mut(&table, now).map_err(|failure| Refusal::of_batch(0, failure))?;
-        let inserted: Vec<_> = writes.iter().map(Write::inserts).collect();
-        let etags = table.apply_all(writes, stamp(now)).map_err(of_operation)?;
-        let changes = inserted.iter().zip(&etags);
+        let store = self.store();
+        let table = store
+            .entities_of(&table, self.now())
+            .map_err(|failure| Refusal::of_batch(0, failure))?;
+        let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
+        let written = self.apply(table, writes).map_err(of_operation)?;
         Ok(asked
             .iter()
-            .zip(changes)
-            .map(|(asked, (key, etag))| changed(asked, table, key.as_ref(), etag.as_deref()))
+            .zip(inserts.into_iter().zip(&written))
+            .map(|(asked, (inserts, written))| changed(asked, table.name(), inserts, written))
             .collect())
     }
 

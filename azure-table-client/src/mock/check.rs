@@ -1,9 +1,7 @@
 //! Every rule about what can be stored.
 
 use super::failure::Failure;
-use super::order::{Keys, StoredKey};
-use super::store::Properties;
-use crate::edm::EdmValue;
+use super::store::{Properties, StoredKey};
 use crate::limits::{EntitySize, PROPERTIES, check_key, check_property_name, check_value};
 
 /// Whether these keys can be stored, each of at most `max_units` UTF-16 code units.
@@ -18,26 +16,25 @@ pub(super) fn check_keys(key: &StoredKey, max_units: usize) -> Result<(), Failur
 }
 
 /// Whether an entity with these keys and properties can be stored.
-pub(super) fn check_properties(key: &StoredKey, properties: &Properties) -> Result<(), Failure> {
+pub(super) fn check_properties(
+    key: &StoredKey,
+    properties: &Properties<'_>,
+) -> Result<(), Failure> {
     for (name, value) in properties {
         check_property_name(name)?;
-        check_value(name, &value.as_cow())?;
+        check_value(name, value)?;
     }
     check_entity(key, properties)
 }
 
 /// Whether properties, each of which can be stored, are together no more than an entity can hold.
-pub(super) fn check_entity<'p>(
-    key: &StoredKey,
-    properties: impl IntoIterator<Item = &'p (String, EdmValue)>,
-) -> Result<(), Failure> {
-    let (partition_key, row_key) = key.keys();
-    let mut size = EntitySize::of_keys(partition_key, row_key);
-    for (index, (name, value)) in properties.into_iter().enumerate() {
-        if index >= PROPERTIES {
-            return Err(Failure::too_many_properties());
-        }
-        size.add(name, &value.as_cow());
+pub(super) fn check_entity(key: &StoredKey, properties: &Properties<'_>) -> Result<(), Failure> {
+    if properties.len() > PROPERTIES {
+        return Err(Failure::too_many_properties());
+    }
+    let mut size = EntitySize::of_keys(&key.partition, &key.row);
+    for (name, value) in properties {
+        size.add(name, value);
     }
     Ok(size.check()?)
 }

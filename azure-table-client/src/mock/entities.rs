@@ -1,20 +1,21 @@
 //! Requests about one entity.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use http::{StatusCode, header};
 
+use super::MockTableService;
 use super::body::Body;
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
-use super::order::StoredKey;
 use super::query::Scan;
-use super::reply::Reply;
+use super::reply::{EntityAt, Reply};
 use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
-use super::store::{StoredEntity, Table};
-use super::write::{Change, Condition, Update, Write};
-use super::{MockTableService, stamp};
+use super::store::{
+    Change, Condition, StoredEntity, StoredKey, StoredProperties, Table, Update, Write, Written,
+};
 use crate::filter::PlanKind;
 use crate::limits::check_table_name;
 
@@ -29,10 +30,11 @@ impl MockTableService {
         let select = Select::of(asked);
         let store = self.store();
         let table = store.entities_of(&target.table, self.now())?;
-        let row = table.get((&target.partition_key, &target.row_key));
+        let key = (&*target.partition_key, &*target.row_key);
+        let row = table.get(key);
         note.scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
-        let (key, entity) = row.ok_or_else(Failure::resource_not_found)?;
-        let body = one(asked, table.name(), (key, entity), select.as_ref());
+        let entity = row.ok_or_else(Failure::resource_not_found)?;
+        let body = one(asked, table.name(), (key, &entity), select.as_ref());
         let mut reply = Reply::json(StatusCode::OK, asked.level, body);
         reply.text_header(header::ETAG, &entity.version.etag());
         Ok(reply)
@@ -66,7 +68,8 @@ impl MockTableService {
         let key = StoredKey::new(partition_key, row_key);
         check_keys(&key, self.0.max_key_units)?;
         check_properties(&key, &body.properties)?;
-        Ok(Write { key, change: Change::Insert(body.properties) })
+        let properties = StoredProperties::new(&body.properties);
+        Ok(Write { key, change: Change::Insert(properties) })
     }
 
     fn change_of_one<'a>(
@@ -78,15 +81,15 @@ impl MockTableService {
         check_table_name(&target.table)?;
         let condition = asked.request.condition()?;
         let key = StoredKey::new(target.partition_key, target.row_key);
-        let update = match verb {
-            "PUT" => Update::Replace,
-            "MERGE" | "PATCH" => Update::Merge,
-            _ if condition == Condition::None => return Err(Failure::missing_header()),
-            _ => return Ok((target.table, Write { key, change: Change::Delete(condition) })),
-        };
+        if verb == "DELETE" {
+            if condition == Condition::None {
+                return Err(Failure::missing_header());
+            }
+            return Ok((target.table, Write { key, change: Change::Delete(condition) }));
+        }
         let body = Body::parse(asked.request.json_body()?)?;
         // The path names the entity; a body that names another one is a mistake.
-        let differs = |in_body: Option<String>, in_path: &str| {
+        let differs = |in_body: Option<Cow<'_, str>>, in_path: &str| {
             in_body.is_some_and(|in_body| in_body != in_path)
         };
         if differs(body.partition_key, &key.partition) || differs(body.row_key, &key.row) {
@@ -94,8 +97,11 @@ impl MockTableService {
         }
         check_keys(&key, self.0.max_key_units)?;
         check_properties(&key, &body.properties)?;
-        let change = Change::Update(update, body.properties, condition);
-        Ok((target.table, Write { key, change }))
+        let update = match verb {
+            "PUT" => Update::replace(body.properties),
+            _ => Update::Merge(body.properties),
+        };
+        Ok((target.table, Write { key, change: Change::Update(update, condition) }))
     }
 
     /// Makes a change and answers it.
@@ -105,44 +111,48 @@ impl MockTableService {
         table: &str,
         write: Write<'_>,
     ) -> Result<Reply, Failure> {
-        let mut store = self.store_mut();
-        // Under the lock, so that what is written later has no earlier time.
-        let now = self.now();
-        let table = store.entities_of_mut(table, now)?;
-        let inserted = write.inserts();
-        let etag = table.apply(write, stamp(now))?;
-        Ok(changed(asked, table, inserted.as_ref(), etag.as_deref()))
+        let inserts = write.inserts();
+        let store = self.store();
+        let table = store.entities_of(table, self.now())?;
+        // One write, one outcome.
+        let written = self.apply(table, vec![write]).map_err(|(_, failure)| failure)?;
+        let written = written.first().ok_or_else(Failure::internal_error)?;
+        Ok(changed(asked, table.name(), inserts, written))
+    }
+
+    /// Makes changes of one partition in one step, or none.
+    pub(super) fn apply(
+        &self,
+        table: &Table,
+        writes: Vec<Write<'_>>,
+    ) -> Result<Vec<Written>, (usize, Failure)> {
+        // The clock is asked under the lock, so that what is written later has no earlier time.
+        table.apply(writes, || self.edm_now(), |_| {})
     }
 }
 
 /// The answer to a change that was made.
-pub(super) fn changed(
-    asked: &Asked<'_>,
-    table: &Table,
-    inserted: Option<&StoredKey>,
-    etag: Option<&str>,
-) -> Reply {
-    let mut reply = match inserted {
-        Some(key) => posted(asked, table, key),
-        None => Reply::no_content(),
+pub(super) fn changed(asked: &Asked<'_>, table: &str, inserts: bool, written: &Written) -> Reply {
+    let Some(row) = &written.row else {
+        return Reply::no_content();
     };
-    if let Some(etag) = etag {
-        reply.text_header(header::ETAG, etag);
-    }
+    let mut reply =
+        if inserts { posted(asked, table, &written.key, row) } else { Reply::no_content() };
+    reply.text_header(header::ETAG, &row.version.etag());
     reply
 }
 
 /// The answer to an insert that was done.
-fn posted(asked: &Asked<'_>, table: &Table, key: &StoredKey) -> Reply {
-    let echo = asked.preference != Preference::ReturnNoContent;
-    let mut reply = match table.get((&key.partition, &key.row)) {
-        Some(row) if echo => {
-            Reply::json(StatusCode::CREATED, asked.level, one(asked, table.name(), row, None))
+fn posted(asked: &Asked<'_>, table: &str, key: &StoredKey, row: &StoredEntity) -> Reply {
+    let mut reply = match asked.preference {
+        Preference::ReturnNoContent => Reply::no_content(),
+        _ => {
+            let body = one(asked, table, ((&key.partition, &key.row), row), None);
+            Reply::json(StatusCode::CREATED, asked.level, body)
         }
-        _ => Reply::no_content(),
     };
     reply.preference_applied(asked.preference);
-    reply.location(&asked.addresses.entity(table.name(), key), asked.preference);
+    reply.location(&asked.addresses.entity(table, key), asked.preference);
     reply
 }
 
@@ -176,12 +186,7 @@ impl Select {
 }
 
 /// The body of a reply that is one entity.
-fn one(
-    asked: &Asked<'_>,
-    table: &str,
-    entity: (&StoredKey, &StoredEntity),
-    select: Option<&Select>,
-) -> Vec<u8> {
+fn one(asked: &Asked<'_>, table: &str, entity: EntityAt<'_>, select: Option<&Select>) -> Vec<u8> {
     let mut body = Vec::with_capacity(512);
     let what = format!("{table}/@Element{}", Select::suffix(select));
     asked.addresses.open(&mut body, asked.level, &what);

@@ -1,5 +1,7 @@
 //! Queries over the rows of a table.
 
+use std::ops::ControlFlow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
@@ -8,10 +10,9 @@ use super::MockTableService;
 use super::entities::Select;
 use super::evaluate;
 use super::failure::Failure;
-use super::order::{Keys, StoredKey};
 use super::reply::Reply;
 use super::respond::{Asked, Note};
-use super::store::StoredEntity;
+use super::store::{StoredEntity, StoredKey, by_keys};
 use crate::edm::EdmCow;
 use crate::filter::{Filter, FilterErrorKind, Plan, PlanKind};
 use crate::limits::{PAGE_ENTITIES, check_table_name};
@@ -65,39 +66,41 @@ impl MockTableService {
         let what = format!("{}{}", table.name(), Select::suffix(select.as_ref()));
         asked.addresses.open(&mut body, asked.level, &what);
         body.extend_from_slice(b"\"value\":[");
-        let (mut found, mut scanned, mut next) = (0, 0, None);
+        let mut page = Page { body, found: 0, scanned: 0, next: None };
         let page_end = asked.fate.and_then(|fate| fate.page_end);
         // Where each row begins, if the page may have to end there.
         let mut begins = Vec::new();
-        for (key, entity) in
-            table.rows_from(start).take_while(|(key, _)| !plan.is_past(&key.partition, &key.row))
-        {
-            if found == top {
-                next = Some(key);
-                break;
+        table.scan(start, &mut |keys, entity| {
+            if plan.is_past(keys.0, keys.1) {
+                return ControlFlow::Break(());
             }
-            scanned += 1;
-            let property = |name: &str| property(key, entity, name);
-            if filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &property)) {
-                let end = body.len();
-                if page_end.is_some() {
-                    begins.push((end, key));
-                }
-                body.extend_from_slice(if found == 0 { b"{" } else { b",{" });
-                let row = (key, entity);
-                asked.addresses.entity_members(&mut body, asked.level, table.name(), row, names);
-                body.push(b'}');
-                if body.len() > MAX_PAGE_BYTES && found > 0 {
-                    body.truncate(end);
-                    next = Some(key);
-                    break;
-                }
-                found += 1;
+            if page.found == top {
+                return page.end_before(keys);
             }
-        }
+            page.scanned += 1;
+            let property = |name: &str| property(keys, entity, name);
+            if filter.as_ref().is_some_and(|filter| !evaluate::holds(filter, &property)) {
+                return ControlFlow::Continue(());
+            }
+            let end = page.body.len();
+            if page_end.is_some() {
+                begins.push((end, StoredKey::new(keys.0, keys.1)));
+            }
+            page.body.extend_from_slice(if page.found == 0 { b"{" } else { b",{" });
+            let (body, row) = (&mut page.body, (keys, &**entity));
+            asked.addresses.entity_members(body, asked.level, table.name(), row, names);
+            page.body.push(b'}');
+            if page.body.len() > MAX_PAGE_BYTES && page.found > 0 {
+                page.body.truncate(end);
+                return page.end_before(keys);
+            }
+            page.found += 1;
+            ControlFlow::Continue(())
+        });
+        let Page { mut body, found, scanned, mut next } = page;
         if let Some((end, key)) = page_end.and_then(|cut| begins.get(cut.of(found)?)) {
             body.truncate(*end);
-            next = Some(*key);
+            next = Some(key.clone());
         }
         body.extend_from_slice(b"]}");
         note.scan = Some(Scan { plan: plan.kind(), rows: scanned });
@@ -107,6 +110,22 @@ impl MockTableService {
             Asked::give_token(&mut reply, &headers::NEXT_ROW_KEY, &key.row);
         }
         Ok(reply)
+    }
+}
+
+/// A page in the making.
+struct Page {
+    body: Vec<u8>,
+    found: usize,
+    scanned: usize,
+    /// The row with which the next page begins.
+    next: Option<StoredKey>,
+}
+
+impl Page {
+    fn end_before(&mut self, (partition_key, row_key): (&str, &str)) -> ControlFlow<()> {
+        self.next = Some(StoredKey::new(partition_key, row_key));
+        ControlFlow::Break(())
     }
 }
 
@@ -124,22 +143,22 @@ fn start<'k>(token: Option<&'k (String, String)>, plan: &'k Plan<'_>) -> (&'k st
     match token {
         Some((partition, row)) => {
             let token = (&**partition, &**row);
-            if &token as &dyn Keys > &start as &dyn Keys { token } else { start }
+            if by_keys(token, start).is_gt() { token } else { start }
         }
         None => start,
     }
 }
 
-fn property<'r>(key: &'r StoredKey, entity: &'r StoredEntity, name: &str) -> Option<EdmCow<'r>> {
+fn property<'r>(
+    (partition_key, row_key): (&'r str, &'r str),
+    entity: &'r StoredEntity,
+    name: &str,
+) -> Option<EdmCow<'r>> {
     match name {
-        "PartitionKey" => Some(EdmCow::String((&*key.partition).into())),
-        "RowKey" => Some(EdmCow::String((&*key.row).into())),
+        "PartitionKey" => Some(EdmCow::String(partition_key.into())),
+        "RowKey" => Some(EdmCow::String(row_key.into())),
         "Timestamp" => Some(EdmCow::DateTime(entity.version.time())),
-        _ => entity
-            .properties
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_cow()),
+        _ => entity.properties.member(name)?.read(),
     }
 }
 
@@ -209,8 +228,8 @@ mod tests {
                 _ => None,
             };
             if evaluate::holds(&filter, &property) {
-                let start: &dyn Keys = &plan.start();
-                prop_assert!(start <= &key as &dyn Keys && !plan.is_past(&key.partition, &key.row), "{filter}");
+                let starts = by_keys(plan.start(), (&key.partition, &key.row)).is_le();
+                prop_assert!(starts && !plan.is_past(&key.partition, &key.row), "{filter}");
             }
         }
     }

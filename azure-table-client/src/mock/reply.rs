@@ -1,19 +1,15 @@
 //! Answers as the service writes them.
 
-use std::io::Write as _;
 use std::time::SystemTime;
 
-use base64::display::Base64Display;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
-use super::order::StoredKey;
+use super::json::{push_member, push_text};
 use super::request::{Incoming, Preference};
-use super::store::StoredEntity;
-use super::version::Version;
-use crate::edm::{EdmDateTime, EdmValue};
+use super::store::{StoredEntity, StoredKey, Version};
+use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
 use crate::wire::{Metadata, encoding, headers};
 
@@ -23,6 +19,9 @@ pub(super) struct Reply {
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
+
+/// A row with its keys.
+pub(super) type EntityAt<'r> = ((&'r str, &'r str), &'r StoredEntity);
 
 /// Where the addresses in an answer begin.
 pub(super) struct Addresses<'a> {
@@ -167,12 +166,12 @@ impl Addresses<'_> {
         out: &mut Vec<u8>,
         level: Metadata,
         table: &str,
-        (key, entity): (&StoredKey, &StoredEntity),
+        ((partition_key, row_key), entity): EntityAt<'_>,
         select: Option<&[String]>,
     ) {
         let start = out.len();
         if level == Metadata::Full {
-            let path = encoding::entity_path(table, &key.partition, &key.row);
+            let path = encoding::entity_path(table, partition_key, row_key);
             push_member(out, "odata.type", &format!("{}.{table}", self.account));
             push_member(out, "odata.id", &self.absolute(&path));
             push_etag(out, &entity.version);
@@ -182,21 +181,24 @@ impl Addresses<'_> {
         }
         match select {
             None => {
-                push_member(out, "PartitionKey", &key.partition);
-                push_member(out, "RowKey", &key.row);
+                push_member(out, "PartitionKey", partition_key);
+                push_member(out, "RowKey", row_key);
                 push_timestamp(out, level, &entity.version);
-                for (name, value) in &entity.properties {
-                    push_property(out, level, name, value);
+                let properties = &entity.properties;
+                if level == Metadata::None {
+                    properties.members().for_each(|member| push(out, member.text(false)));
+                } else {
+                    push(out, properties.text());
                 }
             }
             Some(names) => {
                 for name in names {
                     match name.as_str() {
-                        "PartitionKey" => push_member(out, name, &key.partition),
-                        "RowKey" => push_member(out, name, &key.row),
+                        "PartitionKey" => push_member(out, name, partition_key),
+                        "RowKey" => push_member(out, name, row_key),
                         "Timestamp" => push_timestamp(out, level, &entity.version),
-                        _ => match entity.properties.iter().find(|(known, _)| known == name) {
-                            Some((_, value)) => push_property(out, level, name, value),
+                        _ => match entity.properties.member(name) {
+                            Some(member) => push(out, member.text(level != Metadata::None)),
                             None => {
                                 push_text(out, name);
                                 out.extend_from_slice(b":null,");
@@ -213,15 +215,14 @@ impl Addresses<'_> {
     }
 }
 
-fn push_member(out: &mut Vec<u8>, name: &str, text: &str) {
-    push_text(out, name);
-    out.push(b':');
-    push_text(out, text);
-    out.push(b',');
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
 }
 
 fn push_etag(out: &mut Vec<u8>, version: &Version) {
-    push_member(out, "odata.etag", &version.etag());
+    out.extend_from_slice(br#""odata.etag":"W/\""#);
+    version.push_tag(out);
+    out.extend_from_slice(br#"\"","#);
 }
 
 fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &Version) {
@@ -229,78 +230,4 @@ fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &Version) {
         push_member(out, "Timestamp@odata.type", "Edm.DateTime");
     }
     push_member(out, "Timestamp", version.text());
-}
-
-/// A property, annotated where JSON does not show its type.
-fn push_property(out: &mut Vec<u8>, level: Metadata, name: &str, value: &EdmValue) {
-    let shows = match value {
-        EdmValue::String(_) | EdmValue::Boolean(_) | EdmValue::Int32(_) => true,
-        EdmValue::Double(value) => value.is_finite(),
-        _ => false,
-    };
-    if level != Metadata::None && !shows {
-        push_text(out, name);
-        out.pop();
-        let _ = write!(out, "@odata.type\":\"{}\",", value.edm_type());
-    }
-    push_text(out, name);
-    out.push(b':');
-    // Writing to a Vec cannot fail.
-    let _ = match value {
-        EdmValue::String(text) => {
-            push_text(out, text);
-            Ok(())
-        }
-        EdmValue::Boolean(value) => write!(out, "{value}"),
-        EdmValue::Int32(value) => write!(out, "{value}"),
-        EdmValue::Int64(value) => write!(out, "\"{value}\""),
-        EdmValue::Double(value) if value.is_nan() => write!(out, "\"NaN\""),
-        EdmValue::Double(value) if value.is_infinite() => {
-            write!(out, "\"{}Infinity\"", if *value < 0.0 { "-" } else { "" })
-        }
-        // Debug keeps the fraction: 3.0.
-        EdmValue::Double(value) => write!(out, "{value:?}"),
-        EdmValue::DateTime(value) => write!(out, "\"{}\"", value.trimmed()),
-        EdmValue::Guid(value) => write!(out, "\"{value}\""),
-        EdmValue::Binary(bytes) => write!(out, "\"{}\"", Base64Display::new(bytes, &STANDARD)),
-    };
-    out.push(b',');
-}
-
-/// A JSON string; what is no ASCII is escaped, as the service does it.
-pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
-    if text.is_ascii() {
-        // Writing to a Vec cannot fail.
-        let _ = serde_json::to_writer(out, text);
-        return;
-    }
-    out.push(b'"');
-    let mut units = [0; 2];
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
-            ' '..='~' => out.push(character as u8),
-            _ => {
-                for unit in character.encode_utf16(&mut units) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-    }
-    out.push(b'"');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_escaped_and_reads_the_same() {
-        for text in ["plain", "a\"b\\c\n\u{1}", "é \u{1f600} \"\\\u{7f}\u{85}", ""] {
-            let mut out = Vec::new();
-            push_text(&mut out, text);
-            assert!(out.is_ascii());
-            assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
-        }
-    }
 }

@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
 use super::failure::Failure;
-use super::write::Condition;
+use super::store::Condition;
 use crate::wire::Metadata;
 use crate::wire::headers::X_MS_VERSION;
 

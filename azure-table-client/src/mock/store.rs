@@ -1,14 +1,24 @@
 //! Tables and their rows, in the order of the service.
+//!
+//! Locks are taken in one order: the tables, the partitions of one, the rows of one of them.
+
+mod order;
+mod properties;
+mod table;
+mod version;
+mod write;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::Bound;
 use std::time::SystemTime;
 
+pub(super) use self::order::{StoredKey, by_keys};
+pub(super) use self::properties::{Properties, StoredProperties};
+pub(super) use self::table::{StoredEntity, Table, Written};
+pub(super) use self::version::Version;
+pub(super) use self::write::{Change, Condition, Update, Write};
 use super::failure::Failure;
-use super::order::{Keys, StoredKey};
-use super::version::Version;
-use crate::edm::{EdmDateTime, EdmValue};
+use crate::edm::EdmDateTime;
 
 /// The tables of an account, by lower-case name.
 #[derive(Debug)]
@@ -22,26 +32,6 @@ pub(super) struct Store {
 
 #[derive(Debug, Default)]
 struct Going(BTreeMap<String, SystemTime>);
-
-/// A table.
-#[derive(Debug)]
-pub(super) struct Table {
-    name: String,
-    pub(super) rows: BTreeMap<StoredKey, StoredEntity>,
-    /// The latest Timestamp of a row that was deleted: none that comes after may be as old, or a
-    /// row that takes the key of a deleted one could repeat its ETag.
-    pub(super) gone: EdmDateTime,
-}
-
-/// The properties of a row beside its keys and its Timestamp.
-pub(super) type Properties = Vec<(String, EdmValue)>;
-
-/// A row without its keys.
-#[derive(Debug)]
-pub(super) struct StoredEntity {
-    pub(super) version: Version,
-    pub(super) properties: Properties,
-}
 
 impl Default for Store {
     fn default() -> Self {
@@ -68,8 +58,7 @@ impl Store {
         let name = name.to_ascii_lowercase();
         let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
         self.going.0.insert(name, held_until);
-        let last = table.rows.values().map(|row| row.version.time()).fold(table.gone, Ord::max);
-        self.gone = self.gone.max(last);
+        self.gone = self.gone.max(table.last());
         Ok(())
     }
 
@@ -80,15 +69,6 @@ impl Store {
     /// The table for an operation on its entities.
     pub(super) fn entities_of(&self, name: &str, now: SystemTime) -> Result<&Table, Failure> {
         self.table(name).ok_or_else(|| self.going.missing(name, now))
-    }
-
-    pub(super) fn entities_of_mut(
-        &mut self,
-        name: &str,
-        now: SystemTime,
-    ) -> Result<&mut Table, Failure> {
-        let table = self.tables.get_mut(&name.to_ascii_lowercase());
-        table.ok_or_else(|| self.going.missing(name, now))
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -115,47 +95,25 @@ impl Going {
     }
 }
 
-impl Table {
-    /// An empty table whose rows are all younger than `gone`.
-    pub(super) fn new(name: &str, gone: EdmDateTime) -> Self {
-        Self { name: name.to_owned(), rows: BTreeMap::new(), gone }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub(super) fn get(&self, key: (&str, &str)) -> Option<(&StoredKey, &StoredEntity)> {
-        self.rows.get_key_value(&key as &dyn Keys)
-    }
-
-    /// The rows from this key on.
-    pub(super) fn rows_from(
-        &self,
-        key: (&str, &str),
-    ) -> impl Iterator<Item = (&StoredKey, &StoredEntity)> {
-        let start: &dyn Keys = &key;
-        self.rows.range::<dyn Keys, _>((Bound::Included(start), Bound::Unbounded))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::write::{Change, Write};
+    use std::ops::ControlFlow;
+
     use super::*;
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
+        let change = Change::Insert(StoredProperties::default());
+        Write { key: StoredKey::new(partition_key, row_key), change }
+    }
 
     #[test]
     fn names_of_tables_have_no_case_but_keep_theirs() {
         let mut store = Store::default();
         store.create("Blogs", NOW).unwrap();
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
-        assert_eq!(store.table("BLOGS").map(Table::name), Some("Blogs"));
+        assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
         store.delete("blogs", NOW).unwrap();
         assert_eq!(store.delete("blogs", NOW), Err(Failure::resource_not_found()));
     }
@@ -166,23 +124,26 @@ mod tests {
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
         let mut insert = || {
             store.create("Blogs", NOW).unwrap();
-            let write = Write { key: StoredKey::new("p", "r"), change: Change::Insert(vec![]) };
-            let etag = store.entities_of_mut("Blogs", NOW).unwrap().apply(write, now).unwrap();
+            let table = store.entities_of("Blogs", NOW).unwrap();
+            let written = table.apply(vec![insertion(("p", "r"))], || now, |_| {}).unwrap();
             store.delete("Blogs", NOW).unwrap();
-            etag.unwrap()
+            written[0].row.as_ref().unwrap().version.etag()
         };
         assert_ne!(insert(), insert());
     }
 
     #[test]
     fn rows_are_found_and_ranged_by_borrowed_keys() {
-        let mut table = Table::new("T", EdmDateTime::MIN);
+        let table = Table::new("T", EdmDateTime::MIN);
         for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
-            let write = Write { key: StoredKey::new(key.0, key.1), change: Change::Insert(vec![]) };
-            table.apply(write, EdmDateTime::MAX).unwrap();
+            table.apply(vec![insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
         }
         assert!(table.get(("a", "2")).is_some() && table.get(("a", "3")).is_none());
-        let from: Vec<_> = table.rows_from(("a", "1\0")).map(|(key, _)| key.keys()).collect();
-        assert_eq!(from, [("a", "2"), ("b", ""), ("\u{1f600}", "x"), ("\u{e000}", "x")]);
+        let mut seen = Vec::new();
+        table.scan(("a", "1\0"), &mut |(partition_key, row_key), _| {
+            seen.push(format!("{partition_key} {row_key}"));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, ["a 2", "b ", "\u{1f600} x", "\u{e000} x"]);
     }
 }

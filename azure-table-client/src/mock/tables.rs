@@ -5,7 +5,8 @@ use http::StatusCode;
 use super::MockTableService;
 use super::evaluate;
 use super::failure::Failure;
-use super::reply::{Reply, push_text};
+use super::json::push_text;
+use super::reply::Reply;
 use super::request::Preference;
 use super::respond::Asked;
 use crate::edm::EdmCow;
@@ -51,7 +52,7 @@ impl MockTableService {
         let store = self.store();
         let mut tables = store.tables_from(&from).filter(|table| {
             let name = |property: &str| {
-                (property == "TableName").then(|| EdmCow::String(table.name().into()))
+                (property == "TableName").then(|| EdmCow::String((&**table.name()).into()))
             };
             filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &name))
         });

@@ -1,7 +1,5 @@
 //! The core alone: whatever it is sent, it answers.
 
-use std::sync::{Mutex, OnceLock, Weak};
-
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
@@ -320,40 +318,6 @@ fn a_limit_of_comparisons_can_be_set() {
     };
     assert_eq!(query("A eq 1 and B eq 2"), 200);
     assert_eq!(query("A eq 1 and B eq 2 or not (C eq 3)"), 400);
-}
-
-/// Notes, each time it is asked, whether the store could be written meanwhile.
-#[derive(Debug, Default)]
-struct Watch {
-    service: OnceLock<Weak<Inner>>,
-    store_was_free: Mutex<Vec<bool>>,
-}
-
-impl Clock for Watch {
-    fn now(&self) -> SystemTime {
-        if let Some(inner) = self.service.get().and_then(Weak::upgrade) {
-            self.store_was_free.lock().unwrap().push(inner.store.try_write().is_ok());
-        }
-        SystemTime::now()
-    }
-}
-
-#[test]
-fn an_entity_is_stamped_while_nobody_else_can_write() {
-    let clock = Arc::new(Watch::default());
-    let service = MockTableService::builder().loose(true).clock(clock.clone()).build();
-    send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
-    clock.service.set(Arc::downgrade(&service.0)).unwrap();
-    for (method, path, body) in [
-        ("POST", "/Blogs", r#"{"PartitionKey":"p","RowKey":"r"}"#),
-        ("PUT", "/Blogs(PartitionKey='p',RowKey='r')", "{}"),
-    ] {
-        assert!(send(&service, method, path, &[], body).status.is_success());
-        let asked = std::mem::take(&mut *clock.store_was_free.lock().unwrap());
-        // The other times it is asked for headers.
-        let stamps = asked.iter().filter(|was_free| !**was_free).count();
-        assert_eq!(stamps, 1, "{method}: {asked:?}");
-    }
 }
 
 proptest! {

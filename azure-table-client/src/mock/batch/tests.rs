@@ -341,7 +341,7 @@ fn versions_advance_though_the_clock_does_not() {
     let service = MockTableService::builder().loose(true).clock(std::sync::Arc::new(Still)).build();
     service.store_mut().create("Blogs", NOW).unwrap();
     let time = |row: &str| -> EdmDateTime {
-        service.store().table("Blogs").unwrap().get(("p", row)).unwrap().1.version.time()
+        service.store().table("Blogs").unwrap().get(("p", row)).unwrap().version.time()
     };
     commit(&service, &[("PUT", &entity("1"), &[], "{}")]);
     let old = time("1");

@@ -42,7 +42,7 @@ impl Subject {
                     partition_key: Some(partition_key), row_key: Some(row_key), ..
                 }) = Body::parse(request.body)
                 {
-                    self.keys.push((partition_key, row_key));
+                    self.keys.push((partition_key.into_owned(), row_key.into_owned()));
                 }
             }
             // The new table's name is in the body.

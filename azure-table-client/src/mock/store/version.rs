@@ -1,16 +1,22 @@
 //! The version of a row: its Timestamp, and the ETag that says the same.
 
+use std::io::Write as _;
+
 use crate::edm::EdmDateTime;
 
 /// What a Timestamp moves forward by where the clock did not move: the service does the same.
 const STEP_TICKS: i64 = 10_000;
 
+/// The longest text of a Timestamp.
+const MAX_TEXT: usize = "2017-11-10T02:43:55.7662669Z".len();
+
 /// When a row was written. Its text is kept, as every reply shows it twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Version {
+pub(in crate::mock) struct Version {
     time: EdmDateTime,
     /// `2017-11-10T02:43:55.7662669Z`, without trailing zeros.
-    text: Box<str>,
+    text: [u8; MAX_TEXT],
+    length: u8,
 }
 
 impl Version {
@@ -24,28 +30,48 @@ impl Version {
         } else {
             EdmDateTime::from_ticks(last.ticks() + STEP_TICKS).unwrap_or(EdmDateTime::MAX)
         };
-        Self { time, text: time.trimmed().to_string().into() }
+        Self::at(time)
     }
 
-    pub(super) fn time(&self) -> EdmDateTime {
+    /// The version of a write that was made at this time.
+    pub(super) fn at(time: EdmDateTime) -> Self {
+        let mut text = [0; MAX_TEXT];
+        let mut rest = &mut text[..];
+        // It has room for every time.
+        let _ = write!(rest, "{}", time.trimmed());
+        let left = rest.len();
+        let length = u8::try_from(MAX_TEXT - left).unwrap_or_default();
+        Self { time, text, length }
+    }
+
+    pub(in crate::mock) fn time(&self) -> EdmDateTime {
         self.time
     }
 
     /// The Timestamp as replies show it.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    pub(in crate::mock) fn text(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.length.into()]).unwrap_or_default()
     }
 
     /// `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`
-    pub(super) fn etag(&self) -> String {
-        let mut etag = String::with_capacity(self.text.len() + 20);
-        etag.push_str("W/\"datetime'");
-        for (index, part) in self.text.split(':').enumerate() {
-            etag.push_str(if index > 0 { "%3A" } else { "" });
-            etag.push_str(part);
+    pub(in crate::mock) fn etag(&self) -> String {
+        let mut etag = Vec::with_capacity(2 * MAX_TEXT);
+        etag.extend_from_slice(b"W/\"");
+        self.push_tag(&mut etag);
+        etag.push(b'"');
+        String::from_utf8(etag).unwrap_or_default()
+    }
+
+    /// What stands between the quotes of an ETag: `datetime'2017-11-10T02%3A43%3A55.7662669Z'`.
+    pub(in crate::mock) fn push_tag(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"datetime'");
+        for byte in &self.text[..self.length.into()] {
+            match byte {
+                b':' => out.extend_from_slice(b"%3A"),
+                byte => out.push(*byte),
+            }
         }
-        etag.push_str("'\"");
-        etag
+        out.push(b'\'');
     }
 }
 

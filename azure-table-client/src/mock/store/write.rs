@@ -1,0 +1,243 @@
+//! One change of one row: a value, so that several can be made together or not at all.
+
+use std::sync::Arc;
+
+use super::super::check::check_entity;
+use super::super::failure::Failure;
+use super::order::StoredKey;
+use super::properties::{Properties, StoredProperties};
+use super::table::StoredEntity;
+use super::version::Version;
+use crate::edm::EdmDateTime;
+use crate::entity::ordinal;
+
+/// What is to be done to the row of a key. Its names, keys and values have been checked.
+#[derive(Debug)]
+pub(in crate::mock) struct Write<'a> {
+    pub(in crate::mock) key: StoredKey,
+    pub(in crate::mock) change: Change<'a>,
+}
+
+#[derive(Debug)]
+pub(in crate::mock) enum Change<'a> {
+    /// A new row; its properties stay in the order in which they were sent.
+    Insert(StoredProperties),
+    /// A row that may be there; its properties are in ordinal order of their names afterwards.
+    Update(Update<'a>, Condition<'a>),
+    Delete(Condition<'a>),
+}
+
+/// How an update treats the properties that it does not name.
+#[derive(Debug)]
+pub(in crate::mock) enum Update<'a> {
+    /// They stay.
+    Merge(Properties<'a>),
+    /// They go.
+    Replace(StoredProperties),
+}
+
+/// What must hold for a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mock) enum Condition<'a> {
+    /// Nothing: an upsert.
+    None,
+    Exists,
+    ETag(&'a str),
+}
+
+impl Write<'_> {
+    pub(in crate::mock) fn inserts(&self) -> bool {
+        matches!(self.change, Change::Insert(_))
+    }
+}
+
+impl Update<'_> {
+    pub(in crate::mock) fn replace(mut properties: Properties<'_>) -> Self {
+        sort(&mut properties);
+        Self::Replace(StoredProperties::new(&properties))
+    }
+}
+
+impl Change<'_> {
+    /// What this change makes of the row at this key, which is younger than `gone` if there is none;
+    /// nothing is done yet.
+    pub(super) fn outcome(
+        self,
+        key: &StoredKey,
+        old: Option<&StoredEntity>,
+        gone: EdmDateTime,
+        now: EdmDateTime,
+    ) -> Result<Option<Arc<StoredEntity>>, Failure> {
+        let properties = match self {
+            Self::Insert(_) if old.is_some() => return Err(Failure::entity_already_exists()),
+            Self::Insert(properties) => properties,
+            Self::Update(update, condition) => {
+                condition.check(old)?;
+                match update {
+                    Update::Replace(properties) => properties,
+                    Update::Merge(properties) => merged(key, old, properties)?,
+                }
+            }
+            Self::Delete(_) if old.is_none() => return Err(Failure::resource_not_found()),
+            Self::Delete(condition) => {
+                condition.check(old)?;
+                return Ok(None);
+            }
+        };
+        let last = old.map_or(gone, |old| old.version.time());
+        Ok(Some(Arc::new(StoredEntity { version: Version::after(last, now), properties })))
+    }
+}
+
+impl Condition<'_> {
+    fn check(self, row: Option<&StoredEntity>) -> Result<(), Failure> {
+        match (self, row) {
+            (Self::None, _) | (Self::Exists, Some(_)) => Ok(()),
+            (Self::ETag(tag), Some(row)) => {
+                let etag = row.version.etag();
+                // Some clients double the quotes of a tag.
+                if tag == etag || tag.replace("''", "'") == etag {
+                    Ok(())
+                } else {
+                    Err(Failure::update_condition())
+                }
+            }
+            (_, None) => Err(Failure::resource_not_found()),
+        }
+    }
+}
+
+/// The old properties that the new ones do not name, and the new ones.
+fn merged(
+    key: &StoredKey,
+    old: Option<&StoredEntity>,
+    new: Properties<'_>,
+) -> Result<StoredProperties, Failure> {
+    let named = new.len();
+    let mut all = new;
+    if let Some(old) = old {
+        for (name, value) in old.properties.read() {
+            if !all[..named].iter().any(|(known, _)| *known == name) {
+                all.push((name, value));
+            }
+        }
+        // The limits hold for what a merge makes, not only for what it brings.
+        check_entity(key, &all)?;
+    }
+    sort(&mut all);
+    Ok(StoredProperties::new(&all))
+}
+
+fn sort(properties: &mut Properties<'_>) {
+    properties.sort_by(|(a, _), (b, _)| ordinal(a, b));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Table;
+    use super::*;
+    use crate::edm::EdmCow;
+
+    const NOW: EdmDateTime = EdmDateTime::MAX;
+
+    fn properties(names: &[&'static str]) -> Properties<'static> {
+        names.iter().map(|name| ((*name).into(), EdmCow::Int32(1))).collect()
+    }
+
+    fn insert(properties: &Properties<'_>) -> Change<'static> {
+        Change::Insert(StoredProperties::new(properties))
+    }
+
+    fn replace<'a>(names: &[&'static str], condition: Condition<'a>) -> Change<'a> {
+        Change::Update(Update::replace(properties(names)), condition)
+    }
+
+    fn merge(properties: Properties<'_>) -> Change<'_> {
+        Change::Update(Update::Merge(properties), Condition::Exists)
+    }
+
+    /// Makes one change; the ETag of what is there now.
+    fn apply(
+        table: &Table,
+        change: Change<'_>,
+        now: EdmDateTime,
+    ) -> Result<Option<String>, Failure> {
+        let write = Write { key: StoredKey::new("p", "r"), change };
+        let written = table.apply(vec![write], || now, |_| {}).map_err(|(_, failure)| failure)?;
+        Ok(written[0].row.as_ref().map(|row| row.version.etag()))
+    }
+
+    fn names(table: &Table) -> Vec<String> {
+        let row = table.get(("p", "r")).unwrap();
+        row.properties.members().map(|member| member.name().into_owned()).collect()
+    }
+
+    #[test]
+    fn order_of_properties() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        apply(&table, insert(&properties(&["b", "a"])), NOW).unwrap();
+        assert_eq!(names(&table), ["b", "a"], "as sent");
+        apply(&table, merge(properties(&["C"])), NOW).unwrap();
+        assert_eq!(names(&table), ["C", "a", "b"], "ordinal after an update");
+        apply(&table, replace(&["z", "y"], Condition::None), NOW).unwrap();
+        assert_eq!(names(&table), ["y", "z"]);
+    }
+
+    #[test]
+    fn conditions() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        let now = "2017-11-10T02:43:55Z".parse().unwrap();
+        for condition in [Condition::Exists, Condition::ETag("W/\"x\"")] {
+            for change in [replace(&["a"], condition), Change::Delete(condition)] {
+                assert_eq!(apply(&table, change, now), Err(Failure::resource_not_found()));
+            }
+        }
+        assert_eq!(table.len(), 0);
+        let first = apply(&table, replace(&["a"], Condition::None), now).unwrap().unwrap();
+        let second = apply(&table, replace(&["a"], Condition::ETag(&first)), now).unwrap().unwrap();
+        assert_ne!(first, second);
+        let stale = apply(&table, replace(&["a"], Condition::ETag(&first)), now);
+        assert_eq!(stale, Err(Failure::update_condition()));
+        let doubled = second.replace('\'', "''");
+        assert_eq!(apply(&table, Change::Delete(Condition::ETag(&doubled)), now), Ok(None));
+        assert_eq!(table.len(), 0);
+    }
+
+    #[test]
+    fn a_version_never_comes_back() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        let now = "2017-11-10T02:43:55Z".parse().unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            seen.push(apply(&table, insert(&properties(&["a"])), now).unwrap().unwrap());
+            apply(&table, Change::Delete(Condition::Exists), now).unwrap();
+        }
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 3, "though the clock stands still");
+    }
+
+    #[test]
+    fn a_merge_keeps_the_limits_or_changes_nothing() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        let many = |letter: char, count: usize| -> Properties<'_> {
+            (0..count).map(|n| (format!("{letter}{n}").into(), EdmCow::Int32(1))).collect()
+        };
+        apply(&table, insert(&many('a', 252)), NOW).unwrap();
+        apply(&table, merge(many('a', 252)), NOW).unwrap();
+        let one_more = apply(&table, merge(many('b', 1)), NOW);
+        assert_eq!(one_more, Err(Failure::too_many_properties()));
+        assert_eq!(names(&table).len(), 252);
+        apply(&table, Change::Delete(Condition::Exists), NOW).unwrap();
+
+        let text = "x".repeat(32_000);
+        let large = |letter: char, count: usize| -> Properties<'_> {
+            let value = EdmCow::String((&*text).into());
+            (0..count).map(|n| (format!("{letter}{n}").into(), value.clone())).collect()
+        };
+        apply(&table, insert(&large('a', 10)), NOW).unwrap();
+        apply(&table, merge(large('a', 16)), NOW).unwrap();
+        assert_eq!(apply(&table, merge(large('b', 1)), NOW), Err(Failure::entity_too_large()));
+        assert_eq!(names(&table).len(), 16);
+    }
+}
