@@ -67,7 +67,7 @@ mod transport;
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::auth::{DEVELOPMENT_KEY, SharedKey};
 use crate::clock::{Clock, SharedClock, TokioClock};
@@ -83,7 +83,7 @@ pub use recorder::{RecordedRequest, Requests};
 use request::Incoming;
 #[cfg(feature = "mock-server")]
 pub use server::MockTableServer;
-use store::Store;
+use store::{Entry, Journal, Replica, Store};
 use transport::InProcess;
 
 /// Where the in-process service seems to be. No socket is opened.
@@ -121,6 +121,7 @@ struct Inner {
     max_comparisons: Option<usize>,
     max_key_units: usize,
     store: RwLock<Store>,
+    journal: Journal,
     recorder: Recorder,
     plan: Plan,
     late: Late,
@@ -147,6 +148,9 @@ impl MockTableService {
             loose: false,
             max_comparisons: None,
             max_key_units: KEY_UTF16_UNITS,
+            replication_lag: Duration::ZERO,
+            #[cfg(feature = "mock-data")]
+            data: None,
         }
     }
 
@@ -217,6 +221,11 @@ impl MockTableService {
         self.0.store.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes a change; to be called under the lock under which it was made.
+    fn note(&self, entry: impl Fn() -> Entry) {
+        self.0.journal.add(|| self.now(), entry);
+    }
+
     fn now(&self) -> SystemTime {
         self.0.plan.skewed(self.0.clock.now())
     }
@@ -266,6 +275,9 @@ pub struct MockTableServiceBuilder {
     loose: bool,
     max_comparisons: Option<usize>,
     max_key_units: usize,
+    replication_lag: Duration,
+    #[cfg(feature = "mock-data")]
+    data: Option<store::Opened>,
 }
 
 impl MockTableServiceBuilder {
@@ -306,8 +318,36 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// The service, without tables.
-    pub fn build(self) -> MockTableService {
+    /// How long it takes until the secondary location has what was written. None by default.
+    pub fn replication_lag(mut self, lag: Duration) -> Self {
+        self.replication_lag = lag;
+        self
+    }
+
+    /// Keeps everything in this file as well, a [redb] database that is made if it is not there.
+    ///
+    /// Whatever an answer shows is on disk by then, and a crash loses nothing of it. All rows are
+    /// in memory too. If the disk fails, every request from then on is answered 500. That goes for
+    /// [`transport`](MockTableService::transport); [`respond`](MockTableService::respond) does not
+    /// wait for the disk.
+    ///
+    /// [redb]: https://docs.rs/redb
+    ///
+    /// # Errors
+    /// The file cannot be opened, is in use, or is no such database.
+    #[cfg(feature = "mock-data")]
+    pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let opened = store::Disk::open(path).map_err(|error| {
+            Error::configuration(format!("{} cannot be opened", path.display())).with_source(error)
+        })?;
+        self.data = Some(opened);
+        Ok(self)
+    }
+
+    /// The service, without tables but those of its file.
+    pub fn build(mut self) -> MockTableService {
+        let (store, journal) = self.journal();
         let clock = self.clock.unwrap_or_else(|| {
             let start = SystemTime::now();
             Arc::new(TokioClock::starting_at(start))
@@ -319,11 +359,23 @@ impl MockTableServiceBuilder {
             loose: self.loose,
             max_comparisons: self.max_comparisons,
             max_key_units: self.max_key_units,
-            store: RwLock::default(),
+            store: RwLock::new(store),
+            journal,
             recorder: Recorder::default(),
             plan: Plan::default(),
             late: Late::default(),
         }))
+    }
+
+    fn journal(&mut self) -> (Store, Journal) {
+        let lag = self.replication_lag;
+        let replica = (!lag.is_zero()).then(|| Replica::new(lag));
+        let journal = Journal::to(replica);
+        #[cfg(feature = "mock-data")]
+        if let Some(opened) = self.data.take() {
+            return opened.into_store(journal);
+        }
+        (Store::default(), journal)
     }
 }
 

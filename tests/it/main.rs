@@ -20,6 +20,7 @@ mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;
 mod mock;
+mod mock_data;
 mod mock_server;
 mod outcomes;
 mod plans;

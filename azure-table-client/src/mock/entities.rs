@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use http::{StatusCode, header};
 
@@ -14,7 +15,8 @@ use super::reply::{EntityAt, Reply};
 use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
 use super::store::{
-    Change, Condition, StoredEntity, StoredKey, StoredProperties, Table, Update, Write, Written,
+    Change, Condition, Entry, StoredEntity, StoredKey, StoredProperties, Table, Update, Write,
+    Written,
 };
 use crate::filter::PlanKind;
 use crate::limits::check_table_name;
@@ -127,7 +129,15 @@ impl MockTableService {
         writes: Vec<Write<'_>>,
     ) -> Result<Vec<Written>, (usize, Failure)> {
         // The clock is asked under the lock, so that what is written later has no earlier time.
-        table.apply(writes, || self.edm_now(), |_| {})
+        table.apply(
+            writes,
+            || self.edm_now(),
+            |written| {
+                let entry =
+                    || Entry::Written { table: Arc::clone(table.name()), rows: written.to_vec() };
+                self.note(entry);
+            },
+        )
     }
 }
 

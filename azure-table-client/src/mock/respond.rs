@@ -110,6 +110,23 @@ impl MockTableService {
         response
     }
 
+    /// The answer, once all that it can show is on disk.
+    #[cfg(feature = "mock-data")]
+    pub(super) async fn once_written(&self, response: HttpResponse) -> HttpResponse {
+        match &self.0.journal.disk {
+            Some(disk) if disk.written().await.is_err() => {
+                let failure = Failure::internal_error();
+                let reply = Reply::failure(&failure, None, &new_id(), self.edm_now());
+                HttpResponse {
+                    status: reply.status,
+                    headers: reply.headers,
+                    body: reply.body.into(),
+                }
+            }
+            _ => response,
+        }
+    }
+
     fn refusal(&self, request: &Incoming<'_>, failure: &Failure, request_id: &str) -> Reply {
         // Where the format asked for is not known, the refusal is XML.
         let level = request.format().ok();

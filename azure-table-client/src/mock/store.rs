@@ -2,18 +2,26 @@
 //!
 //! Locks are taken in one order: the tables, the partitions of one, the rows of one of them.
 
+#[cfg(feature = "mock-data")]
+mod disk;
+mod journal;
 mod order;
 mod properties;
+mod replica;
 mod table;
 mod version;
 mod write;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::btree_map;
 use std::time::SystemTime;
 
+#[cfg(feature = "mock-data")]
+pub(super) use self::disk::{Disk, Opened};
+pub(super) use self::journal::{Entry, Journal};
 pub(super) use self::order::{StoredKey, by_keys};
 pub(super) use self::properties::{Properties, StoredProperties};
+pub(super) use self::replica::Replica;
 pub(super) use self::table::{StoredEntity, Table, Written};
 pub(super) use self::version::Version;
 pub(super) use self::write::{Change, Condition, Update, Write};
@@ -45,8 +53,8 @@ impl Store {
             return Err(Failure::table_being_deleted());
         }
         match self.tables.entry(name.to_ascii_lowercase()) {
-            Entry::Occupied(_) => Err(Failure::table_already_exists()),
-            Entry::Vacant(place) => {
+            btree_map::Entry::Occupied(_) => Err(Failure::table_already_exists()),
+            btree_map::Entry::Vacant(place) => {
                 place.insert(Table::new(name, self.gone));
                 Ok(())
             }
@@ -60,6 +68,31 @@ impl Store {
         self.going.0.insert(name, held_until);
         self.gone = self.gone.max(table.last());
         Ok(())
+    }
+
+    /// An empty store whose rows will all be younger than `gone`.
+    #[cfg(feature = "mock-data")]
+    pub(super) fn younger_than(gone: EdmDateTime) -> Self {
+        Self { gone, ..Self::default() }
+    }
+
+    /// Does without any check what was done to another store.
+    pub(super) fn replay(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Created(name) => {
+                self.tables.insert(name.to_ascii_lowercase(), Table::new(name, self.gone));
+            }
+            Entry::Deleted(name) => {
+                self.tables.remove(&name.to_ascii_lowercase());
+            }
+            Entry::Written { table, rows } => {
+                if let Some(table) = self.table(table) {
+                    for row in rows {
+                        table.replay(row);
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn table(&self, name: &str) -> Option<&Table> {

@@ -9,6 +9,7 @@ use super::json::push_text;
 use super::reply::Reply;
 use super::request::Preference;
 use super::respond::Asked;
+use super::store::Entry;
 use crate::edm::EdmCow;
 use crate::entity::Row;
 use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
@@ -19,7 +20,10 @@ impl MockTableService {
         let name = name_in(asked.request.json_body()?)?;
         let name = name.ok_or_else(Failure::properties_need_value)?;
         check_own_table_name(&name)?;
-        self.store_mut().create(&name, self.now())?;
+        let mut store = self.store_mut();
+        store.create(&name, self.now())?;
+        self.note(|| Entry::Created((&*name).into()));
+        drop(store);
         let address = asked.addresses.table(&name);
         let mut reply = match asked.preference {
             Preference::ReturnNoContent => Reply::no_content(),
@@ -41,7 +45,9 @@ impl MockTableService {
         check_own_table_name(name)?;
         let now = self.now();
         let time = asked.fate.and_then(|fate| fate.deletion).unwrap_or_default();
-        self.store_mut().delete(name, now.checked_add(time).unwrap_or(now))?;
+        let mut store = self.store_mut();
+        store.delete(name, now.checked_add(time).unwrap_or(now))?;
+        self.note(|| Entry::Deleted(name.into()));
         Ok(Reply::no_content())
     }
 

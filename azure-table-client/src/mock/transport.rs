@@ -42,6 +42,8 @@ impl Transport for InProcess {
                     .await
                     .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
             };
+            #[cfg(feature = "mock-data")]
+            let response = service.once_written(response).await;
             Yield::default().await;
             wait(fate.delay_reply).await;
             Yield::default().await;

@@ -40,6 +40,12 @@ impl StoredProperties {
         Self(String::from_utf8(text).unwrap_or_default().into())
     }
 
+    /// What was stored before, from a store on disk.
+    #[cfg(feature = "mock-data")]
+    pub(super) fn from_text(text: &str) -> Self {
+        Self(text.into())
+    }
+
     /// All members as replies with types show them, each with its comma.
     pub(in crate::mock) fn text(&self) -> &str {
         &self.0

@@ -153,6 +153,15 @@ impl Table {
         }
     }
 
+    /// What was done elsewhere.
+    pub(super) fn replay(&self, written: &Written) {
+        let mut partitions = write(&self.partitions);
+        let rows = partitions.entry(Key(written.key.partition.clone())).or_default();
+        self.put(&mut write(rows), &written.key.row, written.row.clone());
+        drop(partitions);
+        self.forget(&written.key.partition);
+    }
+
     /// Drops a partition that is empty.
     fn forget(&self, partition: &str) {
         let key = &partition as &dyn Text;

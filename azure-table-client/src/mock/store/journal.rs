@@ -1,0 +1,46 @@
+//! Where changes go beside the store, in the order in which they were made.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+#[cfg(feature = "mock-data")]
+use super::disk::Disk;
+use super::replica::Replica;
+use super::table::Written;
+
+/// Something that happened to the store in one step.
+#[derive(Debug, Clone)]
+pub(in crate::mock) enum Entry {
+    Created(Arc<str>),
+    Deleted(Arc<str>),
+    Written { table: Arc<str>, rows: Vec<Written> },
+}
+
+/// Who is told of changes.
+#[derive(Debug)]
+pub(in crate::mock) struct Journal {
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) disk: Option<Disk>,
+    pub(in crate::mock) replica: Option<Replica>,
+}
+
+impl Journal {
+    pub(in crate::mock) fn to(replica: Option<Replica>) -> Self {
+        Self {
+            #[cfg(feature = "mock-data")]
+            disk: None,
+            replica,
+        }
+    }
+
+    /// Notes a change; to be called before anyone else can change the same thing.
+    pub(in crate::mock) fn add(&self, now: impl FnOnce() -> SystemTime, entry: impl Fn() -> Entry) {
+        #[cfg(feature = "mock-data")]
+        if let Some(disk) = &self.disk {
+            disk.add(entry());
+        }
+        if let Some(replica) = &self.replica {
+            replica.add(now(), entry());
+        }
+    }
+}

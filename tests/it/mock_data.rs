@@ -1,0 +1,118 @@
+//! The service in memory with a file behind it: what it answered is there again.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use azure_table_client::clock::Clock;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient};
+
+/// A place for one file that is not there yet.
+fn file(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.redb"));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+fn open(path: &Path) -> MockTableService {
+    MockTableService::builder().data(path).unwrap().build()
+}
+
+fn blogs(service: &MockTableService) -> TableClient<DynamicEntity> {
+    service.client().table_named("Blogs")
+}
+
+async fn rows(service: &MockTableService) -> Vec<DynamicEntity> {
+    blogs(service).query().await.unwrap().into_iter().collect()
+}
+
+#[tokio::test]
+async fn everything_is_there_again() {
+    let path = file("everything");
+    let service = open(&path);
+    let table = blogs(&service);
+    table.create().await.unwrap();
+    let mut entity = DynamicEntity::new("it's \u{1f600}", "");
+    entity
+        .set("Text", "a\"b\\c\u{1}é")
+        .set("Big", i64::MIN)
+        .set("Whole", 5.0)
+        .set("Nan", f64::NAN)
+        .set("Bytes", vec![0_u8, 255])
+        .set("Id", uuid::Uuid::from_u128(7))
+        .set("Yes", true);
+    table.insert(&entity).await.unwrap();
+    for row in ["1", "2", "3"] {
+        table.insert(&DynamicEntity::new("p", row)).await.unwrap();
+    }
+    table.delete(("p", "2"), IfMatch::Any).await.unwrap();
+    service.client().create_table("Gone").await.unwrap();
+    service.client().delete_table("Gone").await.unwrap();
+    let before = rows(&service).await;
+    assert_eq!(before.len(), 3);
+    drop((service, table));
+
+    let service = open(&path);
+    assert_eq!(service.table_names(), ["Blogs"]);
+    let after = rows(&service).await;
+    assert_eq!(after, before);
+    let etags =
+        |rows: &[DynamicEntity]| rows.iter().map(|row| row.etag().cloned()).collect::<Vec<_>>();
+    assert_eq!(etags(&after), etags(&before));
+    let renewed = blogs(&service).replace(&after[2], after[2].etag().unwrap()).await;
+    assert!(renewed.is_ok(), "the version is the same");
+}
+
+#[tokio::test]
+async fn a_row_that_comes_back_after_a_restart_repeats_no_version() {
+    #[derive(Debug)]
+    struct Still;
+    impl Clock for Still {
+        fn now(&self) -> SystemTime {
+            SystemTime::UNIX_EPOCH + Duration::from_hours(500_000)
+        }
+    }
+    let path = file("versions");
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let clock = std::sync::Arc::new(Still);
+        let service = MockTableService::builder().clock(clock).data(&path).unwrap().build();
+        let table = blogs(&service);
+        let _ = table.create().await;
+        seen.push(table.insert(&DynamicEntity::new("p", "r")).await.unwrap().etag);
+        table.delete(("p", "r"), IfMatch::Any).await.unwrap();
+    }
+    assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2], "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_an_error_that_names_it() {
+    let path = file("in-use");
+    let service = open(&path);
+    let error = MockTableService::builder().data(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("in-use.redb"), "{error}");
+    drop(service);
+
+    let path = file("garbage");
+    std::fs::write(&path, "no database").unwrap();
+    assert!(MockTableService::builder().data(&path).is_err());
+}
+
+#[tokio::test]
+async fn many_writers_share_a_commit_and_each_of_them_is_kept() {
+    let path = file("many");
+    let service = open(&path);
+    let table = blogs(&service);
+    table.create().await.unwrap();
+    let inserts = (0..300).map(|n| {
+        let table = table.clone();
+        async move {
+            let entity = DynamicEntity::new(format!("p{}", n % 7), format!("{n}"));
+            table.insert(&entity).await.map(drop)
+        }
+    });
+    futures_util::future::try_join_all(inserts).await.unwrap();
+    drop((service, table));
+    assert_eq!(open(&path).row_count("Blogs"), Some(300));
+}
