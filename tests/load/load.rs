@@ -1,0 +1,161 @@
+//! What is measured.
+
+use std::cell::Cell;
+use std::io::{Error, Result};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::task::LocalSet;
+
+use super::connection::Connection;
+use super::requests::Requests;
+use super::server::Server;
+
+/// One figure of a server.
+pub(crate) struct Figures {
+    pub(crate) what: String,
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    /// The server's processor time for one request, in seconds.
+    pub(crate) cpu: Option<f64>,
+}
+
+/// What one round sends, one after the other, and the status that it expects.
+struct Round {
+    requests: Vec<Vec<u8>>,
+    status: u16,
+    /// Whether it begins again at the end, or is over.
+    repeats: bool,
+}
+
+/// Measures a server that has no tables yet.
+pub(crate) async fn run(server: &Server, rows: usize, time: Duration) -> Result<Vec<Figures>> {
+    let requests = Requests::to(server.port);
+    let mut figures = vec![figure("start-up, ms", server.start.as_secs_f64() * 1e3)];
+    once(server, requests.create_table().await?, 204).await?;
+
+    let before = server.memory()?;
+    let mut batches = Vec::new();
+    for row in (0..rows).step_by(100) {
+        batches.push(requests.rows_to_read(row).await?);
+    }
+    let fill = Round { requests: batches, status: 202, repeats: false };
+    measure(server, 4, fill, Duration::from_hours(1)).await?;
+    let bytes = server.memory()?.saturating_sub(before);
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    figures.push(figure("memory, bytes an entity", bytes as f64 / rows as f64));
+
+    for connections in [1, 16] {
+        let mut gets = Vec::new();
+        for step in 0..rows.min(20_000) {
+            gets.push(requests.get(step * 7919 % rows).await?);
+        }
+        let gets = Round { requests: gets, status: 200, repeats: true };
+        figures.push(rate(server, "gets", connections, gets, time).await?);
+
+        let mut inserts = Vec::new();
+        let partitions = format!("insert{connections}");
+        for row in 0..100_000 {
+            inserts.push(requests.insert(&format!("{partitions}-{}", row % 50), row).await?);
+        }
+        let inserts = Round { requests: inserts, status: 204, repeats: false };
+        figures.push(rate(server, "inserts", connections, inserts, time).await?);
+
+        let mut batches = Vec::new();
+        for batch in 0..3000 {
+            let partition = format!("batch{connections}-{}", batch % 50);
+            batches.push(requests.batch(&partition, batch * 100).await?);
+        }
+        let batches = Round { requests: batches, status: 202, repeats: false };
+        figures.push(rate(server, "batches of 100 inserts", connections, batches, time).await?);
+
+        let mut ranges = Vec::new();
+        for step in 0..500 {
+            ranges.push(requests.range(step * 7919 % (rows - 1000)).await?);
+        }
+        let ranges = Round { requests: ranges, status: 200, repeats: true };
+        figures.push(rate(server, "ranges of 1,000 rows", connections, ranges, time).await?);
+    }
+    Ok(figures)
+}
+
+fn figure(what: &str, value: f64) -> Figures {
+    Figures { what: what.to_owned(), value, unit: "", cpu: None }
+}
+
+async fn rate(
+    server: &Server,
+    what: &str,
+    connections: usize,
+    round: Round,
+    time: Duration,
+) -> Result<Figures> {
+    let cpu = server.cpu()?;
+    let (answers, elapsed) = measure(server, connections, round, time).await?;
+    Ok(Figures {
+        what: format!("{what}, {connections} at once"),
+        value: answers / elapsed.as_secs_f64(),
+        unit: "/s",
+        cpu: Some((server.cpu()? - cpu) / answers),
+    })
+}
+
+async fn once(server: &Server, request: Vec<u8>, status: u16) -> Result<()> {
+    let round = Round { requests: vec![request], status, repeats: false };
+    measure(server, 1, round, Duration::from_secs(10)).await.map(drop)
+}
+
+/// Sends on so many connections until the time is over; how many answers there were, and how long it
+/// took.
+async fn measure(
+    server: &Server,
+    connections: usize,
+    round: Round,
+    time: Duration,
+) -> Result<(f64, Duration)> {
+    let round = Rc::new(round);
+    let next = Rc::new(Cell::new(0));
+    let local = LocalSet::new();
+    let mut open = Vec::new();
+    for _ in 0..connections {
+        open.push(Connection::open(server.port).await?);
+    }
+    let begun = Instant::now();
+    let tasks: Vec<_> = open
+        .into_iter()
+        .map(|connection| {
+            let (round, next) = (Rc::clone(&round), Rc::clone(&next));
+            local.spawn_local(send(connection, round, next, begun + time))
+        })
+        .collect();
+    let answers = local
+        .run_until(async {
+            let mut answers = 0_u32;
+            for task in tasks {
+                answers += task.await.map_err(Error::other)??;
+            }
+            Ok::<_, Error>(answers)
+        })
+        .await?;
+    Ok((answers.into(), begun.elapsed()))
+}
+
+async fn send(
+    mut connection: Connection,
+    round: Rc<Round>,
+    next: Rc<Cell<usize>>,
+    until: Instant,
+) -> Result<u32> {
+    let mut answers = 0;
+    while Instant::now() < until {
+        let at = next.replace(next.get() + 1);
+        let at = if round.repeats { at % round.requests.len() } else { at };
+        let Some(request) = round.requests.get(at) else { break };
+        let status = connection.send(request).await?;
+        if status != round.status {
+            return Err(Error::other(format!("{status} instead of {}", round.status)));
+        }
+        answers += 1;
+    }
+    Ok(answers)
+}
