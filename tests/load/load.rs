@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::LocalSet;
 
+use super::Options;
 use super::connection::Connection;
 use super::requests::Requests;
 use super::server::Server;
@@ -29,54 +30,69 @@ struct Round {
 }
 
 /// Measures a server that has no tables yet.
-pub(crate) async fn run(server: &Server, rows: usize, time: Duration) -> Result<Vec<Figures>> {
+pub(crate) async fn run(server: &Server, options: &Options) -> Result<Vec<Figures>> {
+    let rows = options.rows;
     let requests = Requests::to(server.port);
     let mut figures = vec![figure("start-up, ms", server.start.as_secs_f64() * 1e3)];
     once(server, requests.create_table().await?, 204).await?;
 
     let before = server.memory()?;
-    let mut batches = Vec::new();
-    for row in (0..rows).step_by(100) {
-        batches.push(requests.rows_to_read(row).await?);
-    }
-    let fill = Round { requests: batches, status: 202, repeats: false };
-    measure(server, 4, fill, Duration::from_hours(1)).await?;
+    measure(server, 4, fill(&requests, rows).await?, Duration::from_hours(1)).await?;
     let bytes = server.memory()?.saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     figures.push(figure("memory, bytes an entity", bytes as f64 / rows as f64));
 
     for connections in [1, 16] {
-        let mut gets = Vec::new();
-        for step in 0..rows.min(20_000) {
-            gets.push(requests.get(step * 7919 % rows).await?);
+        for what in ["gets", "inserts", "batches of 100 inserts", "ranges of 1,000 rows"] {
+            if what.contains(&options.only) {
+                let round = round(&requests, what, connections, rows).await?;
+                figures.push(rate(server, what, connections, round, options.time).await?);
+            }
         }
-        let gets = Round { requests: gets, status: 200, repeats: true };
-        figures.push(rate(server, "gets", connections, gets, time).await?);
-
-        let mut inserts = Vec::new();
-        let partitions = format!("insert{connections}");
-        for row in 0..100_000 {
-            inserts.push(requests.insert(&format!("{partitions}-{}", row % 50), row).await?);
-        }
-        let inserts = Round { requests: inserts, status: 204, repeats: false };
-        figures.push(rate(server, "inserts", connections, inserts, time).await?);
-
-        let mut batches = Vec::new();
-        for batch in 0..3000 {
-            let partition = format!("batch{connections}-{}", batch % 50);
-            batches.push(requests.batch(&partition, batch * 100).await?);
-        }
-        let batches = Round { requests: batches, status: 202, repeats: false };
-        figures.push(rate(server, "batches of 100 inserts", connections, batches, time).await?);
-
-        let mut ranges = Vec::new();
-        for step in 0..500 {
-            ranges.push(requests.range(step * 7919 % (rows - 1000)).await?);
-        }
-        let ranges = Round { requests: ranges, status: 200, repeats: true };
-        figures.push(rate(server, "ranges of 1,000 rows", connections, ranges, time).await?);
     }
     Ok(figures)
+}
+
+/// The rows that are read.
+async fn fill(requests: &Requests, rows: usize) -> Result<Round> {
+    let mut batches = Vec::new();
+    for row in (0..rows).step_by(100) {
+        batches.push(requests.rows_to_read(row).await?);
+    }
+    Ok(Round { requests: batches, status: 202, repeats: false })
+}
+
+async fn round(requests: &Requests, what: &str, connections: usize, rows: usize) -> Result<Round> {
+    let mut all = Vec::new();
+    let status = match what {
+        "gets" => {
+            for step in 0..rows.min(20_000) {
+                all.push(requests.get(step * 7919 % rows).await?);
+            }
+            200
+        }
+        "inserts" => {
+            for row in 0..150_000 {
+                let partition = format!("insert{connections}-{}", row % 50);
+                all.push(requests.insert(&partition, row).await?);
+            }
+            204
+        }
+        "batches of 100 inserts" => {
+            for batch in 0..6000 {
+                let partition = format!("batch{connections}-{}", batch % 50);
+                all.push(requests.batch(&partition, batch * 100).await?);
+            }
+            202
+        }
+        _ => {
+            for step in 0..500 {
+                all.push(requests.range(step * 7919 % (rows - 1000)).await?);
+            }
+            200
+        }
+    };
+    Ok(Round { requests: all, status, repeats: status == 200 })
 }
 
 fn figure(what: &str, value: f64) -> Figures {

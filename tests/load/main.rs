@@ -25,13 +25,21 @@ use server::Server;
 struct Options {
     rows: usize,
     time: Duration,
+    /// Measure only what has this in its name.
+    only: String,
     /// Names and command lines.
     servers: Vec<(String, String)>,
 }
 
 fn options() -> Result<Options> {
-    let usage = || Error::other("load [--rows N] [--seconds N] --server NAME=COMMAND …");
-    let mut options = Options { rows: 100_000, time: Duration::from_secs(3), servers: Vec::new() };
+    let usage =
+        || Error::other("load [--rows N] [--seconds N] [--only TEXT] --server NAME=COMMAND …");
+    let mut options = Options {
+        rows: 100_000,
+        time: Duration::from_secs(3),
+        only: String::new(),
+        servers: Vec::new(),
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(usage)?;
@@ -40,6 +48,7 @@ fn options() -> Result<Options> {
             "--seconds" => {
                 options.time = Duration::from_secs_f64(value.parse().map_err(|_| usage())?);
             }
+            "--only" => options.only = value,
             "--server" => {
                 let (name, command) = value.split_once('=').ok_or_else(usage)?;
                 options.servers.push((name.to_owned(), command.to_owned()));
@@ -59,7 +68,7 @@ async fn main() -> Result<()> {
     for (name, command) in &options.servers {
         println!("{name}: {command}");
         let server = Server::start(command).await?;
-        let figures = load::run(&server, options.rows, options.time).await?;
+        let figures = load::run(&server, &options).await?;
         for (row, Figures { what, value, unit, cpu }) in figures.into_iter().enumerate() {
             let base = *first.entry(row).or_insert(value);
             let cpu = cpu.map_or_else(String::new, |cpu| format!(", {:.1} us CPU", cpu * 1e6));
