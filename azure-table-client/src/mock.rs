@@ -59,6 +59,7 @@ mod recorder;
 mod reply;
 mod request;
 mod respond;
+mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod store;
