@@ -3,7 +3,7 @@
 //! [`MockTableService`] answers as the service does: keys, filters, pages, versions, limits,
 //! transactions, signatures and errors. Three hosts share its core:
 //! [`MockTableService::transport`] in process, `MockTableServer` on a loopback port (feature
-//! `mock-server`), and your own by [`MockTableService::respond`].
+//! `mock-server`), and your own by [`MockTableService::receive`]; the program `azure-table-mock` is one.
 //!
 //! Where sources contradict each other, this service follows one rule: a comparison with a property
 //! that is missing or of another type than the literal is false, for all six operators, and `not`
@@ -36,7 +36,7 @@
 //! ```
 //!
 //! All of it works in process. `MockTableServer` says what differs over HTTP; a host of your own that
-//! sends by [`MockTableService::transport`] has it all, one that calls
+//! calls [`MockTableService::receive`] has it all, one that calls
 //! [`MockTableService::respond`] has what an answer can show.
 //!
 //! # What is missing
@@ -53,7 +53,9 @@ mod entities;
 mod evaluate;
 mod failure;
 mod faults;
+mod inspect;
 mod json;
+mod observer;
 mod query;
 mod recorder;
 mod reply;
@@ -79,6 +81,7 @@ use crate::transport::{HttpRequest, HttpResponse, Transport};
 
 pub use faults::{AddedFault, Fault, Faults};
 use faults::{Late, Plan};
+use observer::Observer;
 use recorder::Recorder;
 pub use recorder::{RecordedRequest, Requests};
 use request::Incoming;
@@ -124,6 +127,7 @@ struct Inner {
     store: RwLock<Store>,
     journal: Journal,
     recorder: Recorder,
+    observer: Option<Observer>,
     plan: Plan,
     late: Late,
 }
@@ -150,6 +154,9 @@ impl MockTableService {
             max_comparisons: None,
             max_key_units: KEY_UTF16_UNITS,
             replication_lag: Duration::ZERO,
+            kept_requests: recorder::KEPT_REQUESTS,
+            kept_payload_bytes: recorder::KEPT_PAYLOAD_BYTES,
+            observer: None,
             #[cfg(feature = "mock-data")]
             data: None,
         }
@@ -207,8 +214,8 @@ impl MockTableService {
 
     /// Answers one request; the core that all hosts share. Never panics, whatever it is sent.
     ///
-    /// Faults that need time or a connection do not strike here; a host that has both sends by
-    /// [`transport`](Self::transport).
+    /// Faults that need time or a connection do not strike here; a host that has both calls
+    /// [`receive`](Self::receive).
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
         self.respond_to(&incoming(request))
     }
@@ -277,6 +284,9 @@ pub struct MockTableServiceBuilder {
     max_comparisons: Option<usize>,
     max_key_units: usize,
     replication_lag: Duration,
+    kept_requests: usize,
+    kept_payload_bytes: usize,
+    observer: Option<Observer>,
     #[cfg(feature = "mock-data")]
     data: Option<store::Opened>,
 }
@@ -329,8 +339,8 @@ impl MockTableServiceBuilder {
     ///
     /// Whatever an answer shows is on disk by then, and a crash loses nothing of it. All rows are
     /// in memory too. If the disk fails, every request from then on is answered 500. That goes for
-    /// [`transport`](MockTableService::transport); [`respond`](MockTableService::respond) does not
-    /// wait for the disk.
+    /// [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive);
+    /// [`respond`](MockTableService::respond) does not wait for the disk.
     ///
     /// [redb]: https://docs.rs/redb
     ///
@@ -344,6 +354,28 @@ impl MockTableServiceBuilder {
         })?;
         self.data = Some(opened);
         Ok(self)
+    }
+
+    /// How many requests are kept one by one: 10,000 unless it is set here.
+    pub fn kept_requests(mut self, requests: usize) -> Self {
+        self.kept_requests = requests;
+        self
+    }
+
+    /// How many bytes of payloads are kept in all, of the last requests: 32 MiB unless it is set here.
+    pub fn kept_payload_bytes(mut self, bytes: usize) -> Self {
+        self.kept_payload_bytes = bytes;
+        self
+    }
+
+    /// Is told of each request when it was answered, and of its target: path and query without the
+    /// signature that may be in it. For logs; the answer waits for it.
+    pub fn observer(
+        mut self,
+        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
     }
 
     /// The service, without tables but those of its file.
@@ -362,7 +394,8 @@ impl MockTableServiceBuilder {
             max_key_units: self.max_key_units,
             store: RwLock::new(store),
             journal,
-            recorder: Recorder::default(),
+            recorder: Recorder::new(self.kept_requests, self.kept_payload_bytes),
+            observer: self.observer,
             plan: Plan::default(),
             late: Late::default(),
         }))

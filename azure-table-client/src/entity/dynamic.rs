@@ -91,6 +91,17 @@ impl DynamicEntity {
         self
     }
 
+    /// An entity as the mock has it.
+    #[cfg(feature = "mock")]
+    pub(crate) fn stored(
+        key: EntityKey,
+        etag: ETag,
+        timestamp: EdmDateTime,
+        properties: Vec<(String, EdmValue)>,
+    ) -> Self {
+        Self { key, etag: Some(etag), timestamp: Some(timestamp), properties }
+    }
+
     /// Another version, of which it is not known when it was written.
     pub(crate) fn set_version(&mut self, etag: Option<ETag>) {
         (self.etag, self.timestamp) = (etag, None);

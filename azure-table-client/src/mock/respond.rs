@@ -1,16 +1,17 @@
 //! From a request to its answer.
 
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
+use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 
 use super::failure::Failure;
 use super::faults::{self, Answer, Content, Fate, Host, Subject};
 use super::query::Scan;
-use super::recorder::RecordedRequest;
+use super::recorder::{self, RecordedRequest};
 use super::reply::{Addresses, Reply};
 use super::request::{Incoming, Preference, Resource};
-use super::{MockTableService, authorize};
+use super::{MockTableService, authorize, observer};
 use crate::transport::HttpResponse;
 use crate::wire::{Metadata, Operation};
 
@@ -55,6 +56,7 @@ impl MockTableService {
         fate: &Fate,
         arrived: SystemTime,
     ) -> HttpResponse {
+        let begun = Instant::now();
         let (operation, table) = self.what(request);
         let mut note = Note { operation, operations: 1, table, scan: None };
         let mut response = match &fate.answer {
@@ -69,15 +71,36 @@ impl MockTableService {
         if fate.is_body_cut {
             response.body.truncate(response.body.len() / 2);
         }
-        self.0.recorder.add(RecordedRequest {
+        self.record(request, note, response.status, (arrived, begun));
+        response
+    }
+
+    fn record(
+        &self,
+        request: &Incoming<'_>,
+        note: Note,
+        status: StatusCode,
+        (arrived, begun): (SystemTime, Instant),
+    ) {
+        let recorded = RecordedRequest {
+            arrived,
+            took: begun.elapsed(),
+            method: request.method.clone(),
             operation: note.operation,
             operations: note.operations,
             table: note.table,
-            status: response.status.as_u16(),
+            status: status.as_u16(),
             plan: note.scan.map(|scan| scan.plan),
             scanned_rows: note.scan.map_or(0, |scan| scan.rows),
-        });
-        response
+            attempt: 1,
+            payload: self.0.recorder.payload(request.body),
+            payload_len: request.body.len(),
+        };
+        if let Some(observer) = &self.0.observer {
+            observer(&recorded, &observer::target(request));
+        }
+        let call = recorder::call(request, recorded.operation);
+        self.0.recorder.add(recorded, call);
     }
 
     fn serve(

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::faults::{Break, Host};
 use super::{MockTableService, incoming};
 use crate::transport::{
-    HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
 
 /// Ends every request in a service in memory.
@@ -24,34 +24,45 @@ impl Transport for InProcess {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             Yield::default().await;
-            let service = &self.0;
-            let fate = service.fate(&incoming(&request), Host::Connections);
-            let response = match fate.connection {
-                Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
-                Some(Break::Hangs) => std::future::pending().await,
-                Some(Break::LosesRequest) => {
-                    wait(fate.delay_request).await;
-                    return Err(broken(TransportErrorKind::Interrupted));
-                }
-                None | Some(Break::LosesReply) if fate.delay_request.is_zero() => {
-                    service.settle();
-                    service.respond_with(&incoming(&request), &fate, service.now())
-                }
-                None | Some(Break::LosesReply) => service
-                    .respond_late(request, fate.clone())
-                    .await
-                    .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
-            };
-            #[cfg(feature = "mock-data")]
-            let response = service.once_written(response).await;
+            let result = self.0.receive(request).await;
             Yield::default().await;
-            wait(fate.delay_reply).await;
             Yield::default().await;
-            if fate.connection == Some(Break::LosesReply) {
+            result
+        })
+    }
+}
+
+impl MockTableService {
+    /// Answers one request as the fault plan has it, for a host that can wait and can break a
+    /// connection. Never panics, whatever it is sent.
+    ///
+    /// # Errors
+    /// The plan breaks the connection: the host closes it without an answer.
+    pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        let fate = self.fate(&incoming(&request), Host::Connections);
+        let response = match fate.connection {
+            Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
+            Some(Break::Hangs) => std::future::pending().await,
+            Some(Break::LosesRequest) => {
+                wait(fate.delay_request).await;
                 return Err(broken(TransportErrorKind::Interrupted));
             }
-            Ok(response)
-        })
+            None | Some(Break::LosesReply) if fate.delay_request.is_zero() => {
+                self.settle();
+                self.respond_with(&incoming(&request), &fate, self.now())
+            }
+            None | Some(Break::LosesReply) => self
+                .respond_late(request, fate.clone())
+                .await
+                .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
+        };
+        #[cfg(feature = "mock-data")]
+        let response = self.once_written(response).await;
+        wait(fate.delay_reply).await;
+        if fate.connection == Some(Break::LosesReply) {
+            return Err(broken(TransportErrorKind::Interrupted));
+        }
+        Ok(response)
     }
 }
 

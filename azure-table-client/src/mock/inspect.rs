@@ -1,0 +1,119 @@
+//! What the tables hold, past the protocol: for a test's assertions, and for a look inside.
+
+use std::ops::ControlFlow;
+
+use super::MockTableService;
+use super::store::StoredEntity;
+use crate::edm::EdmCow;
+use crate::entity::{DynamicEntity, EntityKey};
+use crate::etag::ETag;
+
+impl MockTableService {
+    /// All rows of a table in the service's order, with their versions; `None` if the table is not
+    /// there.
+    ///
+    /// ```
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{DynamicEntity, EntityKey};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::new();
+    /// let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// blogs.insert(DynamicEntity::new("Channel9", "1").set("Rating", 3)).await?;
+    ///
+    /// let rows = mock.rows("Blogs").unwrap();
+    /// assert_eq!(rows[0].key(), &EntityKey::new("Channel9", "1"));
+    /// assert_eq!(rows[0].get::<i32>("Rating"), Some(Ok(3)));
+    /// assert_eq!(mock.row("Blogs", "Channel9", "2"), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rows(&self, table: &str) -> Option<Vec<DynamicEntity>> {
+        self.rows_from(table, ("", ""), usize::MAX)
+    }
+
+    /// At most `limit` rows of a table from this PartitionKey and RowKey on; `None` if the table is
+    /// not there.
+    pub fn rows_from(
+        &self,
+        table: &str,
+        from: (&str, &str),
+        limit: usize,
+    ) -> Option<Vec<DynamicEntity>> {
+        self.settle();
+        let mut rows = Vec::new();
+        self.store().table(table)?.scan(from, &mut |keys, entity| {
+            if rows.len() == limit {
+                return ControlFlow::Break(());
+            }
+            rows.push(dynamic(keys, entity));
+            ControlFlow::Continue(())
+        });
+        Some(rows)
+    }
+
+    /// A row with its version; `None` if it or its table is not there.
+    pub fn row(&self, table: &str, partition_key: &str, row_key: &str) -> Option<DynamicEntity> {
+        self.settle();
+        let keys = (partition_key, row_key);
+        let entity = self.store().table(table)?.get(keys)?;
+        Some(dynamic(keys, &entity))
+    }
+}
+
+fn dynamic((partition_key, row_key): (&str, &str), entity: &StoredEntity) -> DynamicEntity {
+    let properties = entity.properties.read().into_iter();
+    DynamicEntity::stored(
+        EntityKey::new(partition_key, row_key),
+        ETag::from(&entity.version.etag()),
+        entity.version.time(),
+        properties.map(|(name, value)| (name.into_owned(), EdmCow::into_value(value))).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn service() -> MockTableService {
+        let service = MockTableService::new();
+        let rows = service.client().table_named::<DynamicEntity>("Rows");
+        rows.create().await.unwrap();
+        for (partition_key, row_key) in [("b", "1"), ("a", "2"), ("a", "1"), ("b", "2")] {
+            let mut row = DynamicEntity::new(partition_key, row_key);
+            rows.insert(row.set("Views", 3_i64)).await.unwrap();
+        }
+        service
+    }
+
+    #[tokio::test]
+    async fn rows_are_those_that_a_query_returns() {
+        let service = service().await;
+        let table = service.client().table_named::<DynamicEntity>("Rows");
+        let read = table.query().await.unwrap();
+        let sent = service.requests().total();
+        assert_eq!(service.rows("rows").unwrap(), &read[..]);
+        assert_eq!(service.row("Rows", "b", "1").as_ref(), Some(&read[2]));
+        assert_eq!(service.requests().total(), sent, "a look is no request");
+        assert_eq!((service.row("Rows", "b", "3"), service.row("Row", "b", "1")), (None, None));
+        assert_eq!(service.rows("Row"), None);
+    }
+
+    #[tokio::test]
+    async fn a_page_begins_at_a_key_and_is_bounded() {
+        let service = service().await;
+        let keys = |from, limit| {
+            let rows = service.rows_from("Rows", from, limit).unwrap();
+            rows.iter()
+                .map(|row| (row.key().partition_key.clone(), row.key().row_key.clone()))
+                .collect::<Vec<_>>()
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(keys(("a", "2"), 2), [pair("a", "2"), pair("b", "1")]);
+        assert_eq!(keys(("a", "3"), 9), [pair("b", "1"), pair("b", "2")]);
+        assert_eq!(keys(("c", ""), 9), []);
+        assert_eq!(keys(("", ""), 0), []);
+    }
+}
