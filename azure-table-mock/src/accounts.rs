@@ -1,0 +1,83 @@
+//! The accounts: each has a service of its own, and is found by the first segment of a path.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use azure_table_client::clock::SystemClock;
+use azure_table_client::mock::{MockTableService, MockTableServiceBuilder, RecordedRequest};
+
+use crate::options::{Account, Options};
+
+/// Requests of an account that the page shows.
+const KEPT_REQUESTS: usize = 200;
+
+/// The accounts in the order in which they were named; there is one at least.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    first: Served,
+    others: Vec<Served>,
+}
+
+/// An account that is served.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) name: String,
+    pub(crate) service: MockTableService,
+}
+
+impl Accounts {
+    pub(crate) fn open(options: &Options) -> Result<Self, String> {
+        let mut all = options.accounts.iter().map(|account| Served::open(account, options));
+        let first = all.next().ok_or("there is no account")??;
+        Ok(Self { first, others: all.collect::<Result<_, _>>()? })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Served> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<&Served> {
+        self.iter().find(|account| account.name == name)
+    }
+
+    /// The service that a path asks, at its primary or its secondary. A path of no account is
+    /// refused by the first one.
+    pub(crate) fn of_path(&self, path: &str) -> &MockTableService {
+        let segment = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
+        let name = segment.strip_suffix("-secondary").unwrap_or(segment);
+        &self.named(name).unwrap_or(&self.first).service
+    }
+}
+
+impl Served {
+    fn open(account: &Account, options: &Options) -> Result<Self, String> {
+        if options.data.is_some() {
+            return Err("--data is not built in yet".into());
+        }
+        let builder = MockTableService::builder()
+            .account(&account.name, &account.key)
+            .map_err(|error| format!("the account {}: {error}", account.name))?;
+        let service = set_up(builder, options).build();
+        Ok(Self { name: account.name.clone(), service })
+    }
+}
+
+/// What all accounts have: little is kept of each request, since only the page shows it.
+fn set_up(builder: MockTableServiceBuilder, options: &Options) -> MockTableServiceBuilder {
+    let kept = if options.page { KEPT_REQUESTS } else { 0 };
+    let builder = builder
+        .clock(Arc::new(SystemClock))
+        .loose(options.loose)
+        .kept_requests(kept)
+        .kept_payload_bytes(0);
+    if options.log { builder.observer(log) } else { builder }
+}
+
+/// A line for a request: `GET /devstoreaccount1/Blogs()?$top=5 200 table scan 123us`.
+fn log(request: &RecordedRequest, target: &str) {
+    let plan = request.plan.map_or_else(|| "-".to_owned(), |plan| plan.to_string());
+    let RecordedRequest { method, status, took, .. } = request;
+    // In one write, so that lines stay whole.
+    let line = format!("{method} {target} {status} {plan} {}us\n", took.as_micros());
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}

@@ -1,0 +1,149 @@
+//! The port: connections, and how they end.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+
+use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{Duration, sleep, timeout};
+
+use crate::accounts::Accounts;
+use crate::exchange::{self, Shared};
+use crate::options::Options;
+use crate::{complain, say};
+
+/// How long a connection may wait for its next request, and how long for the rest of its headers.
+const IDLE: Duration = Duration::from_mins(5);
+/// How long requests on their way have when the program is told to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long no connection is taken when the system has no room for one.
+const NO_ROOM: Duration = Duration::from_millis(50);
+
+/// Serves the accounts until the program is told to stop.
+pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), String> {
+    let (host, port) = (options.host.as_str(), options.port);
+    let listener = bind(host, port)
+        .await
+        .map_err(|error| format!("cannot listen at {host}:{port}: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let mut signals = Signals::listen().map_err(|error| format!("cannot take signals: {error}"))?;
+    warn(options, address);
+    for account in accounts.iter() {
+        say(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
+    }
+    let shared = Arc::new(Shared { accounts, has_page: options.page, address });
+    let (stop, stopping) = watch::channel(());
+    tokio::select! {
+        () = accept(&listener, &shared, &stopping) => {}
+        () = signals.next() => {}
+    }
+    // No new connection is taken from here on.
+    drop((listener, stopping));
+    let _ = stop.send(());
+    tokio::select! {
+        // Each connection holds a receiver.
+        _ = timeout(GRACE, stop.closed()) => {}
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// Addresses are not looked up, as that takes a thread.
+async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    match host.parse::<IpAddr>() {
+        Ok(address) => TcpListener::bind((address, port)).await,
+        Err(_) => TcpListener::bind((host, port)).await,
+    }
+}
+
+fn warn(options: &Options, address: SocketAddr) {
+    let is_known = |name: &str, key: &str| name == DEVELOPMENT_ACCOUNT && key == DEVELOPMENT_KEY;
+    let is_open = options.loose || options.accounts.iter().any(|one| is_known(&one.name, &one.key));
+    if is_open && !address.ip().is_loopback() {
+        complain("warning: others reach this address, and need no secret key to read and write");
+    }
+}
+
+async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::Receiver<()>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(connection(stream, Arc::clone(shared), stopping.clone()));
+            }
+            // A connection that is gone already, or no room for one: the next one may do.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => sleep(NO_ROOM).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>, mut stopping: watch::Receiver<()>) {
+    // Without it, answers in two pieces wait for the client's acknowledgement.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| exchange::answer(&shared, request));
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(IDLE)
+            // A client may close its side once it has sent all.
+            .half_close(true)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    // What breaks a connection is the client's affair.
+    tokio::select! {
+        biased;
+        _ = connection.as_mut() => return,
+        _ = stopping.changed() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
+}
+
+/// What tells the program to stop.
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// What tells the program to stop.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! How it starts and how it stops.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::server::{Server, command};
+
+async fn ends(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = command(arguments).output().await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[tokio::test]
+async fn the_start_line_says_where_it_is() {
+    let server = Server::start(&[]).await;
+    let port = server.origin.strip_prefix("http://127.0.0.1:").unwrap();
+    let line = format!("azure-table-mock listening on http://127.0.0.1:{port}/devstoreaccount1");
+    assert_eq!(server.lines, [line]);
+    assert_eq!(server.stop().await, "", "nothing to warn of");
+}
+
+#[tokio::test]
+async fn it_answers_soon_after_it_was_started() {
+    let begun = Instant::now();
+    let server = Server::start(&[]).await;
+    server.assert_is_well().await;
+    let took = begun.elapsed();
+    println!("{} ms from start to the first answer", took.as_millis());
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test]
+async fn both_signals_stop_it_cleanly() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let server = Server::start(&[]).await;
+        let idle = server.connect().await;
+        server.signal(signal);
+        assert_eq!(server.end().await.status.code(), Some(0), "{signal}");
+        drop(idle);
+    }
+}
+
+#[tokio::test]
+async fn a_request_on_its_way_is_answered_before_it_stops() {
+    let server = Server::start(&["--loose"]).await;
+    let mut stream = server.connect().await;
+    let body = br#"{"TableName":"Blogs"}"#;
+    let head = format!(
+        "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\
+         Content-Type: application/json\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // That it waits for the body is what shows that the request has begun.
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).await.unwrap();
+    assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    server.signal(Signal::SIGTERM);
+    while TcpStream::connect(server.address()).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    stream.write_all(body).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
+    assert_eq!(server.end().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_one_clear_line() {
+    let server = Server::start(&[]).await;
+    let port = server.address().rsplit_once(':').unwrap().1;
+    let (code, out, error) = ends(&["--port", port]).await;
+    assert_eq!((code, &*out), (Some(1), ""));
+    let expected = format!("azure-table-mock: cannot listen at 127.0.0.1:{port}: ");
+    assert!(error.starts_with(&expected) && error.lines().count() == 1, "{error}");
+}
+
+#[tokio::test]
+async fn wrong_options_are_one_clear_line() {
+    for (arguments, expected) in [
+        (&["--prot", "1"][..], "there is no option --prot; see --help"),
+        (&["--port", "x"], "--port is a number from 0 to 65535"),
+        (&["--account", "mine"], "an account has no key: each needs its own"),
+        (&["--key", "no"], "the key of the account devstoreaccount1 is not valid base64"),
+    ] {
+        let (code, out, error) = ends(arguments).await;
+        assert_eq!((code, &*out), (Some(2), ""), "{arguments:?}");
+        assert_eq!(error, format!("azure-table-mock: {expected}\n"));
+    }
+}
+
+#[tokio::test]
+async fn help_and_version_are_printed() {
+    let (code, out, _) = ends(&["--help"]).await;
+    assert_eq!(code, Some(0));
+    for option in ["--host", "--port", "--account", "--key", "--data", "--log", "--loose"] {
+        assert!(out.contains(option), "{option}");
+    }
+    let (code, out, _) = ends(&["--version"]).await;
+    assert_eq!(
+        (code, out.trim_end()),
+        (Some(0), concat!("azure-table-mock ", env!("CARGO_PKG_VERSION")))
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_others_reach_is_warned_of() {
+    let server = Server::start(&["--host", "0.0.0.0"]).await;
+    let warning = server.stop().await;
+    assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
+    let private = ["--host", "0.0.0.0", "--account", "mine", "--key", "c2VjcmV0"];
+    assert_eq!(Server::start(&private).await.stop().await, "");
+}

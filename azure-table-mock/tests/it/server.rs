@@ -1,0 +1,125 @@
+//! The program on a free port.
+
+use std::process::{Output, Stdio};
+
+use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
+use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+/// A program that runs; it is killed when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// The lines that it began with.
+    pub(crate) lines: Vec<String>,
+    /// `http://127.0.0.1:port`
+    pub(crate) origin: String,
+}
+
+/// The program with these arguments, and with no variable that the tests were started with.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-mock"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("AZURE_TABLE_MOCK_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true);
+    command
+}
+
+impl Server {
+    /// The program with one account on a free port.
+    pub(crate) async fn start(arguments: &[&str]) -> Self {
+        let arguments: Vec<_> = ["--port", "0"].iter().chain(arguments).copied().collect();
+        Self::run(command(&arguments), 1).await
+    }
+
+    /// A program that begins with as many lines as it has accounts.
+    pub(crate) async fn run(mut command: Command, accounts: usize) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = Vec::new();
+        for _ in 0..accounts {
+            lines.push(out.next_line().await.unwrap().expect("the program ended"));
+        }
+        let address = lines[0].strip_prefix("azure-table-mock listening on ").unwrap();
+        let origin = address.rsplit_once('/').unwrap().0.to_owned();
+        Self { child, lines, origin }
+    }
+
+    /// `127.0.0.1:port`
+    pub(crate) fn address(&self) -> &str {
+        self.origin.strip_prefix("http://").unwrap()
+    }
+
+    pub(crate) fn client(&self) -> TableServiceClient {
+        self.client_of(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY)
+    }
+
+    pub(crate) fn client_of(&self, account: &str, key: &str) -> TableServiceClient {
+        let endpoint = format!("{}/{account}", self.origin);
+        TableServiceClient::from_connection_string(&format!(
+            "AccountName={account};AccountKey={key};TableEndpoint={endpoint}"
+        ))
+        .unwrap()
+    }
+
+    /// A table that is made now.
+    pub(crate) async fn table(&self, name: &str) -> TableClient<DynamicEntity> {
+        let table = self.client().table_named(name);
+        table.create().await.unwrap();
+        table
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> reqwest::Response {
+        reqwest::get(format!("{}{path}", self.origin)).await.unwrap()
+    }
+
+    pub(crate) async fn text(&self, path: &str) -> String {
+        let response = self.get(path).await;
+        assert_eq!(response.status(), 200, "{path}");
+        response.text().await.unwrap()
+    }
+
+    pub(crate) async fn assert_is_well(&self) {
+        assert!(self.text("/-/health").await.contains(r#""status":"ok""#));
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address()).await.unwrap()
+    }
+
+    /// Sends bytes, and returns all that comes back.
+    pub(crate) async fn exchange(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        // A server that has seen enough may close before it has read all.
+        let _ = stream.write_all(bytes).await;
+        let _ = stream.shutdown().await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap();
+        kill(Pid::from_raw(pid), signal).unwrap();
+    }
+
+    /// What is left of it when it ends: its code and its standard error.
+    pub(crate) async fn end(self) -> Output {
+        self.child.wait_with_output().await.unwrap()
+    }
+
+    /// Tells it to stop; its standard error.
+    pub(crate) async fn stop(self) -> String {
+        self.signal(Signal::SIGTERM);
+        let output = self.end().await;
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
