@@ -200,18 +200,6 @@ impl MockTableService {
         Faults(&self.0.plan)
     }
 
-    /// The names of the tables, in order.
-    pub fn table_names(&self) -> Vec<String> {
-        self.settle();
-        self.store().tables().map(|table| table.name().to_string()).collect()
-    }
-
-    /// How many rows a table has; `None` if it is not there.
-    pub fn row_count(&self, table: &str) -> Option<usize> {
-        self.settle();
-        self.store().table(table).map(store::Table::len)
-    }
-
     /// Answers one request; the core that all hosts share. Never panics, whatever it is sent.
     ///
     /// Faults that need time or a connection do not strike here; a host that has both calls
@@ -354,28 +342,6 @@ impl MockTableServiceBuilder {
         })?;
         self.data = Some(opened);
         Ok(self)
-    }
-
-    /// How many requests are kept one by one: 10,000 unless it is set here.
-    pub fn kept_requests(mut self, requests: usize) -> Self {
-        self.kept_requests = requests;
-        self
-    }
-
-    /// How many bytes of payloads are kept in all, of the last requests: 32 MiB unless it is set here.
-    pub fn kept_payload_bytes(mut self, bytes: usize) -> Self {
-        self.kept_payload_bytes = bytes;
-        self
-    }
-
-    /// Is told of each request when it was answered, and of its target: path and query without the
-    /// signature that may be in it. For logs; the answer waits for it.
-    pub fn observer(
-        mut self,
-        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
-    ) -> Self {
-        self.observer = Some(Box::new(observer));
-        self
     }
 
     /// The service, without tables but those of its file.

@@ -1,5 +1,7 @@
 //! The accounts: each has a service of its own, and is found by the first segment of a path.
 
+use std::error::Error;
+use std::fs;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 
@@ -27,6 +29,11 @@ pub(crate) struct Served {
 
 impl Accounts {
     pub(crate) fn open(options: &Options) -> Result<Self, String> {
+        if let Some(folder) = &options.data {
+            fs::create_dir_all(folder).map_err(|error| {
+                format!("the folder {} cannot be made: {error}", folder.display())
+            })?;
+        }
         let mut all = options.accounts.iter().map(|account| Served::open(account, options));
         let first = all.next().ok_or("there is no account")??;
         Ok(Self { first, others: all.collect::<Result<_, _>>()? })
@@ -51,14 +58,23 @@ impl Accounts {
 
 impl Served {
     fn open(account: &Account, options: &Options) -> Result<Self, String> {
-        if options.data.is_some() {
-            return Err("--data is not built in yet".into());
-        }
         let builder = MockTableService::builder()
             .account(&account.name, &account.key)
             .map_err(|error| format!("the account {}: {error}", account.name))?;
-        let service = set_up(builder, options).build();
-        Ok(Self { name: account.name.clone(), service })
+        let mut builder = set_up(builder, options);
+        if let Some(folder) = &options.data {
+            let file = folder.join(format!("{}.redb", account.name));
+            builder = builder.data(file).map_err(|error| told(&error))?;
+        }
+        Ok(Self { name: account.name.clone(), service: builder.build() })
+    }
+}
+
+/// An error and what it came from, in one line.
+fn told(error: &dyn Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", told(source)),
+        None => error.to_string(),
     }
 }
 

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::request::Parts;
+use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
 use serde_json::json;
@@ -63,11 +64,11 @@ pub(crate) fn answer(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> 
         ["requests"] => Some(requests::page(shared)),
         [account, table] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::list(account, table, keys(query)))
+            account.and_then(|account| entities::list(account, table, &keys(query)))
         }
         [account, table, "entity"] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::one(account, table, keys(query)))
+            account.and_then(|account| entities::one(account, table, &keys(query)))
         }
         _ => None,
     };
@@ -87,7 +88,7 @@ fn health(shared: &Shared) -> Response<Full<Bytes>> {
 /// that a page elsewhere made lead here, to read what it may not.
 fn names_this_machine(request: &Parts) -> bool {
     let named = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = named.or_else(|| request.uri.authority().map(|name| name.as_str())) else {
+    let Some(host) = named.or_else(|| request.uri.authority().map(Authority::as_str)) else {
         return true;
     };
     let name = match host.rsplit_once(':') {

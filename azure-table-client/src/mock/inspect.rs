@@ -3,12 +3,24 @@
 use std::ops::ControlFlow;
 
 use super::MockTableService;
-use super::store::StoredEntity;
+use super::store::{StoredEntity, Table};
 use crate::edm::EdmCow;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::etag::ETag;
 
 impl MockTableService {
+    /// The names of the tables, in order.
+    pub fn table_names(&self) -> Vec<String> {
+        self.settle();
+        self.store().tables().map(|table| table.name().to_string()).collect()
+    }
+
+    /// How many rows a table has; `None` if it is not there.
+    pub fn row_count(&self, table: &str) -> Option<usize> {
+        self.settle();
+        self.store().table(table).map(Table::len)
+    }
+
     /// All rows of a table in the service's order, with their versions; `None` if the table is not
     /// there.
     ///

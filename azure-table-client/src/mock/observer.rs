@@ -2,11 +2,24 @@
 
 use percent_encoding::percent_decode_str;
 
+use super::MockTableServiceBuilder;
 use super::recorder::RecordedRequest;
 use super::request::Incoming;
 
 /// Is told of a request and of its target: path and query, without the signature.
 pub(super) type Observer = Box<dyn Fn(&RecordedRequest, &str) + Send + Sync>;
+
+impl MockTableServiceBuilder {
+    /// Is told of each request when it was answered, and of its target: path and query without the
+    /// signature that may be in it. For logs; the answer waits for it.
+    pub fn observer(
+        mut self,
+        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+}
 
 /// The path and the query as sent, but for the signature in it. Printable ASCII.
 pub(super) fn target(request: &Incoming<'_>) -> String {
@@ -22,10 +35,10 @@ pub(super) fn target(request: &Incoming<'_>) -> String {
         target.push_str(if is_signature(&option) { "sig=..." } else { option });
         separator = '&';
     }
-    match target.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => target,
-        false => target.escape_default().to_string(),
+    if target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return target;
     }
+    target.escape_default().to_string()
 }
 
 #[cfg(test)]

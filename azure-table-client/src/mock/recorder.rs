@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::Method;
 
+use super::MockTableServiceBuilder;
 use super::request::Incoming;
 use crate::filter::PlanKind;
 use crate::wire::Operation;
@@ -50,7 +51,7 @@ pub struct RecordedRequest {
     pub attempt: usize,
     /// The body as sent, up to its first 64 KiB. Of all the requests, the last 32 MiB are kept;
     /// those before have an empty payload
-    /// ([`kept_payload_bytes`](super::MockTableServiceBuilder::kept_payload_bytes)).
+    /// ([`kept_payload_bytes`](MockTableServiceBuilder::kept_payload_bytes)).
     pub payload: Bytes,
     /// The length of the whole body in bytes.
     pub payload_len: usize,
@@ -176,7 +177,7 @@ impl Requests<'_> {
     }
 
     /// The requests in order, at most the last 10,000
-    /// ([`kept_requests`](super::MockTableServiceBuilder::kept_requests)).
+    /// ([`kept_requests`](MockTableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
         let record = self.0.lock();
         let mut attempts: HashMap<u64, usize> = HashMap::new();
@@ -200,6 +201,20 @@ impl Requests<'_> {
 impl fmt::Debug for Requests<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Requests").field("total", &self.total()).finish_non_exhaustive()
+    }
+}
+
+impl MockTableServiceBuilder {
+    /// How many requests are kept one by one: 10,000 unless it is set here.
+    pub fn kept_requests(mut self, requests: usize) -> Self {
+        self.kept_requests = requests;
+        self
+    }
+
+    /// How many bytes of payloads are kept in all, of the last requests: 32 MiB unless it is set here.
+    pub fn kept_payload_bytes(mut self, bytes: usize) -> Self {
+        self.kept_payload_bytes = bytes;
+        self
     }
 }
 
@@ -310,6 +325,6 @@ mod tests {
         recorder.add(request(200, b"o"), None);
         assert_eq!(payloads(), [(0, 3), (4, 4), (1, 1), (1, 1)]);
         assert_eq!(recorder.payload(&[0; 100]).len(), 6);
-        assert_eq!(Recorder::new(4, 1 << 20).payload(&[0; 100_000]).len(), 65_536);
+        assert_eq!(Recorder::new(4, 1 << 20).payload(&vec![0; 100_000]).len(), 65_536);
     }
 }

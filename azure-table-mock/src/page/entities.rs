@@ -23,7 +23,7 @@ const CELL_CHARACTERS: usize = 120;
 type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// A page of rows from a key on; `None` if the table is not there.
-pub(super) fn list(account: &Served, table: &str, from: Keys<'_>) -> Option<Page> {
+pub(super) fn list(account: &Served, table: &str, from: &Keys<'_>) -> Option<Page> {
     let Served { name, service } = account;
     let count = service.row_count(table)?;
     let mut rows = service.rows_from(table, (&from.0, &from.1), PAGE_ROWS + 1)?;
@@ -124,7 +124,7 @@ fn width(text: &str) -> &'static str {
 }
 
 /// A row with all that it has; `None` if it is not there.
-pub(super) fn one(account: &Served, table: &str, key: Keys<'_>) -> Option<Page> {
+pub(super) fn one(account: &Served, table: &str, key: &Keys<'_>) -> Option<Page> {
     let Served { name, service } = account;
     let row = service.row(table, &key.0, &key.1)?;
     let mut body = Html::default();

@@ -1,7 +1,9 @@
 //! How it starts and how it stops.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use azure_table_client::DynamicEntity;
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -115,4 +117,46 @@ async fn an_address_that_others_reach_is_warned_of() {
     assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
     let private = ["--host", "0.0.0.0", "--account", "mine", "--key", "c2VjcmV0"];
     assert_eq!(Server::start(&private).await.stop().await, "");
+}
+
+/// A folder that is not there yet.
+fn folder(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder.to_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_is_kept_in_a_folder_is_there_after_a_stop_and_after_a_crash() {
+    let folder = folder("kept");
+    let two = ["--data", &folder, "--account", "one", "--key", "b25l"];
+    let started = || Server::start(&two);
+    let server = started().await;
+    let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
+    rows.create().await.unwrap();
+    rows.insert(DynamicEntity::new("p", "1").set("Views", 3_i64)).await.unwrap();
+    server.stop().await;
+
+    let server = started().await;
+    let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
+    assert_eq!(rows.get(("p", "1")).await.unwrap().get::<i64>("Views"), Some(Ok(3)));
+    rows.insert(&DynamicEntity::new("p", "2")).await.unwrap();
+    server.signal(Signal::SIGKILL);
+    server.end().await;
+
+    let server = started().await;
+    let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
+    assert_eq!(rows.query().await.unwrap().len(), 2);
+    assert!(Path::new(&folder).join("one.redb").is_file());
+    let (code, out, error) = ends(&two).await;
+    assert_eq!((code, &*out, error.lines().count()), (Some(1), "", 1), "it is in use: {error}");
+    assert!(error.contains("one.redb cannot be opened: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_one_clear_line() {
+    let (code, _, error) = ends(&["--data", "/dev/null/folder"]).await;
+    assert_eq!(code, Some(1));
+    let expected = "azure-table-mock: the folder /dev/null/folder cannot be made: ";
+    assert!(error.starts_with(expected) && error.lines().count() == 1, "{error}");
 }
