@@ -9,33 +9,7 @@
 //! that is missing or of another type than the literal is false, for all six operators, and `not`
 //! is plain negation.
 //!
-//! # Faults
-//!
-//! [`MockTableService::faults`] makes things go wrong: connections that are refused, break or hang,
-//! replies that are lost, late, cut or a proxy's, refusals with and without `Retry-After`, pages that end
-//! anywhere, tables that are being deleted, throttled partitions, a clock that is wrong. Each
-//! [`Fault`] says which requests it strikes and how many of them. The same seed and the same requests
-//! meet the same faults, and under tokio's paused time a test with minutes of backoff runs in
-//! milliseconds.
-//!
-//! ```
-//! use azure_table_client::mock::{Fault, MockTableService};
-//! use azure_table_client::{DynamicEntity, Operation};
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), azure_table_client::Error> {
-//! let mock = MockTableService::new();
-//! let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
-//! blogs.create().await?;
-//!
-//! mock.faults().add(Fault::lose_reply().on(Operation::Insert).times(1));
-//! let inserted = blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
-//! assert!(inserted.by_earlier_attempt); // the second one met it, and it was read back
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! All of it works in process. `MockTableServer` says what differs over HTTP; a host of your own that
+//! What follows works in process. `MockTableServer` says what differs over HTTP; a host of your own that
 //! calls [`MockTableService::receive`] has it all, one that calls
 //! [`MockTableService::respond`] has what an answer can show.
 //!
@@ -43,6 +17,8 @@
 //!
 //! Not there yet, and answered 501 `NotImplemented`: table ACLs, service properties and
 //! statistics. Shared access signatures are refused. Atom is answered 415.
+//!
+#![doc = include_str!("../docs/testing.md")]
 
 mod authorize;
 mod batch;

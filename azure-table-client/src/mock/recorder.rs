@@ -192,6 +192,11 @@ impl Requests<'_> {
         counted.collect()
     }
 
+    /// Those of [`all`](Self::all) that asked for this.
+    pub fn of(&self, operation: Operation) -> Vec<RecordedRequest> {
+        self.all().into_iter().filter(|request| request.operation == operation).collect()
+    }
+
     /// Forgets all requests, so that a test can count from here.
     pub fn clear(&self) {
         *self.0.lock() = Record::default();
