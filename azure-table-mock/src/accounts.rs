@@ -97,3 +97,33 @@ fn log(request: &RecordedRequest, target: &str) {
     let line = format!("{method} {target} {status} {plan} {}us\n", took.as_micros());
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Command;
+
+    #[test]
+    fn a_path_finds_its_account_by_its_first_segment() {
+        let arguments = ["--account", "one", "--key", "b25l", "--account", "two", "--key", "dHdv"];
+        let parsed = Command::parse(arguments.map(Into::into), |_| None);
+        let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
+        let accounts = Accounts::open(&options).unwrap();
+        let uri = |path| {
+            let service = accounts.of_path(path).connection_string();
+            service.rsplit('/').next().unwrap().to_owned()
+        };
+        for (path, expected) in [
+            ("/one/Tables", "one"),
+            ("/two", "two"),
+            ("/two-secondary/Blogs()", "two"),
+            ("/two-secondaryx/Blogs()", "one"),
+            ("/twofold", "one"),
+            ("//two", "one"),
+            ("", "one"),
+            ("*", "one"),
+        ] {
+            assert_eq!(uri(path), expected, "{path}");
+        }
+    }
+}
