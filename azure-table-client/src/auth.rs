@@ -2,12 +2,18 @@
 
 mod connection_string;
 mod sas;
+#[cfg(feature = "mock")]
+mod sas_signature;
 mod shared_key;
 
 use std::fmt;
 
 pub(crate) use connection_string::ConnectionString;
 pub use sas::SasToken;
+#[cfg(feature = "mock")]
+pub(crate) use sas_signature::{
+    AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
+};
 pub use shared_key::SharedKey;
 #[cfg(feature = "mock")]
 pub(crate) use shared_key::string_to_sign_lite;
