@@ -1,0 +1,203 @@
+//! The documents that the service takes and gives in XML: stored access policies, service properties.
+
+use quick_xml::Reader;
+use quick_xml::escape::{partial_escape, resolve_predefined_entity};
+use quick_xml::events::{BytesStart, Event};
+
+use super::failure::Failure;
+
+/// No document of the service is nested deeper.
+const MAX_DEPTH: usize = 8;
+
+/// An element with the text that is directly in it, and no attributes: none of them means anything.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) children: Vec<Element>,
+}
+
+impl Element {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// `InvalidXmlDocument` if it is not well formed, is nested too deeply or has a document type.
+    pub(super) fn read(body: &[u8]) -> Result<Self, Failure> {
+        let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+        let body = std::str::from_utf8(body).map_err(|_| Failure::invalid_xml())?;
+        Self::root(body).ok_or_else(Failure::invalid_xml)
+    }
+
+    fn root(body: &str) -> Option<Self> {
+        let mut reader = Reader::from_str(body);
+        // Elements that are not closed yet, below something that holds the root.
+        let mut open = vec![Self::default()];
+        loop {
+            let event = reader.read_event().ok()?;
+            let is_too_deep = open.len() > MAX_DEPTH;
+            let inner = open.last_mut()?;
+            match event {
+                Event::Start(start) if !is_too_deep => open.push(Self::named(&start)),
+                Event::Start(_) | Event::DocType(_) => return None,
+                Event::Empty(start) => inner.children.push(Self::named(&start)),
+                Event::End(_) => {
+                    let closed = open.pop()?;
+                    open.last_mut()?.children.push(closed);
+                }
+                Event::Text(part) => inner.text.push_str(&part.xml10_content()),
+                Event::CData(part) => inner.text.push_str(&part.xml10_content()),
+                Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
+                    Some(character) => inner.text.push(character),
+                    None => inner.text.push_str(resolve_predefined_entity(&reference)?),
+                },
+                Event::Eof => break,
+                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+            }
+        }
+        let mut outermost = open.pop().filter(|_| open.is_empty())?;
+        let root = outermost.children.pop()?;
+        (outermost.children.is_empty() && outermost.has_no_text() && root.is_valid())
+            .then_some(root)
+    }
+
+    fn named(start: &BytesStart<'_>) -> Self {
+        Self { name: start.local_name().as_ref().to_owned(), ..Self::default() }
+    }
+
+    /// Whether all characters can stand in XML; a reference may name others.
+    fn is_valid(&self) -> bool {
+        let is_char = |c: char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+        self.text.chars().all(is_char) && self.children.iter().all(Self::is_valid)
+    }
+
+    fn has_no_text(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// The elements in it, if it has this name and nothing else in it.
+    pub(super) fn elements(&self, name: &str) -> Result<&[Self], Failure> {
+        let is_it = self.name == name && self.has_no_text();
+        is_it.then_some(&*self.children).ok_or_else(Failure::invalid_xml)
+    }
+
+    /// The elements in it by these names, each of which may be there once. Others may not.
+    pub(super) fn fields<const N: usize>(
+        &self,
+        names: [&str; N],
+    ) -> Result<[Option<&Self>; N], Failure> {
+        let mut fields = [None; N];
+        for child in self.elements(&self.name)? {
+            let at = names.iter().position(|name| *name == child.name);
+            let place = at.map(|at| &mut fields[at]).filter(|place| place.is_none());
+            *place.ok_or_else(Failure::invalid_xml)? = Some(child);
+        }
+        Ok(fields)
+    }
+
+    /// The text in it, if there is nothing else.
+    pub(super) fn leaf(&self) -> Result<&str, Failure> {
+        self.children.is_empty().then_some(&*self.text).ok_or_else(Failure::invalid_xml)
+    }
+}
+
+/// A document in the making. The service begins each with a byte order mark.
+#[derive(Debug)]
+pub(super) struct Document(String);
+
+impl Document {
+    pub(super) fn new() -> Self {
+        Self("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
+    }
+
+    /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
+    pub(super) fn element(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
+        let start = self.0.len();
+        self.0.push('<');
+        self.0.push_str(name);
+        self.0.push('>');
+        let end = self.0.len();
+        inner(self);
+        if self.0.len() == end {
+            self.0.truncate(start);
+            for part in ["<", name, " />"] {
+                self.0.push_str(part);
+            }
+            return;
+        }
+        self.0.push_str("</");
+        self.0.push_str(name);
+        self.0.push('>');
+    }
+
+    /// An element with text.
+    pub(super) fn leaf(&mut self, name: &str, text: &str) {
+        self.element(name, |document| document.0.push_str(&partial_escape(text)));
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Element> {
+        Element::read(text.as_bytes()).ok()
+    }
+
+    #[test]
+    fn elements_and_texts() {
+        let text = "\u{feff}<?xml version='1.0'?>\n<!-- c --><A x='1'>\n <B>a &lt;&#233;<![CDATA[<]]></B><C/></A>\n";
+        let root = read(text).unwrap();
+        let [c, b, absent] = root.fields(["C", "B", "D"]).unwrap();
+        assert_eq!(b.unwrap().leaf().unwrap(), "a <é<");
+        assert_eq!(c.unwrap().leaf().unwrap(), "");
+        assert!(absent.is_none() && root.leaf().is_err());
+        assert!(root.fields(["B"]).is_err(), "C is unknown");
+        assert!(read("<A><B/><B/></A>").unwrap().fields(["B"]).is_err(), "twice");
+        assert!(read("<A>x<B/></A>").unwrap().fields(["B"]).is_err(), "text beside elements");
+        assert!(root.elements("B").is_err(), "another name");
+    }
+
+    #[test]
+    fn what_is_no_document() {
+        let deep = format!("{}{}", "<a>".repeat(9), "</a>".repeat(9));
+        for text in [
+            "",
+            " ",
+            "x",
+            "<a>",
+            "</a>",
+            "<a></b>",
+            "<a/><b/>",
+            "<a/>x",
+            "x<a/>",
+            "<a>&bomb;</a>",
+            "<a>&#1;</a>",
+            "<!DOCTYPE a><a/>",
+            "<a",
+            "<a><b></a></b>",
+            &deep,
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert!(Element::read(b"<a>\xff</a>").is_err());
+        assert!(read(&format!("{}{}", "<a>".repeat(8), "</a>".repeat(8))).is_some());
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let mut document = Document::new();
+        document.element("A", |document| {
+            document.leaf("B", "a <b> & \"c\" ]]> \r\n é");
+            document.element("C", |_| ());
+        });
+        let bytes = document.into_bytes();
+        let root = Element::read(&bytes).unwrap();
+        let [b, c] = root.fields(["B", "C"]).unwrap();
+        assert_eq!(b.unwrap().leaf().unwrap(), "a <b> & \"c\" ]]> \r\n é");
+        assert!(c.is_some() && String::from_utf8(bytes).unwrap().ends_with("<C /></A>"));
+    }
+}
