@@ -1,0 +1,165 @@
+//! The settings of the service: logging, metrics and CORS rules.
+//!
+//! Source: [Set Table Service Properties][set]; the order of the elements is that of the service's
+//! answers, and the defaults are those of a new account.
+//!
+//! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties
+
+mod read;
+
+use super::xml::Document;
+
+/// The first version with hour and minute metrics and with CORS rules.
+const HAS_CORS: &str = "2013-08-15";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServiceProperties {
+    logging: Logging,
+    hour_metrics: Metrics,
+    minute_metrics: Metrics,
+    pub(super) cors: Vec<CorsRule>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Logging {
+    read: bool,
+    write: bool,
+    delete: bool,
+    retention: Retention,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Metrics {
+    enabled: bool,
+    include_apis: bool,
+    retention: Retention,
+}
+
+/// For how many days something is kept; for ever if it is not set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Retention(Option<u16>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CorsRule {
+    pub(super) methods: Vec<String>,
+    /// `*` alone is every origin.
+    pub(super) origins: Vec<String>,
+    pub(super) allowed_headers: HeaderNames,
+    pub(super) exposed_headers: HeaderNames,
+    pub(super) max_age: u32,
+}
+
+/// Names of headers, each in full or with `*` at its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct HeaderNames {
+    pub(super) literal: Vec<String>,
+    /// Without the `*`; an empty one begins every name.
+    pub(super) prefixes: Vec<String>,
+}
+
+/// Whether a request of this version speaks of hour and minute metrics and of CORS rules.
+fn has_cors(version: Option<&str>) -> bool {
+    version.is_none_or(|version| version >= HAS_CORS)
+}
+
+impl Default for ServiceProperties {
+    fn default() -> Self {
+        let hour_metrics =
+            Metrics { enabled: true, include_apis: true, retention: Retention(Some(7)) };
+        Self {
+            logging: Logging::default(),
+            hour_metrics,
+            minute_metrics: Metrics::default(),
+            cors: Vec::new(),
+        }
+    }
+}
+
+impl ServiceProperties {
+    pub(super) fn write(&self, version: Option<&str>) -> Vec<u8> {
+        let mut document = Document::new();
+        document.element("StorageServiceProperties", |document| {
+            document.element("Logging", |document| self.logging.write(document));
+            if !has_cors(version) {
+                document.element("Metrics", |document| self.hour_metrics.write(document));
+                return;
+            }
+            document.element("HourMetrics", |document| self.hour_metrics.write(document));
+            document.element("MinuteMetrics", |document| self.minute_metrics.write(document));
+            document.element("Cors", |document| {
+                for rule in &self.cors {
+                    document.element("CorsRule", |document| rule.write(document));
+                }
+            });
+        });
+        document.into_bytes()
+    }
+}
+
+fn flag(value: bool) -> &'static str {
+    if value { "true" } else { "false" }
+}
+
+impl Logging {
+    fn write(&self, document: &mut Document) {
+        document.leaf("Version", "1.0");
+        document.leaf("Read", flag(self.read));
+        document.leaf("Write", flag(self.write));
+        document.leaf("Delete", flag(self.delete));
+        self.retention.write(document);
+    }
+}
+
+impl Metrics {
+    fn write(&self, document: &mut Document) {
+        document.leaf("Version", "1.0");
+        document.leaf("Enabled", flag(self.enabled));
+        if self.enabled {
+            document.leaf("IncludeAPIs", flag(self.include_apis));
+        }
+        self.retention.write(document);
+    }
+}
+
+impl Retention {
+    fn write(self, document: &mut Document) {
+        document.element("RetentionPolicy", |document| {
+            document.leaf("Enabled", flag(self.0.is_some()));
+            if let Some(days) = self.0 {
+                document.leaf("Days", &days.to_string());
+            }
+        });
+    }
+}
+
+impl CorsRule {
+    fn write(&self, document: &mut Document) {
+        document.leaf("AllowedMethods", &self.methods.join(","));
+        document.leaf("AllowedOrigins", &self.origins.join(","));
+        document.leaf("AllowedHeaders", &self.allowed_headers.text());
+        document.leaf("ExposedHeaders", &self.exposed_headers.text());
+        document.leaf("MaxAgeInSeconds", &self.max_age.to_string());
+    }
+}
+
+impl HeaderNames {
+    fn text(&self) -> String {
+        let prefixes = self.prefixes.iter().map(|prefix| format!("{prefix}*"));
+        self.literal.iter().cloned().chain(prefixes).collect::<Vec<_>>().join(",")
+    }
+
+    /// Whether one of the names is this one, whatever its case.
+    pub(super) fn contain(&self, name: &str) -> bool {
+        self.literal.iter().any(|literal| literal.eq_ignore_ascii_case(name)) || self.begin(name)
+    }
+
+    /// Whether one of the names with `*` begins this one.
+    pub(super) fn begin(&self, name: &str) -> bool {
+        self.prefixes.iter().any(|prefix| {
+            name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

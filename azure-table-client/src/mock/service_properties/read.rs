@@ -1,0 +1,192 @@
+//! Reading what is to be set, with every rule about it.
+
+use super::super::failure::Failure;
+use super::super::xml::Element;
+use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
+
+const MAX_RULES: usize = 5;
+/// The most characters of all rules together.
+const MAX_RULES_CHARS: usize = 2048;
+/// The most origins of a rule, and the most headers in full.
+const MAX_LITERALS: usize = 64;
+/// The most headers of a rule with `*` at the end.
+const MAX_PREFIXES: usize = 2;
+/// The longest origin or header.
+const MAX_CHARS: usize = 256;
+const MAX_DAYS: u16 = 365;
+const METHODS: [&str; 10] =
+    ["DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH", "CONNECT", "TRACE"];
+
+type Result<T> = std::result::Result<T, Failure>;
+
+impl ServiceProperties {
+    /// Sets what `<StorageServiceProperties>` has; the rest stays, unless something is wrong, which
+    /// changes nothing.
+    pub(in crate::mock) fn update(&mut self, body: &[u8], version: Option<&str>) -> Result<()> {
+        let mut new = self.clone();
+        let root = Element::read(body)?;
+        root.elements("StorageServiceProperties")?;
+        if has_cors(version) {
+            let names = ["Logging", "HourMetrics", "MinuteMetrics", "Cors"];
+            let [logging, hour, minute, cors] = root.fields(names)?;
+            set(&mut new.logging, logging, Logging::read)?;
+            set(&mut new.hour_metrics, hour, Metrics::read)?;
+            set(&mut new.minute_metrics, minute, Metrics::read)?;
+            set(&mut new.cors, cors, rules)?;
+        } else {
+            let [logging, metrics] = root.fields(["Logging", "Metrics"])?;
+            new.logging = Logging::read(required(logging)?)?;
+            new.hour_metrics = Metrics::read(required(metrics)?)?;
+        }
+        *self = new;
+        Ok(())
+    }
+}
+
+fn set<T>(
+    place: &mut T,
+    element: Option<&Element>,
+    read: impl FnOnce(&Element) -> Result<T>,
+) -> Result<()> {
+    if let Some(element) = element {
+        *place = read(element)?;
+    }
+    Ok(())
+}
+
+fn required(element: Option<&Element>) -> Result<&Element> {
+    element.ok_or_else(Failure::invalid_xml)
+}
+
+/// `true` or `false`, as .NET reads them.
+fn flag(element: Option<&Element>) -> Result<bool> {
+    let text = required(element)?.leaf()?.trim();
+    match () {
+        () if text.eq_ignore_ascii_case("true") => Ok(true),
+        () if text.eq_ignore_ascii_case("false") => Ok(false),
+        () => Err(Failure::invalid_xml()),
+    }
+}
+
+/// The one version of the settings.
+fn check_version(element: Option<&Element>) -> Result<()> {
+    let text = required(element)?.leaf()?.trim();
+    let is_first = text.parse::<f64>().is_ok_and(|version| version.to_bits() == 1f64.to_bits());
+    is_first.then_some(()).ok_or_else(Failure::invalid_xml)
+}
+
+impl Logging {
+    fn read(element: &Element) -> Result<Self> {
+        let names = ["Version", "Read", "Write", "Delete", "RetentionPolicy"];
+        let [version, read, write, delete, retention] = element.fields(names)?;
+        check_version(version)?;
+        let (read, write, delete) = (flag(read)?, flag(write)?, flag(delete)?);
+        Ok(Self { read, write, delete, retention: Retention::read(required(retention)?)? })
+    }
+}
+
+impl Metrics {
+    fn read(element: &Element) -> Result<Self> {
+        let names = ["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"];
+        let [version, enabled, include_apis, retention] = element.fields(names)?;
+        check_version(version)?;
+        let enabled = flag(enabled)?;
+        // Said if they are enabled, and only then.
+        if enabled != include_apis.is_some() {
+            return Err(Failure::invalid_xml());
+        }
+        let include_apis = enabled && flag(include_apis)?;
+        Ok(Self { enabled, include_apis, retention: Retention::read(required(retention)?)? })
+    }
+}
+
+impl Retention {
+    fn read(element: &Element) -> Result<Self> {
+        let [enabled, days] = element.fields(["Enabled", "Days"])?;
+        if flag(enabled)? != days.is_some() {
+            return Err(Failure::invalid_xml());
+        }
+        let Some(days) = days else {
+            return Ok(Self(None));
+        };
+        match days.leaf()?.trim().parse() {
+            Ok(days @ 1..=MAX_DAYS) => Ok(Self(Some(days))),
+            _ => Err(Failure::invalid_xml()),
+        }
+    }
+}
+
+/// The rules of `<Cors>`; none of them deletes those that are there.
+fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
+    let elements = cors.elements("Cors")?;
+    if elements.len() > MAX_RULES {
+        return Err(Failure::invalid_xml());
+    }
+    let mut chars = 0;
+    let rules = elements.iter().map(|element| rule(element, &mut chars)).collect();
+    if chars > MAX_RULES_CHARS {
+        return Err(Failure::invalid_xml());
+    }
+    rules
+}
+
+fn rule(element: &Element, chars: &mut usize) -> Result<CorsRule> {
+    element.elements("CorsRule")?;
+    let names =
+        ["AllowedMethods", "AllowedOrigins", "AllowedHeaders", "ExposedHeaders", "MaxAgeInSeconds"];
+    let fields = element.fields(names)?;
+    let mut texts = [""; 5];
+    for (text, field) in texts.iter_mut().zip(fields) {
+        *text = required(field)?.leaf()?;
+        *chars += text.chars().count();
+    }
+    let [methods, origins, allowed, exposed, max_age] = texts;
+    Ok(CorsRule {
+        methods: read_methods(methods)?,
+        origins: read_origins(origins)?,
+        allowed_headers: HeaderNames::read(allowed)?,
+        exposed_headers: HeaderNames::read(exposed)?,
+        max_age: max_age.trim().parse().map_err(|_| Failure::invalid_xml_value())?,
+    })
+}
+
+fn read_methods(text: &str) -> Result<Vec<String>> {
+    let methods = text.split(',').map(str::trim);
+    let known = |method: &str| METHODS.contains(&method).then(|| method.to_owned());
+    methods.map(|method| known(method).ok_or_else(Failure::invalid_xml_value)).collect()
+}
+
+/// Texts between commas, none of them empty or too long.
+fn list(text: &str) -> Result<Vec<&str>> {
+    let entries: Vec<_> = text.split(',').map(str::trim).collect();
+    let fits = |entry: &&str| !entry.is_empty() && entry.chars().count() <= MAX_CHARS;
+    entries.iter().all(fits).then_some(entries).ok_or_else(Failure::invalid_xml_value)
+}
+
+fn read_origins(text: &str) -> Result<Vec<String>> {
+    let origins = list(text)?;
+    if origins.len() > MAX_LITERALS || origins.len() > 1 && origins.contains(&"*") {
+        return Err(Failure::invalid_xml_value());
+    }
+    Ok(origins.into_iter().map(str::to_owned).collect())
+}
+
+impl HeaderNames {
+    fn read(text: &str) -> Result<Self> {
+        let mut names = Self::default();
+        if text.is_empty() {
+            return Ok(names);
+        }
+        for name in list(text)? {
+            match name.split_once('*') {
+                None => names.literal.push(name.to_owned()),
+                Some((prefix, "")) => names.prefixes.push(prefix.to_owned()),
+                Some(_) => return Err(Failure::invalid_xml_value()),
+            }
+        }
+        if names.literal.len() > MAX_LITERALS || names.prefixes.len() > MAX_PREFIXES {
+            return Err(Failure::invalid_xml_value());
+        }
+        Ok(names)
+    }
+}
