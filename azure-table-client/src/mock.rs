@@ -15,8 +15,8 @@
 //!
 //! # What is missing
 //!
-//! Not there yet, and answered 501 `NotImplemented`: table ACLs, service properties and
-//! statistics. Shared access signatures are refused. Atom is answered 415.
+//! Atom is answered 415. Tokens of Entra ID are refused, as are user delegation signatures. The
+//! settings of logging and metrics are kept, and nothing is logged or measured by them.
 //!
 #![doc = include_str!("../docs/testing.md")]
 
@@ -25,6 +25,7 @@ mod batch;
 mod body;
 mod check;
 mod client;
+mod cors;
 mod entities;
 mod evaluate;
 mod failure;
@@ -32,6 +33,8 @@ mod faults;
 mod inspect;
 mod json;
 mod observer;
+mod place;
+mod policies;
 mod query;
 mod recorder;
 mod reply;
@@ -40,11 +43,15 @@ mod respond;
 mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
+mod service_properties;
 mod store;
 mod tables;
 mod transport;
+mod xml;
+mod xml_requests;
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
@@ -63,11 +70,14 @@ pub use recorder::{RecordedRequest, Requests};
 use request::Incoming;
 #[cfg(feature = "mock-server")]
 pub use server::MockTableServer;
+use service_properties::ServiceProperties;
 use store::{Entry, Journal, Replica, Store};
 use transport::InProcess;
 
 /// Where the in-process service seems to be. No socket is opened.
 const IN_PROCESS_ORIGIN: &str = "http://127.0.0.1:10002";
+/// Who sends, where that is not known.
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The table service in memory. Clones share the tables.
 ///
@@ -102,6 +112,7 @@ struct Inner {
     max_key_units: usize,
     store: RwLock<Store>,
     journal: Journal,
+    service_properties: RwLock<ServiceProperties>,
     recorder: Recorder,
     observer: Option<Observer>,
     plan: Plan,
@@ -140,7 +151,13 @@ impl MockTableService {
 
     /// A transport that ends in this service, without a socket.
     pub fn transport(&self) -> Arc<dyn Transport> {
-        Arc::new(InProcess(self.clone()))
+        self.transport_from(LOCAL)
+    }
+
+    /// A transport that ends in this service, for requests that a host of your own got from this
+    /// address: a shared access signature may be bound to some.
+    pub fn transport_from(&self, address: IpAddr) -> Arc<dyn Transport> {
+        Arc::new(InProcess { service: self.clone(), from: address })
     }
 
     /// The clock that stamps what is stored; clients of this service date their requests by it.
@@ -178,10 +195,10 @@ impl MockTableService {
 
     /// Answers one request; the core that all hosts share. Never panics, whatever it is sent.
     ///
-    /// Faults that need time or a connection do not strike here; a host that has both calls
-    /// [`receive`](Self::receive).
+    /// It is taken for one from 127.0.0.1. Faults that need time or a connection do not strike here;
+    /// a host that has both calls [`receive_from`](Self::receive_from).
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
-        self.respond_to(&incoming(request))
+        self.respond_to(&Incoming::in_process(request, LOCAL))
     }
 
     /// The store, whatever happened to a thread that held it: every write to it is one step.
@@ -209,27 +226,6 @@ impl MockTableService {
 
 fn stamp(time: SystemTime) -> EdmDateTime {
     EdmDateTime::from_system_time(time).unwrap_or(EdmDateTime::MIN)
-}
-
-/// A request as it arrived at a host in this process.
-fn incoming(request: &HttpRequest) -> Incoming<'_> {
-    let (origin, rest) = split_origin(&request.url);
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    Incoming {
-        method: &request.method,
-        origin,
-        path,
-        query,
-        headers: &request.headers,
-        body: &request.body,
-    }
-}
-
-/// `http://host:port` and what follows it.
-fn split_origin(url: &str) -> (&str, &str) {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
-    url.split_at(path)
 }
 
 impl fmt::Debug for MockTableService {
@@ -336,6 +332,7 @@ impl MockTableServiceBuilder {
             max_key_units: self.max_key_units,
             store: RwLock::new(store),
             journal,
+            service_properties: RwLock::default(),
             recorder: Recorder::new(self.kept_requests, self.kept_payload_bytes),
             observer: self.observer,
             plan: Plan::default(),

@@ -1,60 +1,73 @@
-//! Whether a request was signed with the account's key.
+//! Who asks, and what they may do.
+//!
+//! Source: [Authorize requests to Azure Storage][authorize] and [Common REST API error codes][codes];
+//! what they leave open is as the old storage emulator does it.
+//!
+//! [authorize]: https://learn.microsoft.com/rest/api/storageservices/authorize-requests-to-azure-storage
+//! [codes]: https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
 
-use std::time::{Duration, SystemTime};
+mod account_sas;
+mod address;
+mod fields;
+mod grant;
+mod shared_key;
+mod table_sas;
+mod terms;
+
+use std::time::SystemTime;
 
 use http::header;
+use tracing::debug;
 
+use self::fields::Fields;
+pub(super) use self::grant::Grant;
+use self::grant::Scope;
 use super::failure::Failure;
+use super::place::Place;
 use super::request::Incoming;
-use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_sign_lite};
-use crate::wire::headers::X_MS_DATE;
+use super::{MockTableService, stamp};
 
-/// A request that is dated further from now is refused.
-const MAX_SKEW: Duration = Duration::from_mins(15);
+impl MockTableService {
+    /// What a request that arrived at this time may do.
+    pub(super) fn authorize(
+        &self,
+        request: &Incoming<'_>,
+        place: Place,
+        arrived: SystemTime,
+    ) -> Result<Grant, Failure> {
+        if self.0.loose {
+            return Ok(Grant { place, scope: Scope::Everything });
+        }
+        let is_signed = request.option("sig").is_some();
+        let scope = match (request.headers.contains_key(header::AUTHORIZATION), is_signed) {
+            (true, true) => return Err(Failure::invalid_authentication_info()),
+            (true, false) => {
+                shared_key::check(request, &self.0.credential, place, arrived)?;
+                Scope::Everything
+            }
+            (false, true) => self.scope_of_signature(request, arrived)?,
+            // Nobody may see anything, and so nothing is there.
+            (false, false) => return Err(Failure::resource_not_found()),
+        };
+        Ok(Grant { place, scope })
+    }
 
-pub(super) fn check(
-    request: &Incoming<'_>,
-    key: &SharedKey,
-    now: SystemTime,
-) -> Result<(), Failure> {
-    match is_authentic(request, key, now) {
-        Some(true) => Ok(()),
-        _ => Err(Failure::authentication_failed()),
+    fn scope_of_signature(
+        &self,
+        request: &Incoming<'_>,
+        arrived: SystemTime,
+    ) -> Result<Scope, Failure> {
+        let (fields, now) = (Fields::of(request), stamp(arrived));
+        if fields.get("ss").is_some() || fields.get("srt").is_some() {
+            return account_sas::check(&self.0.credential, &fields, request, now);
+        }
+        table_sas::check(self, &fields, request, now)
     }
 }
 
-/// `None` where something that is needed is missing.
-fn is_authentic(request: &Incoming<'_>, key: &SharedKey, now: SystemTime) -> Option<bool> {
-    let authorization = request.header(&header::AUTHORIZATION)?;
-    let (scheme, credential) = authorization.split_once(' ')?;
-    let (account, signature) = credential.split_once(':')?;
-    let date = request.header(&X_MS_DATE).or_else(|| request.header(&header::DATE))?;
-    if account != key.account() || !is_recent(date, now) {
-        return Some(false);
-    }
-    let resource = canonicalized_resource(account, request.path, request.query);
-    let text = match scheme {
-        "SharedKey" => string_to_sign(
-            request.method.as_str(),
-            request
-                .headers
-                .get("content-md5")
-                .and_then(|md5| md5.to_str().ok())
-                .unwrap_or_default(),
-            request.header(&header::CONTENT_TYPE).unwrap_or_default(),
-            date,
-            &resource,
-        ),
-        "SharedKeyLite" => string_to_sign_lite(date, &resource),
-        _ => return None,
-    };
-    Some(key.verify(&text, signature))
-}
-
-fn is_recent(date: &str, now: SystemTime) -> bool {
-    let Ok(date) = httpdate::parse_http_date(date) else {
-        return false;
-    };
-    let skew = now.duration_since(date).or_else(|_| date.duration_since(now));
-    skew.is_ok_and(|skew| skew <= MAX_SKEW)
+/// Refuses who cannot be known. The table service does not say why, unlike the others of an account;
+/// a log does.
+fn refused(why: &str) -> Failure {
+    debug!(why, "a request is not authentic");
+    Failure::authentication_failed()
 }

@@ -5,15 +5,19 @@
 //!
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
+use std::net::IpAddr;
+
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
+use super::MockTableService;
+use super::authorize::Grant;
 use super::entities::changed;
 use super::failure::Failure;
 use super::reply::Reply;
-use super::request::{Incoming, Resource};
-use super::respond::{Note, new_id};
+use super::request::{Incoming, Resource, split_origin};
+use super::respond::{Note, new_id, operation};
 use super::store::Write;
-use super::{MockTableService, split_origin};
+use crate::wire;
 use crate::wire::headers::{DATA_SERVICE_VERSION, X_MS_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 
@@ -40,6 +44,7 @@ pub(super) struct Operation<'a> {
     query: &'a str,
     headers: HeaderMap,
     body: &'a [u8],
+    from: IpAddr,
 }
 
 /// Why a changeset was refused, and for which of its operations.
@@ -56,6 +61,7 @@ impl MockTableService {
     pub(super) fn batch(
         &self,
         request: &Incoming<'_>,
+        grant: &Grant,
         request_id: &str,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
@@ -72,7 +78,7 @@ impl MockTableService {
         let mut batch = Writer::new(&mut body, &boundary);
         match &contents[..] {
             [] => return Err(Failure::invalid_input()),
-            [Content::Single(query)] => match self.query_one(query, note) {
+            [Content::Single(query)] => match self.query_one(query, grant, note) {
                 Ok(reply) => query.answer(&mut batch, reply),
                 Err(failure) => {
                     let refusal = Refusal::of_batch(0, failure);
@@ -83,7 +89,7 @@ impl MockTableService {
                 // The first one is processed and the others are rejected.
                 let boundary = format!("changesetresponse_{}", new_id());
                 let mut changeset = batch.parts(&boundary);
-                match self.transact(first) {
+                match self.transact(first, grant) {
                     Ok(replies) => {
                         for (operation, reply) in first.iter().zip(replies) {
                             operation.answer(&mut changeset, reply);
@@ -113,23 +119,29 @@ impl MockTableService {
             }
         }
         batch.close();
-        let mut reply = Reply { status: StatusCode::ACCEPTED, headers: HeaderMap::new(), body };
+        let mut reply = Reply::new(StatusCode::ACCEPTED, body);
         reply.text_header(header::CONTENT_TYPE, &kind);
         Ok(reply)
     }
 
-    fn query_one(&self, operation: &Operation<'_>, note: &mut Note) -> Result<Reply, Failure> {
+    fn query_one(
+        &self,
+        operation: &Operation<'_>,
+        grant: &Grant,
+        note: &mut Note,
+    ) -> Result<Reply, Failure> {
         let request = operation.incoming();
         match self.entities_of(&request)? {
             (Resource::Entity(target), "GET") => {
-                self.get(&self.asked(&request, request.format()?), &target, note)
+                grant.allows(wire::Operation::Get, Some(&target.table))?;
+                self.get(&self.asked(&request, grant, request.format()?), &target, note)
             }
             _ => Err(Failure::invalid_input()),
         }
     }
 
     /// Makes all changes in one step, or none.
-    fn transact(&self, operations: &[Operation<'_>]) -> Result<Vec<Reply>, Refusal> {
+    fn transact(&self, operations: &[Operation<'_>], grant: &Grant) -> Result<Vec<Reply>, Refusal> {
         let count = operations.len();
         if count > MAX_CHANGES {
             return Err(Refusal::of_batch(MAX_CHANGES - 1, Failure::too_many_changes()));
@@ -149,8 +161,10 @@ impl MockTableService {
                 if verb == "GET" {
                     return Err(Failure::invalid_input());
                 }
-                let one = self.asked(request, level);
+                grant.allows(operation(request, verb, &resource), resource.table())?;
+                let one = self.asked(request, grant, level);
                 let (table, write) = self.change(&one, verb, resource)?;
+                grant.covers((&write.key.partition, &write.key.row))?;
                 Ok((one, table, write))
             });
             let (one, name, write) = staged.map_err(|failure| of_operation((index, failure)))?;
@@ -181,7 +195,7 @@ impl MockTableService {
         let verb = request.verb()?;
         match self.resource(request)? {
             resource @ (Resource::Entities(_) | Resource::Entity(_))
-                if request.option("comp").is_none() =>
+                if request.comp().is_none() =>
             {
                 Ok((resource, verb))
             }
@@ -279,7 +293,8 @@ impl<'a> Operation<'a> {
         }
         let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        Ok(Self { method, origin: batch.origin, path, query, headers, body: message.body })
+        let (origin, from) = (batch.origin, batch.from);
+        Ok(Self { method, origin, path, query, headers, body: message.body, from })
     }
 
     pub(super) fn incoming(&self) -> Incoming<'_> {
@@ -290,6 +305,7 @@ impl<'a> Operation<'a> {
             query: self.query,
             headers: &self.headers,
             body: self.body,
+            from: self.from,
         }
     }
 

@@ -6,6 +6,7 @@
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use http::StatusCode;
 
@@ -31,29 +32,42 @@ macro_rules! failures {
 failures! {
     atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
     authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
+    authorization_failure: FORBIDDEN, "AuthorizationFailure", "This request is not authorized to perform this operation.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
+    cors_preflight: FORBIDDEN, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.";
     different_partitions: BAD_REQUEST, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.";
     duplicate_properties: BAD_REQUEST, "DuplicatePropertiesSpecified", "A property is specified more than once.";
     duplicate_row: BAD_REQUEST, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.";
     entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
     entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
     internal_error: INTERNAL_SERVER_ERROR, "InternalError", "Server encountered an internal error. Please try again after some time.";
+    invalid_authentication_info: BAD_REQUEST, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.";
     invalid_header: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
     invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
     invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
+    invalid_query_value: BAD_REQUEST, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.";
+    invalid_uri: BAD_REQUEST, "InvalidUri", "The requested URI does not represent any resource on the server.";
+    invalid_xml: BAD_REQUEST, "InvalidXmlDocument", "XML specified is not syntactically valid.";
+    invalid_xml_value: BAD_REQUEST, "InvalidXmlNodeValue", "The value for one of the XML nodes is not in the correct format.";
     json_not_supported: UNSUPPORTED_MEDIA_TYPE, "JsonFormatNotSupported", "JSON format is not supported.";
     media_type_not_supported: UNSUPPORTED_MEDIA_TYPE, "MediaTypeNotSupported", "None of the provided media types are supported";
+    missing_cors_header: BAD_REQUEST, "InvalidHeaderValue", "A required CORS header is not present.";
     missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
     name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
     not_implemented: NOT_IMPLEMENTED, "NotImplemented", "The requested operation is not implemented on the specified resource.";
     operation_timed_out: INTERNAL_SERVER_ERROR, "OperationTimedOut", "Operation could not be completed within the specified time.";
+    out_of_range_query_value: BAD_REQUEST, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.";
     out_of_range: BAD_REQUEST, "OutOfRangeInput", "One of the request inputs is out of range.";
+    permission_mismatch: FORBIDDEN, "AuthorizationPermissionMismatch", "This request is not authorized to perform this operation using this permission.";
     properties_need_value: BAD_REQUEST, "PropertiesNeedValue", "The values are not specified for all properties in the entity.";
     property_name_invalid: BAD_REQUEST, "PropertyNameInvalid", "The property name is invalid.";
     property_name_too_long: BAD_REQUEST, "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255).";
     property_too_large: BAD_REQUEST, "PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
+    protocol_mismatch: FORBIDDEN, "AuthorizationProtocolMismatch", "This request is not authorized to perform this operation using this protocol.";
     resource_not_found: NOT_FOUND, "ResourceNotFound", "The specified resource does not exist.";
+    resource_type_mismatch: FORBIDDEN, "AuthorizationResourceTypeMismatch", "This request is not authorized to perform this operation using this resource type.";
     server_busy: SERVICE_UNAVAILABLE, "ServerBusy", "The server is busy.";
+    service_mismatch: FORBIDDEN, "AuthorizationServiceMismatch", "This request is not authorized to perform this operation using this service.";
     table_already_exists: CONFLICT, "TableAlreadyExists", "The table specified already exists.";
     table_being_deleted: CONFLICT, "TableBeingDeleted", "The specified table is being deleted. Try operation later.";
     table_not_found: NOT_FOUND, "TableNotFound", "The table specified does not exist.";
@@ -62,6 +76,7 @@ failures! {
     too_many_requests: TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests were received.";
     unsupported_verb: METHOD_NOT_ALLOWED, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.";
     update_condition: PRECONDITION_FAILED, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.";
+    write_at_secondary: FORBIDDEN, "InsufficientAccountPermissions", "Write operations are not allowed.";
     x_method_count: BAD_REQUEST, "XMethodIncorrectCount", "More than one X-HTTP-Method is specified.";
     x_method_not_post: BAD_REQUEST, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an Http verb other than POST.";
     x_method_value: BAD_REQUEST, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.";
@@ -80,6 +95,15 @@ impl Failure {
              Please make sure only one etag value is specified and is valid."
         );
         Self { message: message.into(), ..Self::invalid_input() }
+    }
+
+    /// A signature that cannot be used from this address.
+    pub(super) fn source_ip_mismatch(address: IpAddr) -> Self {
+        let message = format!(
+            "This request is not authorized to perform this operation using this source IP {address}."
+        );
+        let code = "AuthorizationSourceIPMismatch";
+        Self { code, message: message.into(), ..Self::authorization_failure() }
     }
 
     /// A key of more than this many UTF-16 code units.

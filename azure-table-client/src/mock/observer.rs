@@ -60,7 +60,8 @@ mod tests {
             let (headers, body) = (HeaderMap::new(), b"");
             let origin = "http://127.0.0.1";
             let method = &Method::GET;
-            let request = Incoming { method, origin, path, query, headers: &headers, body };
+            let from = crate::mock::LOCAL;
+            let request = Incoming { method, origin, path, query, headers: &headers, body, from };
             assert_eq!(target(&request), expected);
         }
     }

@@ -58,9 +58,10 @@ impl MockTableService {
         let select = Select::of(asked);
         let names = select.as_ref().and_then(Select::names);
         let token = token(asked)?;
-        let start = start(token.as_ref(), &plan);
+        let (reach, start) = (asked.grant.keys(), start(token.as_ref(), &plan));
+        let start = if by_keys(reach.start(), start).is_gt() { reach.start() } else { start };
 
-        let store = self.store();
+        let store = self.store_at(asked.grant.place);
         let table = store.entities_of(table, self.now())?;
         let mut body = Vec::with_capacity(1024);
         let what = format!("{}{}", table.name(), Select::suffix(select.as_ref()));
@@ -71,7 +72,7 @@ impl MockTableService {
         // Where each row begins, if the page may have to end there.
         let mut begins = Vec::new();
         table.scan(start, &mut |keys, entity| {
-            if plan.is_past(keys.0, keys.1) {
+            if plan.is_past(keys.0, keys.1) || reach.is_past(keys) {
                 return ControlFlow::Break(());
             }
             if page.found == top {

@@ -18,6 +18,8 @@ pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
+    /// Whether it is an answer in a format of OData, or one of none.
+    pub(super) is_odata: bool,
 }
 
 /// A row with its keys.
@@ -28,18 +30,35 @@ pub(super) struct Addresses<'a> {
     /// `http://host:port`
     pub(super) origin: &'a str,
     pub(super) account: &'a str,
+    /// What follows the account's name in addresses.
+    pub(super) suffix: &'static str,
 }
 
 impl Reply {
+    pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
+        Self { status, headers: HeaderMap::new(), body, is_odata: true }
+    }
+
     pub(super) fn no_content() -> Self {
-        let mut reply =
-            Self { status: StatusCode::NO_CONTENT, headers: HeaderMap::new(), body: Vec::new() };
+        let mut reply = Self::new(StatusCode::NO_CONTENT, Vec::new());
         reply.headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         reply
     }
 
+    /// An answer without a body, about the service or about policies.
+    pub(super) fn of_service(status: StatusCode) -> Self {
+        Self { status, is_odata: false, ..Self::no_content() }
+    }
+
+    /// A document that is XML whatever format is asked for.
+    pub(super) fn xml(body: Vec<u8>) -> Self {
+        let mut reply = Self { is_odata: false, ..Self::new(StatusCode::OK, body) };
+        reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        reply
+    }
+
     pub(super) fn json(status: StatusCode, level: Metadata, body: Vec<u8>) -> Self {
-        let mut reply = Self { status, headers: HeaderMap::new(), body };
+        let mut reply = Self::new(status, body);
         let kind = HeaderValue::from_static(match level {
             Metadata::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
             Metadata::Minimal => {
@@ -76,8 +95,7 @@ impl Reply {
                     failure.code,
                     quick_xml::escape::escape(&message)
                 );
-                let mut reply =
-                    Self { status: failure.status, headers: HeaderMap::new(), body: body.into() };
+                let mut reply = Self::new(failure.status, body.into());
                 reply
                     .headers
                     .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
@@ -119,8 +137,10 @@ impl Reply {
         now: SystemTime,
     ) -> HttpResponse {
         let map = &mut self.headers;
-        map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if self.is_odata {
+            map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        }
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION) {
             map.insert(&headers::X_MS_VERSION, version.clone());
         }
@@ -147,7 +167,7 @@ impl Addresses<'_> {
 
     /// The address of a path below the account.
     fn absolute(&self, path: &str) -> String {
-        format!("{}/{}{path}", self.origin, self.account)
+        format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
 
     /// The beginning of a body up to its first member: `{"odata.metadata":"…#Blogs…",`.

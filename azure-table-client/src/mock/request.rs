@@ -1,6 +1,8 @@
 //! What a request asks: its parts, and the resource that its path names.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
+use std::num::IntErrorKind;
 
 use http::{HeaderMap, HeaderName, Method, header};
 use percent_encoding::percent_decode_str;
@@ -8,6 +10,7 @@ use url::form_urlencoded;
 
 use super::failure::Failure;
 use super::store::Condition;
+use crate::transport::HttpRequest;
 use crate::wire::Metadata;
 use crate::wire::headers::X_MS_VERSION;
 
@@ -22,6 +25,15 @@ pub(super) struct Incoming<'a> {
     pub(super) query: &'a str,
     pub(super) headers: &'a HeaderMap,
     pub(super) body: &'a [u8],
+    /// Who sent it.
+    pub(super) from: IpAddr,
+}
+
+/// `http://host:port` and what follows it.
+pub(super) fn split_origin(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
+    url.split_at(path)
 }
 
 /// What a path names.
@@ -52,15 +64,41 @@ pub(super) enum Preference {
 }
 
 impl<'a> Incoming<'a> {
+    /// A request that a host in this process got from this address.
+    pub(super) fn in_process(request: &'a HttpRequest, from: IpAddr) -> Self {
+        let (origin, rest) = split_origin(&request.url);
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        Self {
+            method: &request.method,
+            origin,
+            path,
+            query,
+            headers: &request.headers,
+            body: &request.body,
+            from,
+        }
+    }
+
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'a str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// An option of the query, decoded; names are compared without case.
     pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
-        form_urlencoded::parse(self.query.as_bytes())
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        // Only what may be it is decoded: this is asked often, and filters are long.
+        let may_be = |pair: &&str| {
+            let key = pair.split('=').next().unwrap_or_default();
+            key.len() == name.len() || key.contains('%')
+        };
+        self.query.split('&').filter(may_be).find_map(|pair| {
+            let (key, value) = form_urlencoded::parse(pair.as_bytes()).next()?;
+            key.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+
+    /// The part of a resource that is asked for: its policies, the service's properties.
+    pub(super) fn comp(&self) -> Option<Cow<'a, str>> {
+        self.option("comp")
     }
 
     /// The verb; a POST may carry another one in `X-HTTP-Method`.
@@ -77,19 +115,33 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The service version asked for, a date.
-    fn version(&self) -> Result<Option<&'a str>, Failure> {
+    /// The service version asked for, a date; that of a shared access signature, if it is not said.
+    pub(super) fn version(&self) -> Result<Option<&'a str>, Failure> {
         let Some(value) = self.headers.get(&X_MS_VERSION) else {
-            return Ok(None);
+            let mut options = self.query.split('&');
+            let signed = options.find_map(|option| option.strip_prefix("sv="));
+            return Ok(signed.filter(|version| is_version(version)));
         };
-        let is_date = |text: &&str| {
-            text.len() == 10
-                && text.bytes().enumerate().all(|(at, byte)| match at {
-                    4 | 7 => byte == b'-',
-                    _ => byte.is_ascii_digit(),
-                })
+        let value = value.to_str().ok().filter(|version| is_version(version));
+        value.map(Some).ok_or_else(Failure::invalid_header)
+    }
+
+    /// Checks `timeout`, the seconds that the service may take. Versions before 2016-05-31 do not
+    /// look at it, and the time itself never matters: nothing takes longer.
+    pub(super) fn check_timeout(&self) -> Result<(), Failure> {
+        let Some(text) = self.option("timeout").filter(|text| !text.is_empty()) else {
+            return Ok(());
         };
-        value.to_str().ok().filter(is_date).map(Some).ok_or_else(Failure::invalid_header)
+        if self.version()?.is_some_and(|version| version < "2016-05-31") {
+            return Ok(());
+        }
+        match text.trim().parse::<i32>().map_err(|error| *error.kind()) {
+            Ok(1..) => Ok(()),
+            Err(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+                Err(Failure::out_of_range_query_value())
+            }
+            _ => Err(Failure::invalid_query_value()),
+        }
     }
 
     /// `If-Match`, if it is one tag or `*`.
@@ -160,6 +212,15 @@ impl<'a> Incoming<'a> {
             _ => Preference::None,
         }
     }
+}
+
+/// Whether this is a date, as the service's versions are.
+pub(super) fn is_version(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 impl Resource {

@@ -2,16 +2,18 @@
 
 use std::time::{Instant, SystemTime};
 
-use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
 
+use super::authorize::Grant;
 use super::failure::Failure;
 use super::faults::{self, Answer, Content, Fate, Host, Subject};
+use super::place::Place;
 use super::query::Scan;
 use super::recorder::{self, RecordedRequest};
 use super::reply::{Addresses, Reply};
 use super::request::{Incoming, Preference, Resource};
-use super::{MockTableService, authorize, observer};
+use super::{MockTableService, observer, xml_requests};
 use crate::transport::HttpResponse;
 use crate::wire::{Metadata, Operation};
 
@@ -32,6 +34,7 @@ pub(super) struct Asked<'a> {
     pub(super) level: Metadata,
     pub(super) addresses: Addresses<'a>,
     pub(super) preference: Preference,
+    pub(super) grant: &'a Grant,
     /// What goes wrong on purpose; nothing does with the operations of a batch by themselves.
     pub(super) fate: Option<&'a Fate>,
 }
@@ -113,7 +116,12 @@ impl MockTableService {
         let request_id = new_id();
         let reply = self.answer(request, fate, arrived, &request_id, note);
         let reply = reply.unwrap_or_else(|failure| self.refusal(request, &failure, &request_id));
-        reply.finish(request, &request_id, self.now())
+        let mut response = reply.finish(request, &request_id, self.now());
+        self.add_cors_headers(request, &mut response.headers);
+        if *request.method == Method::HEAD {
+            response.body.clear();
+        }
+        response
     }
 
     /// What the fault plan answers.
@@ -152,7 +160,9 @@ impl MockTableService {
 
     fn refusal(&self, request: &Incoming<'_>, failure: &Failure, request_id: &str) -> Reply {
         // Where the format asked for is not known, the refusal is XML.
-        let level = request.format().ok();
+        // Requests that are answered in XML need not ask for it.
+        let is_xml = !request.headers.contains_key(header::ACCEPT) && request.comp().is_some();
+        let level = if is_xml { None } else { request.format().ok() };
         let mut reply = Reply::failure(failure, level, request_id, self.edm_now());
         reply.preference_applied(request.preference());
         reply
@@ -166,28 +176,35 @@ impl MockTableService {
         request_id: &str,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
+        if *request.method == Method::OPTIONS {
+            return self.preflight(request);
+        }
         let level = request.format();
         let resource = self.resource(request);
         let verb = request.verb();
-        if !self.0.loose {
-            authorize::check(request, &self.0.credential, arrived)?;
-        }
+        let place = Place::split(request.path, self.account()).map_or(Place::Primary, |(p, _)| p);
+        let grant = self.authorize(request, place, arrived)?;
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
         }
-        // ACLs, service properties and statistics, none of which has a format in JSON.
-        if request.option("comp").is_some() || matches!(resource, Ok(Resource::Service)) {
-            return Err(Failure::not_implemented());
-        }
-        if matches!(resource, Ok(Resource::Batch)) {
-            // Each operation says in which format it wants its answer.
-            return match verb? {
-                "POST" => self.batch(request, request_id, note),
-                _ => Err(Failure::unsupported_verb()),
-            };
-        }
-        let asked = Asked { fate: Some(fate), ..self.asked(request, level?) };
-        self.dispatch(&asked, verb?, resource?, note)
+        request.check_timeout()?;
+        let (verb, resource) = match (verb, resource) {
+            (verb, Ok(Resource::Service)) => (verb?, Resource::Service),
+            (verb, resource) if request.comp().is_some() => (verb?, resource?),
+            (verb, Ok(Resource::Batch)) => {
+                // Each operation says in which format it wants its answer.
+                return match verb? {
+                    "POST" => self.batch(request, &grant, request_id, note),
+                    _ => Err(Failure::unsupported_verb()),
+                };
+            }
+            (verb, resource) => {
+                let asked = Asked { fate: Some(fate), ..self.asked(request, &grant, level?) };
+                return self.dispatch(&asked, verb?, resource?, note);
+            }
+        };
+        let operation = xml_requests::operation(request, verb, &resource)?;
+        self.answer_in_xml(request, &grant, operation, &resource)
     }
 
     /// What a request asks for, and of which table.
@@ -202,16 +219,24 @@ impl MockTableService {
 
     /// What the path of a request names.
     pub(super) fn resource(&self, request: &Incoming<'_>) -> Result<Resource, Failure> {
-        let below = below_account(request.path, self.account());
-        below.ok_or_else(Failure::resource_not_found).and_then(Resource::parse)
+        let (_, below) =
+            Place::split(request.path, self.account()).ok_or_else(Failure::resource_not_found)?;
+        Resource::parse(below)
     }
 
-    pub(super) fn asked<'a>(&'a self, request: &'a Incoming<'a>, level: Metadata) -> Asked<'a> {
+    pub(super) fn asked<'a>(
+        &'a self,
+        request: &'a Incoming<'a>,
+        grant: &'a Grant,
+        level: Metadata,
+    ) -> Asked<'a> {
+        let (origin, suffix) = (request.origin, grant.place.suffix());
         Asked {
             request,
             level,
-            addresses: Addresses { origin: request.origin, account: self.account() },
+            addresses: Addresses { origin, account: self.account(), suffix },
             preference: request.preference(),
+            grant,
             fate: None,
         }
     }
@@ -223,6 +248,7 @@ impl MockTableService {
         resource: Resource,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
+        asked.grant.allows(operation(asked.request, verb, &resource), resource.table())?;
         match (resource, verb) {
             (Resource::Tables, "GET") => self.list_tables(asked),
             (Resource::Tables, "POST") => self.create_table(asked),
@@ -232,6 +258,7 @@ impl MockTableService {
             (Resource::Entity(target), "GET") => self.get(asked, &target, note),
             (resource, _) => {
                 let (table, write) = self.change(asked, verb, resource)?;
+                asked.grant.covers((&write.key.partition, &write.key.row))?;
                 self.write(asked, &table, write)
             }
         }
@@ -264,13 +291,10 @@ impl Asked<'_> {
     }
 }
 
-/// The path behind `/account`.
-fn below_account<'p>(path: &'p str, account: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix('/')?.strip_prefix(account)?;
-    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
-}
-
-fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operation {
+pub(super) fn operation(request: &Incoming<'_>, verb: &str, resource: &Resource) -> Operation {
+    if *resource == Resource::Service || request.comp().is_some() {
+        return xml_requests::operation(request, verb, resource).unwrap_or(Operation::Other);
+    }
     let is_conditional = request.headers.contains_key(header::IF_MATCH);
     match (resource, verb) {
         (Resource::Tables, "GET") => Operation::ListTables,

@@ -8,9 +8,9 @@ use std::time::Duration;
 use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use super::MockTableService;
 use super::faults::{Break, Fate, Host};
 use super::request::Incoming;
+use super::{LOCAL, MockTableService};
 use crate::transport::HttpResponse;
 
 /// A [`MockTableService`] behind a loopback port.
@@ -153,6 +153,8 @@ fn incoming<'a>(request: &'a Request, origin: &'a str) -> Incoming<'a> {
         query: &request.url[Position::BeforeQuery..Position::AfterQuery],
         headers: &request.headers,
         body: &request.body,
+        // Wiremock listens on loopback, and does not say who asks.
+        from: LOCAL,
     }
 }
 

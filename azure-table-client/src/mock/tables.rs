@@ -36,7 +36,7 @@ impl MockTableService {
 
     pub(super) fn get_table(&self, asked: &Asked<'_>, name: &str) -> Result<Reply, Failure> {
         check_table_name(name)?;
-        let store = self.store();
+        let store = self.store_at(asked.grant.place);
         let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
         Ok(Reply::json(StatusCode::OK, asked.level, one_table(asked, table.name())))
     }
@@ -55,7 +55,7 @@ impl MockTableService {
         let filter = self.filter(asked)?;
         let top = asked.top()?.unwrap_or(PAGE_ENTITIES as usize);
         let from = asked.token("NextTableName")?.unwrap_or_default();
-        let store = self.store();
+        let store = self.store_at(asked.grant.place);
         let mut tables = store.tables_from(&from).filter(|table| {
             let name = |property: &str| {
                 (property == "TableName").then(|| EdmCow::String((&**table.name()).into()))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,13 +10,18 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::faults::{Break, Host};
-use super::{MockTableService, incoming};
+use super::request::Incoming;
+use super::{LOCAL, MockTableService};
 use crate::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
 
 /// Ends every request in a service in memory.
-pub(super) struct InProcess(pub(super) MockTableService);
+pub(super) struct InProcess {
+    pub(super) service: MockTableService,
+    /// Who sends.
+    pub(super) from: IpAddr,
+}
 
 impl Transport for InProcess {
     /// Yields where a connection would make a task wait: before the request is there, after it was
@@ -24,7 +30,7 @@ impl Transport for InProcess {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             Yield::default().await;
-            let result = self.0.receive(request).await;
+            let result = self.service.receive_from(request, self.from).await;
             Yield::default().await;
             Yield::default().await;
             result
@@ -34,12 +40,25 @@ impl Transport for InProcess {
 
 impl MockTableService {
     /// Answers one request as the fault plan has it, for a host that can wait and can break a
-    /// connection. Never panics, whatever it is sent.
+    /// connection. Never panics, whatever it is sent. It is taken for one from 127.0.0.1.
     ///
     /// # Errors
     /// The plan breaks the connection: the host closes it without an answer.
     pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let fate = self.fate(&incoming(&request), Host::Connections);
+        self.receive_from(request, LOCAL).await
+    }
+
+    /// As [`receive`](Self::receive), for a host that knows who sent the request: a shared access
+    /// signature may be bound to addresses.
+    ///
+    /// # Errors
+    /// The plan breaks the connection: the host closes it without an answer.
+    pub async fn receive_from(
+        &self,
+        request: HttpRequest,
+        from: IpAddr,
+    ) -> Result<HttpResponse, TransportError> {
+        let fate = self.fate(&Incoming::in_process(&request, from), Host::Connections);
         let response = match fate.connection {
             Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
             Some(Break::Hangs) => std::future::pending().await,
@@ -49,10 +68,10 @@ impl MockTableService {
             }
             None | Some(Break::LosesReply) if fate.delay_request.is_zero() => {
                 self.settle();
-                self.respond_with(&incoming(&request), &fate, self.now())
+                self.respond_with(&Incoming::in_process(&request, from), &fate, self.now())
             }
             None | Some(Break::LosesReply) => self
-                .respond_late(request, fate.clone())
+                .respond_late(request, from, fate.clone())
                 .await
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
@@ -79,7 +98,7 @@ fn broken(kind: TransportErrorKind) -> TransportError {
 
 impl fmt::Debug for InProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.service.fmt(f)
     }
 }
 

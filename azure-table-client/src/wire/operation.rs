@@ -32,6 +32,14 @@ pub enum Operation {
     Transaction,
     /// Ask how far the secondary is behind.
     GetStats,
+    /// Read the stored access policies of a table.
+    GetTableAcl,
+    /// Set the stored access policies of a table.
+    SetTableAcl,
+    /// Read the settings of the service: logging, metrics, CORS.
+    GetServiceProperties,
+    /// Set the settings of the service.
+    SetServiceProperties,
     /// Anything else.
     Other,
 }
@@ -67,6 +75,10 @@ impl Operation {
             Self::Delete => "Delete",
             Self::Transaction => "Transaction",
             Self::GetStats => "GetStats",
+            Self::GetTableAcl => "GetTableAcl",
+            Self::SetTableAcl => "SetTableAcl",
+            Self::GetServiceProperties => "GetServiceProperties",
+            Self::SetServiceProperties => "SetServiceProperties",
             Self::Other => "Other",
         }
     }

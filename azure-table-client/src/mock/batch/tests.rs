@@ -497,7 +497,7 @@ fn four_mebibytes_for_all() {
 fn a_batch_needs_a_signature_and_its_operations_none() {
     let service = MockTableService::new();
     let response = post(&service, "multipart/mixed; boundary=b", changeset(&[]));
-    assert_eq!(response.status, 403);
+    assert_eq!(response.status, 404);
     assert_eq!(last(&service).operation, Kind::Transaction);
 }
 

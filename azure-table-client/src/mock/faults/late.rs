@@ -1,11 +1,13 @@
 //! Requests that arrived and are not done yet.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::super::{MockTableService, incoming};
+use super::super::MockTableService;
+use super::super::request::Incoming;
 use super::Fate;
 use crate::transport::{HttpRequest, HttpResponse};
 
@@ -21,6 +23,7 @@ struct Held {
     /// When it was authorized.
     arrived: SystemTime,
     request: HttpRequest,
+    from: IpAddr,
     fate: Fate,
     answer: Slot,
 }
@@ -36,13 +39,14 @@ impl MockTableService {
     pub(in crate::mock) async fn respond_late(
         &self,
         request: HttpRequest,
+        from: IpAddr,
         fate: Fate,
     ) -> Option<HttpResponse> {
         let answer = Slot::default();
         let now = Instant::now();
         let due = now.checked_add(fate.delay_request).unwrap_or(now + NEVER);
         let (arrived, answer_too) = (self.now(), Arc::clone(&answer));
-        let held = Held { due, arrived, request, fate, answer: answer_too };
+        let held = Held { due, arrived, request, from, fate, answer: answer_too };
         self.0.late.0.lock().unwrap_or_else(PoisonError::into_inner).push(held);
         sleep_until(due).await;
         self.settle();
@@ -60,8 +64,8 @@ impl MockTableService {
         while let Some(first) = (0..held.len()).min_by_key(|at| held[*at].due)
             && held[first].due <= now
         {
-            let Held { arrived, request, fate, answer, .. } = held.remove(first);
-            let response = self.respond_with(&incoming(&request), &fate, arrived);
+            let Held { arrived, request, from, fate, answer, .. } = held.remove(first);
+            let response = self.respond_with(&Incoming::in_process(&request, from), &fate, arrived);
             *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
         }
     }

@@ -9,7 +9,6 @@ use super::journal::Entry;
 
 /// A copy of the store that is `lag` behind it.
 #[derive(Debug)]
-#[allow(dead_code, reason = "read as soon as requests can name the secondary location")]
 pub(in crate::mock) struct Replica {
     lag: Duration,
     /// Changes that are not there yet, and when they were made.
@@ -17,7 +16,6 @@ pub(in crate::mock) struct Replica {
     store: RwLock<Store>,
 }
 
-#[allow(dead_code, reason = "as above")]
 impl Replica {
     pub(in crate::mock) fn new(lag: Duration) -> Self {
         Self { lag, under_way: Mutex::default(), store: RwLock::default() }

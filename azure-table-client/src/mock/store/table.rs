@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::super::failure::Failure;
+use super::super::policies::Policies;
 use super::order::{Key, StoredKey, Text};
 use super::properties::StoredProperties;
 use super::version::Version;
@@ -21,6 +22,7 @@ pub(in crate::mock) struct Table {
     /// The latest Timestamp of a row that was deleted, in ticks: none that comes after may be as
     /// old, or a row that takes the key of a deleted one could repeat its ETag.
     gone: AtomicI64,
+    policies: RwLock<Arc<Policies>>,
 }
 
 /// The rows of a partition, by RowKey.
@@ -52,11 +54,21 @@ impl Table {
             name: name.into(),
             partitions: RwLock::default(),
             gone: AtomicI64::new(gone.ticks()),
+            policies: RwLock::default(),
         }
     }
 
     pub(in crate::mock) fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// The stored access policies.
+    pub(in crate::mock) fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&read(&self.policies))
+    }
+
+    pub(in crate::mock) fn set_policies(&self, policies: Policies) {
+        *write(&self.policies) = Arc::new(policies);
     }
 
     pub(in crate::mock) fn len(&self) -> usize {

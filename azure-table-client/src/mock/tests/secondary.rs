@@ -1,0 +1,112 @@
+use super::*;
+use crate::client::Replication;
+use crate::{DynamicEntity, LocationMode, TableServiceClient};
+
+const STATS: &str = "?restype=service&comp=stats";
+
+fn send_to(service: &MockTableService, method: &str, path: &str, body: &str) -> HttpResponse {
+    send(service, method, &format!("-secondary{path}"), &[("if-match", "*")], body)
+}
+
+#[test]
+fn the_copy_is_read_and_never_written() {
+    let service = loose();
+    let entity = "/Blogs(PartitionKey='p',RowKey='r')";
+    assert_eq!(send(&service, "PUT", entity, &[], r#"{"A":1}"#).status, 204);
+    let full = format!("{entity}?$format=application/json;odata=fullmetadata");
+    let read = send_to(&service, "GET", &full, "");
+    assert_eq!(read.status, 200);
+    let id = "\"odata.id\":\"http://127.0.0.1:1/devstoreaccount1-secondary/Blogs(";
+    assert!(text(&read).contains(id), "{}", text(&read));
+    assert!(text(&read).contains("\"odata.type\":\"devstoreaccount1.Blogs\""), "{}", text(&read));
+    for path in ["/Tables", "/Tables('Blogs')", "/Blogs()", "/Blogs?comp=acl"] {
+        assert_eq!(send_to(&service, "GET", path, "").status, 200, "{path}");
+    }
+    assert_eq!(send_to(&service, "GET", "/?restype=service&comp=properties", "").status, 200);
+
+    let refused = (403, "InsufficientAccountPermissions".to_owned());
+    for (method, path, body) in [
+        ("POST", "/Tables", r#"{"TableName":"More"}"#),
+        ("DELETE", "/Tables('Blogs')", ""),
+        ("POST", "/Blogs", r#"{"PartitionKey":"p","RowKey":"q"}"#),
+        ("PUT", entity, "{}"),
+        ("MERGE", entity, "{}"),
+        ("DELETE", entity, ""),
+        ("PUT", "/Blogs?comp=acl", ""),
+        ("PUT", "/?restype=service&comp=properties", "<StorageServiceProperties />"),
+    ] {
+        assert_eq!(code(&send_to(&service, method, path, body)), refused, "{method} {path}");
+    }
+    let batch = changeset(&[("PUT", entity, "{}")]);
+    let headers = [("content-type", BATCH_TYPE), ("accept", "application/json")];
+    let answer = send(&service, "POST", "-secondary/$batch", &headers, &batch);
+    assert_eq!(answer.status, 202);
+    assert!(text(&answer).contains("InsufficientAccountPermissions"), "{}", text(&answer));
+    assert_eq!(service.row_count("Blogs"), Some(1));
+}
+
+#[test]
+fn the_copy_may_lag() {
+    let lag = Duration::from_mins(1);
+    let service = MockTableService::builder()
+        .loose(true)
+        .clock(Arc::new(Standing))
+        .replication_lag(lag)
+        .build();
+    assert_eq!(send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#).status, 201);
+    assert_eq!(code(&send_to(&service, "GET", "/Blogs()", "")), (404, "TableNotFound".into()));
+    assert_eq!(code(&send_to(&service, "GET", "/Tables('Blogs')", "")).0, 404);
+    assert!(!text(&send_to(&service, "GET", "/Tables", "")).contains("Blogs"));
+    assert_eq!(service.last_sync_time(), Standing.now());
+    service.faults().clock_ahead(Duration::from_secs(61));
+    assert_eq!(send_to(&service, "GET", "/Blogs()", "").status, 200);
+    assert_eq!(service.last_sync_time(), Standing.now() + Duration::from_secs(61));
+}
+
+#[test]
+fn statistics_are_asked_of_the_copy() {
+    let service = MockTableService::builder().loose(true).clock(Arc::new(Standing)).build();
+    let stats = send_to(&service, "GET", &format!("/{STATS}"), "");
+    let expected = format!(
+        "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication>\
+         <Status>live</Status><LastSyncTime>{DATE}</LastSyncTime></GeoReplication></StorageServiceStats>"
+    );
+    assert_eq!((stats.status.as_u16(), text(&stats)), (200, &*expected));
+    assert_eq!(service.requests().count(crate::Operation::GetStats), 1);
+    let primary = send(&service, "GET", &format!("/{STATS}"), &[], "");
+    assert_eq!(code(&primary), (400, "InvalidQueryParameterValue".into()));
+}
+
+#[test]
+fn the_path_is_signed_as_sent_or_by_the_account() {
+    let service = strict();
+    for (signed, expected) in [
+        ("/devstoreaccount1/devstoreaccount1-secondary/Tables", 200),
+        ("/devstoreaccount1/devstoreaccount1/Tables", 200),
+        ("/devstoreaccount1-secondary/devstoreaccount1-secondary/Tables", 403),
+        ("/devstoreaccount1/Tables", 403),
+    ] {
+        let text = crate::auth::string_to_sign("GET", "", "", DATE, signed);
+        let value = format!("SharedKey devstoreaccount1:{}", service.0.credential.sign(&text));
+        let headers = [("authorization", &*value), ("x-ms-date", DATE)];
+        let response = send(&service, "GET", "-secondary/Tables", &headers, "");
+        assert_eq!(response.status, expected, "{signed}");
+    }
+}
+
+#[tokio::test]
+async fn our_client_reads_it_and_its_statistics() {
+    let service = strict();
+    let client = TableServiceClient::builder_from_connection_string(&service.connection_string())
+        .unwrap()
+        .secondary_endpoint(format!("{IN_PROCESS_ORIGIN}/devstoreaccount1-secondary"))
+        .locations(LocationMode::SecondaryOnly)
+        .transport(service.transport())
+        .clock(service.clock())
+        .build()
+        .unwrap();
+    let stats = client.stats().await.unwrap();
+    assert_eq!(stats.replication, Replication::Live);
+    assert_eq!(stats.last_sync, Some(Standing.now()));
+    assert_eq!(client.table_named::<DynamicEntity>("Blogs").query().await.unwrap().len(), 0);
+}

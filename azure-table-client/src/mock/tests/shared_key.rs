@@ -1,0 +1,81 @@
+use super::*;
+use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+
+fn signatures() -> (String, String) {
+    let resource = canonicalized_resource("devstoreaccount1", "/devstoreaccount1/Tables", "");
+    let key = SharedKey::development();
+    let full = key.sign(&string_to_sign("GET", "", "", DATE, &resource));
+    (full, key.sign(&string_to_sign_lite(DATE, &resource)))
+}
+
+#[test]
+fn both_schemes_are_taken_whatever_their_case() {
+    let service = strict();
+    let (full, lite) = signatures();
+    for (scheme, signature) in
+        [("SharedKey", &full), ("sharedkey", &full), ("SharedKeyLite", &lite)]
+    {
+        for date in ["x-ms-date", "date"] {
+            let value = format!("{scheme} devstoreaccount1:{signature}");
+            let headers = [("authorization", &*value), (date, DATE)];
+            assert_eq!(send(&service, "GET", "/Tables", &headers, "").status, 200, "{scheme}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_authentic_has_the_code_of_the_service() {
+    let service = strict();
+    let (full, lite) = signatures();
+    let malformed = (400, "InvalidAuthenticationInfo");
+    let failed = (403, "AuthenticationFailed");
+    let old = "Fri, 10 Nov 2017 11:44:59 GMT";
+    for (value, date, expected) in [
+        ("SharedKey".to_owned(), Some(DATE), malformed),
+        (String::new(), Some(DATE), malformed),
+        (format!("SharedKey {full}"), Some(DATE), malformed),
+        (format!("SharedKey :{full}"), Some(DATE), malformed),
+        ("SharedKey devstoreaccount1:".into(), Some(DATE), malformed),
+        ("SharedKey devstoreaccount1:no base64".into(), Some(DATE), malformed),
+        (format!("SharedKey devstoreaccount1:{full}"), None, failed),
+        (format!("SharedKey devstoreaccount1:{full}"), Some("now"), failed),
+        (format!("SharedKey devstoreaccount1:{full}"), Some(old), failed),
+        (format!("SharedKey another:{full}"), Some(DATE), failed),
+        (format!("SharedKey devstoreaccount1:{lite}"), Some(DATE), failed),
+        (format!("SharedKeyLite devstoreaccount1:{full}"), Some(DATE), failed),
+        ("SharedKey devstoreaccount1:AAAA".into(), Some(DATE), failed),
+        ("Bearer x".into(), Some(DATE), failed),
+        (format!("Basic devstoreaccount1:{full}"), Some(DATE), failed),
+    ] {
+        let mut headers = vec![("authorization", &*value)];
+        headers.extend(date.map(|date| ("x-ms-date", date)));
+        let response = send(&service, "GET", "/Tables", &headers, "");
+        assert_eq!(code(&response), (expected.0, expected.1.to_owned()), "{value} {date:?}");
+    }
+}
+
+#[test]
+fn a_request_is_signed_in_one_way() {
+    let service = strict();
+    let value = format!("SharedKey devstoreaccount1:{}", signatures().0);
+    let headers = [("authorization", &*value), ("x-ms-date", DATE)];
+    let malformed = (400, "InvalidAuthenticationInfo".to_owned());
+    assert_eq!(code(&send(&service, "GET", "/Tables?sig=x", &headers, "")), malformed);
+
+    let mut map = HeaderMap::new();
+    map.append("authorization", value.parse().unwrap());
+    map.append("authorization", value.parse().unwrap());
+    map.append("x-ms-date", DATE.parse().unwrap());
+    let twice = service.respond(&HttpRequest {
+        method: Method::GET,
+        url: "http://127.0.0.1/devstoreaccount1/Tables".into(),
+        headers: map,
+        body: bytes::Bytes::new(),
+    });
+    assert_eq!(code(&twice), malformed);
+    // Who does not say who they are finds nothing, whatever they ask for.
+    for (method, path) in [("GET", "/Tables"), ("PUT", "/Blogs?comp=acl"), ("POST", "/$batch")] {
+        let nobody = send(&service, method, path, &[], "");
+        assert_eq!(code(&nobody), (404, "ResourceNotFound".into()), "{path}");
+    }
+}
