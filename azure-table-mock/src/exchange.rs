@@ -1,8 +1,7 @@
 //! One request and its answer: between hyper and the service.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
@@ -69,6 +68,7 @@ impl std::error::Error for Broken {
 /// Answers a request, by the page or by the account that its path names.
 pub(crate) async fn answer(
     shared: &Shared,
+    from: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
@@ -78,22 +78,18 @@ pub(crate) async fn answer(
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) =
         timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
-    let mut response = ask(service, shared.address, parts, body).await.map_err(Broken::Plan)?;
+    let request = asked(shared.address, parts, body);
+    let mut response = service.receive_from(request, from).await.map_err(Broken::Plan)?;
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(written(response))
 }
 
-async fn ask(
-    service: &MockTableService,
-    address: SocketAddr,
-    parts: Parts,
-    body: Bytes,
-) -> Result<HttpResponse, TransportError> {
+fn asked(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {
     let url = url(&parts, address);
     let Parts { method, headers, .. } = parts;
-    service.receive(HttpRequest { method, url, headers, body }).await
+    HttpRequest { method, url, headers, body }
 }
 
 /// The address as the client sees it, and path and query as it sent them.

@@ -74,8 +74,10 @@ fn warn(options: &Options, address: SocketAddr) {
 async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::Receiver<()>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                tokio::spawn(connection(stream, Arc::clone(shared), stopping.clone()));
+            Ok((stream, peer)) => {
+                // An address of version 4 is one, whatever socket it came by.
+                let from = peer.ip().to_canonical();
+                tokio::spawn(connection(stream, from, Arc::clone(shared), stopping.clone()));
             }
             // A connection that is gone already, or no room for one: the next one may do.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -84,10 +86,15 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>, mut stopping: watch::Receiver<()>) {
+async fn connection(
+    stream: TcpStream,
+    from: IpAddr,
+    shared: Arc<Shared>,
+    mut stopping: watch::Receiver<()>,
+) {
     // Without it, answers in two pieces wait for the client's acknowledgement.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| exchange::answer(&shared, request));
+    let service = service_fn(|request| exchange::answer(&shared, from, request));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
