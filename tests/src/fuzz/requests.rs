@@ -59,12 +59,12 @@ pub fn mock_request(data: &[u8]) {
         let mut strict = None;
         for request in requests(data).take(MAX_REQUESTS) {
             let reply = mock.respond(&request);
-            answered(&reply);
+            answered(&request, &reply);
             is_changed |= request.method != Method::GET && reply.status.is_success();
-            if request.headers.contains_key(http::header::AUTHORIZATION) {
+            if is_signed(&request) {
                 let builder = || MockTableService::builder().clock(Arc::new(Standing));
                 let strict = strict.get_or_insert_with(|| builder().build());
-                answered(&strict.respond(&request));
+                answered(&request, &strict.respond(&request));
             }
         }
         is_changed
@@ -117,8 +117,16 @@ fn request(text: &[u8]) -> Option<HttpRequest> {
     Some(HttpRequest { method, url, headers, body: Bytes::copy_from_slice(body) })
 }
 
+fn is_signed(request: &HttpRequest) -> bool {
+    request.headers.contains_key(http::header::AUTHORIZATION) || request.url.contains("sig=")
+}
+
 /// Whatever is answered can be read.
-fn answered(reply: &HttpResponse) {
+fn answered(request: &HttpRequest, reply: &HttpResponse) {
+    if request.method == Method::HEAD {
+        assert!(reply.body.is_empty(), "{reply:?}");
+        return;
+    }
     if reply.status.is_client_error() || reply.status.is_server_error() {
         assert_ne!(reply.status, 500, "{reply:?}");
         let table = &answering(reply).dynamic;
@@ -133,6 +141,11 @@ fn answered(reply: &HttpResponse) {
             assert!(body.is_ok(), "{reply:?}");
         }
         Some(kind) if kind.starts_with(b"multipart/mixed") => block_on(batch_is_readable(reply)),
+        Some(b"application/xml") => {
+            let body = std::str::from_utf8(&reply.body).expect("UTF-8");
+            let mut reader = quick_xml::Reader::from_str(body);
+            while reader.read_event().expect("XML") != quick_xml::events::Event::Eof {}
+        }
         _ => assert!(reply.body.is_empty(), "{reply:?}"),
     }
 }
@@ -187,7 +200,7 @@ pub fn multipart(data: &[u8]) {
     request.headers.insert(http::header::CONTENT_TYPE, media_type);
     on_seeded(|mock| {
         let reply = mock.respond(&request);
-        answered(&reply);
+        answered(&request, &reply);
         // A batch is accepted whatever becomes of it.
         reply.body.windows(11).any(|window| window == b"HTTP/1.1 20")
     });
