@@ -70,7 +70,6 @@ pub use recorder::{RecordedRequest, Requests};
 use request::Incoming;
 #[cfg(feature = "mock-server")]
 pub use server::MockTableServer;
-use service_properties::ServiceProperties;
 use store::{Entry, Journal, Replica, Store};
 use transport::InProcess;
 
@@ -112,7 +111,6 @@ struct Inner {
     max_key_units: usize,
     store: RwLock<Store>,
     journal: Journal,
-    service_properties: RwLock<ServiceProperties>,
     recorder: Recorder,
     observer: Option<Observer>,
     plan: Plan,
@@ -332,7 +330,6 @@ impl MockTableServiceBuilder {
             max_key_units: self.max_key_units,
             store: RwLock::new(store),
             journal,
-            service_properties: RwLock::default(),
             recorder: Recorder::new(self.kept_requests, self.kept_payload_bytes),
             observer: self.observer,
             plan: Plan::default(),

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_client::clock::Clock;
 use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpResponse};
 use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient};
+use http::{HeaderMap, Method};
 
 /// A place for one file that is not there yet.
 fn file(name: &str) -> PathBuf {
@@ -115,4 +117,54 @@ async fn many_writers_share_a_commit_and_each_of_them_is_kept() {
     futures_util::future::try_join_all(inserts).await.unwrap();
     drop((service, table));
     assert_eq!(open(&path).row_count("Blogs"), Some(300));
+}
+
+/// Sends a request that nobody has to sign.
+fn send(
+    service: &MockTableService,
+    method: Method,
+    path: &str,
+    body: &'static str,
+) -> HttpResponse {
+    service.respond(&HttpRequest {
+        method,
+        url: format!("http://127.0.0.1/devstoreaccount1{path}"),
+        headers: HeaderMap::new(),
+        body: body.into(),
+    })
+}
+
+#[tokio::test]
+async fn policies_and_settings_are_there_again() {
+    let path = file("policies");
+    let open = || MockTableService::builder().loose(true).data(&path).unwrap().build();
+    let policies = "<SignedIdentifiers><SignedIdentifier><Id>a &lt; b</Id><AccessPolicy>\
+        <Expiry>2030-01-01T00:00:00.0000000Z</Expiry><Permission>r</Permission>\
+        </AccessPolicy></SignedIdentifier></SignedIdentifiers>";
+    let settings = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>*</AllowedOrigins>\
+        <AllowedMethods>GET</AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds>\
+        <ExposedHeaders>x-ms-*</ExposedHeaders><AllowedHeaders>x-ms-*</AllowedHeaders>\
+        </CorsRule></Cors></StorageServiceProperties>";
+    let (acl, properties) = ("/Blogs?comp=acl", "/?restype=service&comp=properties");
+    let ask = |service: &MockTableService, path| send(service, Method::GET, path, "").body;
+
+    let service = open();
+    service.seed::<DynamicEntity>("Blogs", []).unwrap();
+    service.seed::<DynamicEntity>("Gone", []).unwrap();
+    for table in ["/Gone?comp=acl", acl] {
+        assert_eq!(send(&service, Method::PUT, table, policies).status, 204);
+    }
+    assert_eq!(send(&service, Method::PUT, properties, settings).status, 202);
+    assert_eq!(send(&service, Method::DELETE, "/Tables('Gone')", "").status, 204);
+    let before = (ask(&service, acl), ask(&service, properties));
+    assert!(String::from_utf8_lossy(&before.0).contains("a &lt; b"));
+    assert!(String::from_utf8_lossy(&before.1).contains("<MaxAgeInSeconds>5</MaxAgeInSeconds>"));
+    // What needs no answer is written all the same by the time the service is gone.
+    drop(service);
+
+    let service = open();
+    assert_eq!((ask(&service, acl), ask(&service, properties)), before);
+    service.seed::<DynamicEntity>("Gone", []).unwrap();
+    let forgotten = ask(&service, "/Gone?comp=acl");
+    assert!(!String::from_utf8_lossy(&forgotten).contains("SignedIdentifier>"));
 }

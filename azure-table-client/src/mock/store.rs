@@ -14,6 +14,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 #[cfg(feature = "mock-data")]
@@ -26,6 +27,7 @@ pub(super) use self::table::{StoredEntity, Table, Written};
 pub(super) use self::version::Version;
 pub(super) use self::write::{Change, Condition, Update, Write};
 use super::failure::Failure;
+use super::service_properties::ServiceProperties;
 use crate::edm::EdmDateTime;
 
 /// The tables of an account, by lower-case name.
@@ -36,6 +38,7 @@ pub(super) struct Store {
     gone: EdmDateTime,
     /// Tables that are being deleted, by lower-case name, and when that is over.
     going: Going,
+    service_properties: Arc<ServiceProperties>,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +46,12 @@ struct Going(BTreeMap<String, SystemTime>);
 
 impl Default for Store {
     fn default() -> Self {
-        Self { tables: BTreeMap::new(), gone: EdmDateTime::MIN, going: Going::default() }
+        Self {
+            tables: BTreeMap::new(),
+            gone: EdmDateTime::MIN,
+            going: Going::default(),
+            service_properties: Arc::default(),
+        }
     }
 }
 
@@ -85,6 +93,14 @@ impl Store {
             Entry::Deleted(name) => {
                 self.tables.remove(&name.to_ascii_lowercase());
             }
+            Entry::Policies { table, policies } => {
+                if let Some(table) = self.table(table) {
+                    table.set_policies(Arc::clone(policies));
+                }
+            }
+            Entry::ServiceProperties(properties) => {
+                self.set_service_properties(Arc::clone(properties));
+            }
             Entry::Written { table, rows } => {
                 if let Some(table) = self.table(table) {
                     for row in rows {
@@ -106,6 +122,14 @@ impl Store {
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.values()
+    }
+
+    pub(super) fn service_properties(&self) -> &Arc<ServiceProperties> {
+        &self.service_properties
+    }
+
+    pub(super) fn set_service_properties(&mut self, properties: Arc<ServiceProperties>) {
+        self.service_properties = properties;
     }
 
     /// The tables from this name on.

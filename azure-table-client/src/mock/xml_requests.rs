@@ -8,7 +8,7 @@
 //! [properties]: https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties
 //! [stats]: https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats
 
-use std::sync::{PoisonError, RwLockReadGuard};
+use std::sync::Arc;
 
 use http::{StatusCode, header};
 
@@ -20,6 +20,7 @@ use super::policies::Policies;
 use super::reply::Reply;
 use super::request::{Incoming, Resource};
 use super::service_properties::ServiceProperties;
+use super::store::Entry;
 use super::xml::Document;
 use crate::limits::check_table_name;
 use crate::wire::{Operation, headers};
@@ -99,7 +100,10 @@ impl MockTableService {
             return Err(Failure::body_too_large());
         }
         let policies = Policies::read(request.body)?;
-        self.store().entities_of(table, self.now())?.set_policies(policies);
+        let store = self.store_mut();
+        let table = store.entities_of(table, self.now())?;
+        table.set_policies(Arc::new(policies));
+        self.note(|| Entry::Policies { table: table.name().clone(), policies: table.policies() });
         Ok(Reply::of_service(StatusCode::NO_CONTENT))
     }
 
@@ -108,15 +112,18 @@ impl MockTableService {
             return Err(Failure::body_too_large());
         }
         let version = request.version()?;
-        let mut properties =
-            self.0.service_properties.write().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.store_mut();
+        let mut properties = ServiceProperties::clone(store.service_properties());
         properties.update(request.body, version)?;
+        let properties = Arc::new(properties);
+        store.set_service_properties(Arc::clone(&properties));
+        self.note(|| Entry::ServiceProperties(Arc::clone(&properties)));
         Ok(Reply::of_service(StatusCode::ACCEPTED))
     }
 
     /// The settings of the service.
-    pub(super) fn service_properties(&self) -> RwLockReadGuard<'_, ServiceProperties> {
-        self.0.service_properties.read().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn service_properties(&self) -> Arc<ServiceProperties> {
+        Arc::clone(self.store().service_properties())
     }
 
     /// How far the copy is behind, which only the copy says.

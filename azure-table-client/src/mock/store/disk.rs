@@ -8,6 +8,8 @@ use std::thread::{self, JoinHandle};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use tokio::sync::watch;
 
+use super::super::policies::Policies;
+use super::super::service_properties::ServiceProperties;
 use super::journal::{Entry, Journal};
 use super::table::{StoredEntity, Written};
 use super::{Store, StoredKey, StoredProperties, Version};
@@ -17,6 +19,10 @@ use crate::edm::EdmDateTime;
 const TABLES: TableDefinition<'_, &str, &str> = TableDefinition::new("tables");
 /// Time of the version in ticks and properties, by lower-case name of the table and keys.
 const ROWS: TableDefinition<'_, (&str, &str, &str), (i64, &str)> = TableDefinition::new("rows");
+/// The stored access policies of tables, as the service's XML, by lower-case name.
+const POLICIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("policies");
+/// The settings of the service, as its XML.
+const SERVICE: TableDefinition<'_, (), &[u8]> = TableDefinition::new("service");
 /// The latest Timestamp of what was deleted, in ticks.
 const GONE: TableDefinition<'_, (), i64> = TableDefinition::new("gone");
 
@@ -83,6 +89,8 @@ impl Disk {
         let transaction = database.begin_write()?;
         transaction.open_table(TABLES)?;
         transaction.open_table(ROWS)?;
+        transaction.open_table(POLICIES)?;
+        transaction.open_table(SERVICE)?;
         transaction.open_table(GONE)?;
         transaction.commit()?;
         let (entries, gone) = load(&database)?;
@@ -158,6 +166,7 @@ fn write(transaction: &WriteTransaction, entry: &Entry) -> Result<(), redb::Erro
         Entry::Deleted(name) => {
             let name = name.to_ascii_lowercase();
             transaction.open_table(TABLES)?.remove(&*name)?;
+            transaction.open_table(POLICIES)?.remove(&*name)?;
             // No name of a table has this character.
             let end = format!("{name}\0");
             let mut gone = EdmDateTime::MIN.ticks();
@@ -167,6 +176,13 @@ fn write(transaction: &WriteTransaction, entry: &Entry) -> Result<(), redb::Erro
                 false
             })?;
             note_gone(transaction, gone)?;
+        }
+        Entry::Policies { table, policies } => {
+            let (name, text) = (table.to_ascii_lowercase(), policies.write());
+            transaction.open_table(POLICIES)?.insert(&*name, &*text)?;
+        }
+        Entry::ServiceProperties(properties) => {
+            transaction.open_table(SERVICE)?.insert((), &*properties.write(None))?;
         }
         Entry::Written { table, rows } => {
             let name = table.to_ascii_lowercase();
@@ -206,6 +222,7 @@ fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
     let gone = transaction.open_table(GONE)?.get(())?.map(|gone| time_of(gone.value()));
     let mut entries = Vec::new();
     let rows = transaction.open_table(ROWS)?;
+    let policies = transaction.open_table(POLICIES)?;
     for table in transaction.open_table(TABLES)?.iter()? {
         let (lower, name) = table?;
         let name: Arc<str> = name.value().into();
@@ -222,7 +239,17 @@ fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
                 row: Some(Arc::new(StoredEntity { version, properties })),
             });
         }
-        entries.push(Entry::Written { table: name, rows: written });
+        entries.push(Entry::Written { table: Arc::clone(&name), rows: written });
+        let policies = policies.get(lower.value())?;
+        if let Some(policies) = policies.and_then(|text| Policies::read(text.value()).ok()) {
+            entries.push(Entry::Policies { table: name, policies: Arc::new(policies) });
+        }
+    }
+    let mut properties = ServiceProperties::default();
+    if let Some(text) = transaction.open_table(SERVICE)?.get(())?
+        && properties.update(text.value(), None).is_ok()
+    {
+        entries.push(Entry::ServiceProperties(Arc::new(properties)));
     }
     Ok((entries, gone.unwrap_or(EdmDateTime::MIN)))
 }

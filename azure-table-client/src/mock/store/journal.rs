@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::super::policies::Policies;
+use super::super::service_properties::ServiceProperties;
 #[cfg(feature = "mock-data")]
 use super::disk::Disk;
 use super::replica::Replica;
@@ -14,6 +16,8 @@ pub(in crate::mock) enum Entry {
     Created(Arc<str>),
     Deleted(Arc<str>),
     Written { table: Arc<str>, rows: Vec<Written> },
+    Policies { table: Arc<str>, policies: Arc<Policies> },
+    ServiceProperties(Arc<ServiceProperties>),
 }
 
 /// Who is told of changes.

@@ -67,8 +67,8 @@ impl Table {
         Arc::clone(&read(&self.policies))
     }
 
-    pub(in crate::mock) fn set_policies(&self, policies: Policies) {
-        *write(&self.policies) = Arc::new(policies);
+    pub(in crate::mock) fn set_policies(&self, policies: Arc<Policies>) {
+        *write(&self.policies) = policies;
     }
 
     pub(in crate::mock) fn len(&self) -> usize {
