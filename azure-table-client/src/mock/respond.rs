@@ -176,14 +176,16 @@ impl MockTableService {
         request_id: &str,
         note: &mut Note,
     ) -> Result<Reply, Failure> {
+        let place = Place::split(request.path, self.account()).map(|(place, _)| place);
         if *request.method == Method::OPTIONS {
+            // Rules are an account's: at another address there are none.
+            place.ok_or_else(Failure::resource_not_found)?;
             return self.preflight(request);
         }
         let level = request.format();
         let resource = self.resource(request);
         let verb = request.verb();
-        let place = Place::split(request.path, self.account()).map_or(Place::Primary, |(p, _)| p);
-        let grant = self.authorize(request, place, arrived)?;
+        let grant = self.authorize(request, place.unwrap_or(Place::Primary), arrived)?;
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
         }

@@ -214,13 +214,15 @@ fn every_refusal_has_its_status_and_code() {
         code(&send(&service, "POST", "/Blogs", &[], &body)),
         (413, "RequestBodyTooLarge".into())
     );
-    let elsewhere = HttpRequest {
-        method: Method::GET,
-        url: "http://127.0.0.1:1/another/Tables".into(),
-        headers: HeaderMap::new(),
-        body: bytes::Bytes::new(),
-    };
-    assert_eq!(service.respond(&elsewhere).status, 404);
+    for method in [Method::GET, Method::OPTIONS] {
+        let elsewhere = HttpRequest {
+            method,
+            url: "http://127.0.0.1:1/another/Tables".into(),
+            headers: HeaderMap::new(),
+            body: bytes::Bytes::new(),
+        };
+        assert_eq!(service.respond(&elsewhere).status, 404);
+    }
 }
 
 #[test]
