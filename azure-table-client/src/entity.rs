@@ -34,7 +34,7 @@ pub use ownership::Ownership;
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
 pub(crate) use read_row::{Entities, Keyed, ReadRow};
 pub use row::Row;
-pub(crate) use row::{Form, RawText};
+pub(crate) use row::{Form, MAX_OTHERS, RawText};
 pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 

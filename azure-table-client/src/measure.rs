@@ -1,9 +1,9 @@
-//! The steps inside a call, for the benches: not part of the public interface.
+//! The steps inside a call, for the benches and the fuzz targets: not part of the public interface.
 
 use crate::auth::{SharedKey, canonicalized_resource, string_to_sign};
 use crate::entity::{Entities, Form, TableEntity};
 use crate::filter::{HasColumns, Projected, Projection};
-use crate::wire::{json_read, json_write};
+use crate::wire::{atom, json_read, json_write};
 
 /// Decodes the body of a query's reply.
 pub fn decode_page<T: TableEntity>(body: &[u8]) -> Option<Vec<T>> {
@@ -24,6 +24,30 @@ pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
     let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);
     let mut body = Vec::with_capacity(256);
     json_write::entity(&mut body, entity, &partition_key, &row_key, None).ok()?;
+    Some(body)
+}
+
+/// Decodes the body of a query's reply in Atom; the error says what is wrong with it.
+///
+/// # Errors
+/// It is no feed, or an entity in it does not fit the struct.
+pub fn decode_feed<T: TableEntity>(body: &[u8]) -> Result<Vec<T>, String> {
+    atom::read_page(body, Form::WHOLE, &Entities).map_err(|error| error.to_string())
+}
+
+/// Decodes the body of a point query's reply in Atom; the error says what is wrong with it.
+///
+/// # Errors
+/// It is no entry, or does not fit the struct.
+pub fn decode_entry<T: TableEntity>(body: &[u8]) -> Result<T, String> {
+    atom::read_one(body, Form::WHOLE, &Entities).map_err(|error| error.to_string())
+}
+
+/// Encodes the body of an insert in Atom.
+pub fn encode_entry<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
+    let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);
+    let mut body = Vec::with_capacity(512);
+    atom::entity(&mut body, entity, &partition_key, &row_key, None).ok()?;
     Some(body)
 }
 

@@ -1,5 +1,6 @@
 //! The bytes of the protocol: bodies, paths, header names. No I/O.
 
+pub(crate) mod atom;
 pub(crate) mod encoding;
 pub(crate) mod headers;
 pub(crate) mod json_read;

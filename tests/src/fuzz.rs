@@ -1,12 +1,14 @@
 //! What each fuzz target does with its input; a panic is a finding. The targets in `fuzz/` and the
 //! replay of their seeds in the ordinary tests call the same functions.
 
+mod atom;
 mod canned;
 mod entities;
 mod replies;
 mod requests;
 mod texts;
 
+pub use atom::atom;
 pub use replies::{error_body, json_page, reply};
 pub use requests::{mock_request, multipart};
 pub use texts::{checkpoint, connection_string, continuation, filter_text};
@@ -16,6 +18,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    ("atom", atom),
     ("checkpoint", checkpoint),
     ("connection_string", connection_string),
     ("continuation", continuation),

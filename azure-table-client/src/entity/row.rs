@@ -15,6 +15,9 @@ pub(crate) const SYSTEM_SLOTS: usize = SYSTEM_PROPERTIES.len();
 const PARTITION_KEY: usize = 0;
 const ROW_KEY: usize = 1;
 const TIMESTAMP: usize = 2;
+/// More properties without a column than any service stores; keeps the search among them short on
+/// hostile input.
+pub(crate) const MAX_OTHERS: usize = 1024;
 
 /// One entity of a reply, still in the form of the wire.
 ///
@@ -50,11 +53,11 @@ impl Form {
 }
 
 /// Text that few ask for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum RawText<'de> {
     /// With its quotes and escapes.
     Json(&'de str),
-    Plain(&'de str),
+    Plain(Cow<'de, str>),
 }
 
 impl<'de> Row<'de> {
@@ -350,11 +353,11 @@ impl<'de> Row<'de> {
 
     /// The entity's version, or `None` if the reply has none (no metadata).
     pub fn etag(&self) -> Option<ETag> {
-        match self.etag? {
+        match self.etag.as_ref()? {
             RawText::Json(json) => {
                 serde_json::from_str::<String>(json).ok().map(|tag| ETag::from(&*tag))
             }
-            RawText::Plain(text) => Some(ETag::from(text)),
+            RawText::Plain(text) => Some(ETag::from(&**text)),
         }
     }
 
@@ -489,7 +492,7 @@ impl<'de> Row<'de> {
         properties: impl Iterator<Item = (&'de str, &'de EdmValue)>,
     ) {
         self.clear();
-        self.etag = etag.map(|etag| RawText::Plain(etag.as_str()));
+        self.etag = etag.map(|etag| RawText::Plain(Cow::Borrowed(etag.as_str())));
         let text = |text: &'de str| RawProperty {
             annotation: Annotation::None,
             value: RawValue::Text(Cow::Borrowed(text)),

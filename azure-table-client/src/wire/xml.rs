@@ -1,8 +1,15 @@
-//! The few XML documents that the service sends whatever format is asked for.
+//! What all XML of the protocol has in common, and the few documents that the service sends whatever
+//! format is asked for.
+
+use std::io::Write as _;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesRef, Event};
+
+/// The first line of every document.
+pub(crate) const DECLARATION: &[u8] =
+    b"<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"yes\"?>";
 
 const MAX_DEPTH: usize = 16;
 
@@ -35,13 +42,134 @@ pub(crate) fn texts<const N: usize>(
             }
             Event::Text(part) => text.push_str(&part.xml10_content()),
             Event::CData(part) => text.push_str(&part.xml10_content()),
-            // `&lt;` and `&#233;` are events of their own.
-            Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
-                Some(character) => text.push(character),
-                None => text.push_str(resolve_predefined_entity(&reference)?),
+            Event::GeneralRef(reference) => match resolve(&reference) {
+                Reference::Character(character) => text.push(character),
+                Reference::Surrogate | Reference::Unknown => return None,
             },
             Event::Eof => return Some(texts),
             _ => {}
         }
+    }
+}
+
+/// What `&lt;` and `&#233;` stand for. Each is an event of its own, which a reader of texts alone
+/// loses.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    Character(char),
+    /// A half of a UTF-16 pair, which is no character.
+    Surrogate,
+    /// An entity that XML does not define, or a number of no character.
+    Unknown,
+}
+
+/// Resolves a reference. Characters that XML forbids, such as `&#x1;`, are taken: .NET writes them.
+pub(crate) fn resolve(reference: &BytesRef<'_>) -> Reference {
+    let Some(number) = reference.strip_prefix('#') else {
+        let text = resolve_predefined_entity(reference).and_then(|text| text.chars().next());
+        return text.map_or(Reference::Unknown, Reference::Character);
+    };
+    let (figures, radix) = match number.strip_prefix('x') {
+        Some(figures) => (figures, 16),
+        None => (number, 10),
+    };
+    // The parser of numbers takes a sign too.
+    let code = figures.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match code.then(|| u32::from_str_radix(figures, radix)) {
+        Some(Ok(0xd800..=0xdfff)) => Reference::Surrogate,
+        Some(Ok(code)) => char::from_u32(code).map_or(Reference::Unknown, Reference::Character),
+        _ => Reference::Unknown,
+    }
+}
+
+/// Writes the text of an element, so that every character is read as itself.
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
+    push_escaped(out, text, |byte| match byte {
+        b'&' | b'<' | b'>' => true,
+        b'\t' | b'\n' => false,
+        // A carriage return is read as a line feed unless it is a reference.
+        byte => byte < b' ',
+    });
+}
+
+/// Writes the value of an attribute, which stands between double quotes.
+pub(crate) fn push_attribute(out: &mut Vec<u8>, text: &str) {
+    push_escaped(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'"') || byte < b' ');
+}
+
+fn push_escaped(out: &mut Vec<u8>, text: &str, is_special: fn(u8) -> bool) {
+    // U+FFFE and U+FFFF, which XML does not have.
+    const NO_CHARACTERS: [&str; 2] = ["\u{fffe}", "\u{ffff}"];
+    let is_no_character = |at: usize| NO_CHARACTERS.iter().any(|no| text[at..].starts_with(no));
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        // Each of the two begins with this byte, and no other byte of a character is it.
+        let is_wide = byte == 0xef && is_no_character(at);
+        if !is_special(byte) && !is_wide {
+            continue;
+        }
+        out.extend_from_slice(&text.as_bytes()[start..at]);
+        start = at + 1;
+        // Writing to a Vec cannot fail.
+        let _ = match byte {
+            b'&' => out.write_all(b"&amp;"),
+            b'<' => out.write_all(b"&lt;"),
+            b'>' => out.write_all(b"&gt;"),
+            b'"' => out.write_all(b"&quot;"),
+            0xef => {
+                start = at + NO_CHARACTERS[0].len();
+                let code = if text[at..].starts_with(NO_CHARACTERS[0]) { 'E' } else { 'F' };
+                write!(out, "&#xFFF{code};")
+            }
+            byte => write!(out, "&#x{byte:X};"),
+        };
+    }
+    out.extend_from_slice(&text.as_bytes()[start..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references() {
+        for (text, expected) in [
+            ("lt", Reference::Character('<')),
+            ("quot", Reference::Character('"')),
+            ("#233", Reference::Character('é')),
+            ("#x1F600", Reference::Character('\u{1f600}')),
+            ("#x1", Reference::Character('\u{1}')),
+            ("#0", Reference::Character('\0')),
+            ("#xD800", Reference::Surrogate),
+            ("#x110000", Reference::Unknown),
+            ("#99999999999999999999", Reference::Unknown),
+            ("#+5", Reference::Unknown),
+            ("#", Reference::Unknown),
+            ("#x", Reference::Unknown),
+            ("#5a", Reference::Unknown),
+            ("nbsp", Reference::Unknown),
+            ("", Reference::Unknown),
+        ] {
+            assert_eq!(resolve(&BytesRef::new(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_markup_would_change_is_escaped() {
+        let written = |write: fn(&mut Vec<u8>, &str), text: &str| {
+            let mut out = Vec::new();
+            write(&mut out, text);
+            String::from_utf8(out).unwrap()
+        };
+        let text = "a<b>&\"'\r\n\t\u{1}é\u{fffe}\u{fffd}\u{ffff}\u{f000}";
+        assert_eq!(
+            written(push_text, text),
+            "a&lt;b&gt;&amp;\"'&#xD;\n\t&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}"
+        );
+        assert_eq!(
+            written(push_attribute, text),
+            "a&lt;b&gt;&amp;&quot;'&#xD;&#xA;&#x9;&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}"
+        );
+        assert_eq!(written(push_text, ""), "");
     }
 }

@@ -7,11 +7,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::value::RawValue as RawJson;
 
 use super::value::{TextSeed, ValueSeed};
-use crate::entity::{Annotation, RawProperty, RawText, RawValue, Row};
+use crate::entity::{Annotation, MAX_OTHERS, RawProperty, RawText, RawValue, Row};
 
 const ANNOTATION: &str = "@odata.type";
-/// More than any service stores; keeps the search among unknown names short on hostile input.
-const MAX_OTHERS: usize = 1024;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Texts {
