@@ -13,9 +13,18 @@
 //! calls [`MockTableService::receive`] has it all, one that calls
 //! [`MockTableService::respond`] has what an answer can show.
 //!
+//! # Versions and formats
+//!
+//! Requests are answered in JSON from version 2013-08-15 on and in Atom before 2015-12-11, in that of
+//! the two that `Accept` or `$format` asks for; where neither says it, in Atom while there is Atom, and
+//! then with 415, as the service does. Versions before 2011-08-18 have no upserts and no `$select`, those
+//! before 2013-08-15 no `Prefer` and no PATCH; the headers of OData's version bound these in the same
+//! way. A request without a version is of the oldest one, or of the newest where the service is
+//! [`loose`](MockTableServiceBuilder::loose).
+//!
 //! # What is missing
 //!
-//! Atom is answered 415. Tokens of Entra ID are refused, as are user delegation signatures. The
+//! Tokens of Entra ID are refused, as are user delegation signatures. The
 //! settings of logging and metrics are kept, and nothing is logged or measured by them.
 //!
 #![doc = include_str!("../docs/testing.md")]
@@ -33,14 +42,17 @@ mod faults;
 mod inspect;
 mod json;
 mod observer;
+mod payload;
 mod place;
 mod policies;
+mod protocol;
 mod query;
 mod recorder;
 mod reply;
 mod request;
 mod respond;
 mod seed;
+mod select;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
@@ -267,7 +279,8 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Takes requests without a signature, or with a wrong one.
+    /// Takes requests without a signature, or with a wrong one; and those that do not say their version
+    /// for the newest, which is answered in JSON though nothing asks for that.
     pub fn loose(mut self, loose: bool) -> Self {
         self.loose = loose;
         self

@@ -18,7 +18,7 @@ use super::request::{Incoming, Resource, split_origin};
 use super::respond::{Note, new_id, operation};
 use super::store::Write;
 use crate::wire;
-use crate::wire::headers::{DATA_SERVICE_VERSION, X_MS_VERSION};
+use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION, X_MS_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 
 /// The most changes of a transaction.
@@ -79,7 +79,7 @@ impl MockTableService {
         match &contents[..] {
             [] => return Err(Failure::invalid_input()),
             [Content::Single(query)] => match self.query_one(query, grant, note) {
-                Ok(reply) => query.answer(&mut batch, reply),
+                Ok(reply) => self.answer_in(&mut batch, query, reply),
                 Err(failure) => {
                     let refusal = Refusal::of_batch(0, failure);
                     self.refuse(Some(query), &refusal, request_id, &mut batch);
@@ -92,7 +92,7 @@ impl MockTableService {
                 match self.transact(first, grant) {
                     Ok(replies) => {
                         for (operation, reply) in first.iter().zip(replies) {
-                            operation.answer(&mut changeset, reply);
+                            self.answer_in(&mut changeset, operation, reply);
                         }
                     }
                     Err(refusal) => {
@@ -134,7 +134,7 @@ impl MockTableService {
         match self.entities_of(&request)? {
             (Resource::Entity(target), "GET") => {
                 grant.allows(wire::Operation::Get, Some(&target.table))?;
-                self.get(&self.asked(&request, grant, request.format()?), &target, note)
+                self.get(&self.asked(&request, grant)?, &target, note)
             }
             _ => Err(Failure::invalid_input()),
         }
@@ -156,13 +156,12 @@ impl MockTableService {
         let mut asked = Vec::with_capacity(count);
         let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
         for (index, request) in requests.iter().enumerate() {
-            let staged = request.format().and_then(|level| {
+            let staged = self.asked(request, grant).and_then(|one| {
                 let (resource, verb) = self.entities_of(request)?;
                 if verb == "GET" {
                     return Err(Failure::invalid_input());
                 }
                 grant.allows(operation(request, verb, &resource), resource.table())?;
-                let one = self.asked(request, grant, level);
                 let (table, write) = self.change(&one, verb, resource)?;
                 grant.covers((&write.key.partition, &write.key.row))?;
                 Ok((one, table, write))
@@ -203,6 +202,29 @@ impl MockTableService {
         }
     }
 
+    /// Writes the answer to an operation, with what every part has.
+    fn answer_in(&self, parts: &mut Writer<'_>, operation: &Operation<'_>, reply: Reply) {
+        let mut headers = HeaderMap::with_capacity(8);
+        if let Some(id) = operation.headers.get(&CONTENT_ID) {
+            headers.insert(&CONTENT_ID, id.clone());
+        }
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // What tells nothing of an entity is of the first version.
+        let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
+        let protocol = self.protocol(&operation.incoming());
+        let version = match protocol.map(|protocol| protocol.odata()) {
+            _ if is_bare => "1.0;",
+            Ok(1) => "1.0;",
+            Ok(2) => "2.0;",
+            _ => "3.0;",
+        };
+        headers.insert(&DATA_SERVICE_VERSION, HeaderValue::from_static(version));
+        headers.extend(reply.headers);
+        headers.remove(header::CONTENT_LENGTH);
+        parts.response(reply.status, &headers, &reply.body);
+    }
+
     /// Answers with a refusal. Where there is no operation to name, as in an empty changeset, there
     /// is nothing to answer.
     fn refuse(
@@ -215,13 +237,11 @@ impl MockTableService {
         let Some(operation) = operation else {
             return;
         };
-        let request = operation.incoming();
-        let level = request.format().ok();
-        let mut reply = Reply::failure(&refusal.failure, level, request_id, self.edm_now());
-        if !refusal.of_batch {
-            reply.preference_applied(request.preference());
+        let mut reply = self.refusal(&operation.incoming(), &refusal.failure, request_id);
+        if refusal.of_batch {
+            reply.headers.remove("preference-applied");
         }
-        operation.answer(parts, reply);
+        self.answer_in(parts, operation, reply);
     }
 }
 
@@ -288,8 +308,18 @@ impl<'a> Operation<'a> {
     fn read(message: &Message<'a>, batch: &Incoming<'a>) -> Result<Self, MultipartError> {
         let (method, target) = message.request()?;
         let mut headers = message.headers()?;
-        if let Some(version) = batch.headers.get(&X_MS_VERSION) {
-            headers.try_insert(&X_MS_VERSION, version.clone()).map_err(|_| MultipartError::Head)?;
+        let version = batch.version().ok().flatten();
+        if let Some(version) = version.and_then(|version| HeaderValue::from_str(&version).ok()) {
+            headers.try_insert(&X_MS_VERSION, version).map_err(|_| MultipartError::Head)?;
+        }
+        // Those of the batch hold for operations that name none.
+        let odata = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
+        if !odata.iter().any(|name| headers.contains_key(*name)) {
+            for name in odata {
+                if let Some(version) = batch.headers.get(name) {
+                    headers.try_insert(name, version.clone()).map_err(|_| MultipartError::Head)?;
+                }
+            }
         }
         let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -307,23 +337,6 @@ impl<'a> Operation<'a> {
             body: self.body,
             from: self.from,
         }
-    }
-
-    /// Writes the answer to this operation, with what every part has.
-    fn answer(&self, parts: &mut Writer<'_>, reply: Reply) {
-        let mut headers = HeaderMap::with_capacity(8);
-        if let Some(id) = self.headers.get(&CONTENT_ID) {
-            headers.insert(&CONTENT_ID, id.clone());
-        }
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // What tells nothing of an entity is of the first version.
-        let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
-        let version = HeaderValue::from_static(if is_bare { "1.0;" } else { "3.0;" });
-        headers.insert(&DATA_SERVICE_VERSION, version);
-        headers.extend(reply.headers);
-        headers.remove(header::CONTENT_LENGTH);
-        parts.response(reply.status, &headers, &reply.body);
     }
 }
 

@@ -6,7 +6,25 @@ use super::failure::Failure;
 use super::store::Properties;
 use crate::edm::{DateTimeError, EdmDateTime, EdmType};
 use crate::entity::{Annotation, DynamicEntity, Form, RawProperty, RawValue, Row};
-use crate::wire::json_read;
+use crate::wire::{atom, json_read};
+
+/// The body of a request, and its format.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sent<'a> {
+    Json(&'a [u8]),
+    Atom(&'a [u8]),
+}
+
+impl<'a> Sent<'a> {
+    /// Fills a row with what the body says.
+    pub(super) fn row(self, row: Row<'a>) -> Result<Row<'a>, Failure> {
+        let row = match self {
+            Self::Json(body) => json_read::read_row(body, row).ok(),
+            Self::Atom(body) => atom::read_row(body, row).ok(),
+        };
+        row.ok_or_else(Failure::invalid_input)
+    }
+}
 
 /// What a body says: its keys, where it has them, and its properties in order, nulls left out.
 #[derive(Debug)]
@@ -17,15 +35,17 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    pub(super) fn parse(body: &'a [u8]) -> Result<Self, Failure> {
-        let mut row = json_read::read_row(body, Row::of::<DynamicEntity>(Form::WHOLE))
-            .map_err(|_| Failure::invalid_input())?;
+    pub(super) fn parse(body: Sent<'a>) -> Result<Self, Failure> {
+        let mut row = body.row(Row::of::<DynamicEntity>(Form::WHOLE))?;
         if row.repeated {
             return Err(Failure::duplicate_properties());
         }
-        let mut key = |slot: usize| match std::mem::take(&mut row.slot(slot).value) {
-            RawValue::Text(text) => Ok(Some(text)),
-            RawValue::Missing | RawValue::Null => Ok(None),
+        let mut key = |slot: usize| match std::mem::take(row.slot(slot)) {
+            RawProperty { value: RawValue::Missing | RawValue::Null, .. } => Ok(None),
+            RawProperty {
+                annotation: Annotation::None | Annotation::Edm(EdmType::String),
+                value: RawValue::Text(text),
+            } => Ok(Some(text)),
             _ => Err(Failure::invalid_input()),
         };
         let (partition_key, row_key) = (key(0)?, key(1)?);
@@ -36,9 +56,8 @@ impl<'a> Body<'a> {
                 continue;
             }
             let value = match value {
-                // A time that .NET's DateTime has and the service does not, as its MinValue.
-                RawValue::Text(text) if is_out_of_range(annotation, &text) => {
-                    return Err(Failure::out_of_range());
+                RawValue::Text(text) if annotation == Annotation::Edm(EdmType::DateTime) => {
+                    RawValue::Text(checked_time(text)?)
                 }
                 // Without a type, a number that is no Int32 is a Double
                 // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
@@ -58,9 +77,24 @@ impl<'a> Body<'a> {
     }
 }
 
-fn is_out_of_range(annotation: Annotation, text: &str) -> bool {
-    annotation == Annotation::Edm(EdmType::DateTime)
-        && text.parse::<EdmDateTime>() == Err(DateTimeError::OutOfRange)
+/// A time without a zone is UTC (the examples of [Insert Entity][insert] have one).
+///
+/// [insert]: https://learn.microsoft.com/rest/api/storageservices/insert-entity
+fn checked_time(text: Cow<'_, str>) -> Result<Cow<'_, str>, Failure> {
+    let mut time = text;
+    let mut read = time.parse::<EdmDateTime>();
+    if read == Err(DateTimeError::Malformed) {
+        let utc = format!("{time}Z");
+        let read_as_utc = utc.parse();
+        if read_as_utc != Err(DateTimeError::Malformed) {
+            (time, read) = (utc.into(), read_as_utc);
+        }
+    }
+    match read {
+        // One that .NET's DateTime has and the service does not, as its MinValue.
+        Err(DateTimeError::OutOfRange) => Err(Failure::out_of_range()),
+        _ => Ok(time),
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +104,7 @@ mod tests {
 
     fn value_of(members: &str) -> Result<Option<EdmValue>, &'static str> {
         let body = format!("{{{members}}}");
-        let body = Body::parse(body.as_bytes());
+        let body = Body::parse(Sent::Json(body.as_bytes()));
         body.map(|body| body.properties.into_iter().next().map(|(_, value)| value.into_value()))
             .map_err(|failure| failure.code)
     }
@@ -86,6 +120,10 @@ mod tests {
             (r#""A@odata.type":"Edm.Int64","A":3000000000"#, Some(EdmValue::Int64(3_000_000_000))),
             (r#""A@odata.type":"Edm.Int64","A":"5""#, Some(EdmValue::Int64(5))),
             (r#""A":"\u00e9""#, Some(EdmValue::String("é".into()))),
+            (
+                r#""A@odata.type":"Edm.DateTime","A":"2008-07-10T00:00:00""#,
+                Some(EdmValue::DateTime("2008-07-10T00:00:00Z".parse().unwrap())),
+            ),
             (r#""A":null"#, None),
             (r#""A@odata.type":"Edm.Int64","A":null"#, None),
             (r#""odata.etag":"x","odata.type":"y","B@odata.other":1,"Timestamp":"z""#, None),
@@ -96,12 +134,14 @@ mod tests {
             (r#""A":1,"A":2"#, "DuplicatePropertiesSpecified"),
             (r#""PartitionKey":"p","PartitionKey":"q""#, "DuplicatePropertiesSpecified"),
             (r#""A@odata.type":"Edm.DateTime","A":"0001-01-01T00:00:00Z""#, "OutOfRangeInput"),
+            (r#""A@odata.type":"Edm.DateTime","A":"0001-01-01T00:00:00""#, "OutOfRangeInput"),
             (r#""A@odata.type":"Edm.DateTime","A":"today""#, "InvalidInput"),
             (r#""A@odata.type":"Edm.Single","A":1.5"#, "InvalidInput"),
             (r#""A@odata.type":"Edm.Int32","A":3000000000"#, "InvalidInput"),
             (r#""A":{"b":1}"#, "InvalidInput"),
             (r#""A":"\ud800""#, "InvalidInput"),
             (r#""PartitionKey":5"#, "InvalidInput"),
+            (r#""PartitionKey@odata.type":"Edm.Int64","PartitionKey":"5""#, "InvalidInput"),
         ] {
             assert_eq!(value_of(members), Err(code), "{members}");
         }
@@ -111,7 +151,7 @@ mod tests {
     fn a_name_is_never_dropped_silently() {
         for name in ["a.b", "a@b", "@"] {
             let body = format!("{{\"{name}\":1}}");
-            let body = Body::parse(body.as_bytes()).unwrap();
+            let body = Body::parse(Sent::Json(body.as_bytes())).unwrap();
             assert_eq!(body.properties.len(), 1);
             assert_eq!(body.properties[0].0, name);
         }

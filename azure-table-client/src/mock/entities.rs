@@ -1,7 +1,6 @@
 //! Requests about one entity.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use http::{StatusCode, header};
@@ -10,10 +9,12 @@ use super::MockTableService;
 use super::body::Body;
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
+use super::payload::Item;
 use super::query::Scan;
-use super::reply::{EntityAt, Reply};
+use super::reply::Reply;
 use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
+use super::select::Select;
 use super::store::{
     Change, Condition, Entry, StoredEntity, StoredKey, StoredProperties, Table, Update, Write,
     Written,
@@ -29,7 +30,7 @@ impl MockTableService {
         note: &mut Note,
     ) -> Result<Reply, Failure> {
         check_table_name(&target.table)?;
-        let select = Select::of(asked);
+        let select = Select::of(asked)?;
         let store = self.store_at(asked.grant.place);
         let table = store.entities_of(&target.table, self.now())?;
         let key = (&*target.partition_key, &*target.row_key);
@@ -37,8 +38,9 @@ impl MockTableService {
         let row = table.get(key).filter(|_| asked.grant.keys().contains(key));
         note.scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
         let entity = row.ok_or_else(Failure::resource_not_found)?;
-        let body = one(asked, table.name(), (key, &entity), select.as_ref());
-        let mut reply = Reply::json(StatusCode::OK, asked.level, body);
+        let payload = asked.payload(table.name(), select.as_ref());
+        let body = payload.one(Item::Entity(key, &entity));
+        let mut reply = Reply::with_body(StatusCode::OK, asked.format, body);
         reply.text_header(header::ETAG, &entity.version.etag());
         Ok(reply)
     }
@@ -51,6 +53,7 @@ impl MockTableService {
         resource: Resource,
     ) -> Result<(String, Write<'a>), Failure> {
         match (resource, verb) {
+            (_, "PATCH") if !asked.protocol.has_patch() => Err(Failure::unsupported_verb()),
             (Resource::Entities(table), "POST") => {
                 let write = self.insertion(asked, &table)?;
                 Ok((table, write))
@@ -64,7 +67,7 @@ impl MockTableService {
 
     fn insertion<'a>(&self, asked: &Asked<'a>, table: &str) -> Result<Write<'a>, Failure> {
         check_table_name(table)?;
-        let body = Body::parse(asked.request.json_body()?)?;
+        let body = Body::parse(asked.body()?)?;
         let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
             return Err(Failure::properties_need_value());
         };
@@ -90,7 +93,10 @@ impl MockTableService {
             }
             return Ok((target.table, Write { key, change: Change::Delete(condition) }));
         }
-        let body = Body::parse(asked.request.json_body()?)?;
+        if condition == Condition::None && !asked.protocol.has_upserts() {
+            return Err(Failure::invalid_input());
+        }
+        let body = Body::parse(asked.body()?)?;
         // The path names the entity; a body that names another one is a mistake.
         let differs = |in_body: Option<Cow<'_, str>>, in_path: &str| {
             in_body.is_some_and(|in_body| in_body != in_path)
@@ -158,51 +164,12 @@ fn posted(asked: &Asked<'_>, table: &str, key: &StoredKey, row: &StoredEntity) -
     let mut reply = match asked.preference {
         Preference::ReturnNoContent => Reply::no_content(),
         _ => {
-            let body = one(asked, table, ((&key.partition, &key.row), row), None);
-            Reply::json(StatusCode::CREATED, asked.level, body)
+            let item = Item::Entity((&key.partition, &key.row), row);
+            let body = asked.payload(table, None).one(item);
+            Reply::with_body(StatusCode::CREATED, asked.format, body)
         }
     };
     reply.preference_applied(asked.preference);
     reply.location(&asked.addresses.entity(table, key), asked.preference);
     reply
-}
-
-/// `$select`: the properties, and the text that the reply repeats.
-pub(super) struct Select {
-    names: Vec<String>,
-    text: String,
-}
-
-impl Select {
-    pub(super) fn of(asked: &Asked<'_>) -> Option<Self> {
-        let text = asked.request.option("$select")?;
-        let mut seen = HashSet::new();
-        let names: Vec<String> = text
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty() && seen.insert(name.clone()))
-            .collect();
-        Some(Self { text: names.join(","), names })
-    }
-
-    /// The properties; an empty list and `*` select all.
-    pub(super) fn names(&self) -> Option<&[String]> {
-        let all = self.names.is_empty() || self.names.iter().any(|name| name == "*");
-        (!all).then_some(&self.names)
-    }
-
-    pub(super) fn suffix(select: Option<&Self>) -> String {
-        select.map_or_else(String::new, |select| format!("&$select={}", select.text))
-    }
-}
-
-/// The body of a reply that is one entity.
-fn one(asked: &Asked<'_>, table: &str, entity: EntityAt<'_>, select: Option<&Select>) -> Vec<u8> {
-    let mut body = Vec::with_capacity(512);
-    let what = format!("{table}/@Element{}", Select::suffix(select));
-    asked.addresses.open(&mut body, asked.level, &what);
-    let names = select.and_then(Select::names);
-    asked.addresses.entity_members(&mut body, asked.level, table, entity, names);
-    body.push(b'}');
-    body
 }

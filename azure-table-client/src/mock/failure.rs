@@ -49,6 +49,7 @@ failures! {
     invalid_uri: BAD_REQUEST, "InvalidUri", "The requested URI does not represent any resource on the server.";
     invalid_xml: BAD_REQUEST, "InvalidXmlDocument", "XML specified is not syntactically valid.";
     invalid_xml_value: BAD_REQUEST, "InvalidXmlNodeValue", "The value for one of the XML nodes is not in the correct format.";
+    json_verbose_not_supported: UNSUPPORTED_MEDIA_TYPE, "JsonVerboseFormatNotSupported", "JSON Verbose format is not supported.";
     json_not_supported: UNSUPPORTED_MEDIA_TYPE, "JsonFormatNotSupported", "JSON format is not supported.";
     media_type_not_supported: UNSUPPORTED_MEDIA_TYPE, "MediaTypeNotSupported", "None of the provided media types are supported";
     missing_cors_header: BAD_REQUEST, "InvalidHeaderValue", "A required CORS header is not present.";

@@ -7,11 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 
 use super::MockTableService;
-use super::entities::Select;
 use super::evaluate;
 use super::failure::Failure;
+use super::payload::Item;
 use super::reply::Reply;
 use super::respond::{Asked, Note};
+use super::select::Select;
 use super::store::{StoredEntity, StoredKey, by_keys};
 use crate::edm::EdmCow;
 use crate::filter::{Filter, FilterErrorKind, Plan, PlanKind};
@@ -55,8 +56,7 @@ impl MockTableService {
         let filter = self.filter(asked)?;
         let top = asked.top()?.unwrap_or(PAGE_ENTITIES as usize);
         let plan = Plan::of(filter.as_ref());
-        let select = Select::of(asked);
-        let names = select.as_ref().and_then(Select::names);
+        let select = Select::of(asked)?;
         let token = token(asked)?;
         let (reach, start) = (asked.grant.keys(), start(token.as_ref(), &plan));
         let start = if by_keys(reach.start(), start).is_gt() { reach.start() } else { start };
@@ -64,9 +64,8 @@ impl MockTableService {
         let store = self.store_at(asked.grant.place);
         let table = store.entities_of(table, self.now())?;
         let mut body = Vec::with_capacity(1024);
-        let what = format!("{}{}", table.name(), Select::suffix(select.as_ref()));
-        asked.addresses.open(&mut body, asked.level, &what);
-        body.extend_from_slice(b"\"value\":[");
+        let payload = asked.payload(table.name(), select.as_ref());
+        payload.open_page(&mut body);
         let mut page = Page { body, found: 0, scanned: 0, next: None };
         let page_end = asked.fate.and_then(|fate| fate.page_end);
         // Where each row begins, if the page may have to end there.
@@ -87,10 +86,7 @@ impl MockTableService {
             if page_end.is_some() {
                 begins.push((end, StoredKey::new(keys.0, keys.1)));
             }
-            page.body.extend_from_slice(if page.found == 0 { b"{" } else { b",{" });
-            let (body, row) = (&mut page.body, (keys, &**entity));
-            asked.addresses.entity_members(body, asked.level, table.name(), row, names);
-            page.body.push(b'}');
+            payload.push(&mut page.body, Item::Entity(keys, entity), page.found == 0);
             if page.body.len() > MAX_PAGE_BYTES && page.found > 0 {
                 page.body.truncate(end);
                 return page.end_before(keys);
@@ -99,13 +95,14 @@ impl MockTableService {
             ControlFlow::Continue(())
         });
         let Page { mut body, found, scanned, mut next } = page;
-        if let Some((end, key)) = page_end.and_then(|cut| begins.get(cut.of(found)?)) {
+        let cut = page_end.and_then(|cut| cut.of(found));
+        if let Some((end, key)) = cut.and_then(|cut| begins.get(cut)) {
             body.truncate(*end);
             next = Some(key.clone());
         }
-        body.extend_from_slice(b"]}");
+        payload.close_page(&mut body, cut.unwrap_or(found) == 0);
         note.scan = Some(Scan { plan: plan.kind(), rows: scanned });
-        let mut reply = Reply::json(StatusCode::OK, asked.level, body);
+        let mut reply = Reply::with_body(StatusCode::OK, asked.format, body);
         if let Some(key) = next {
             Asked::give_token(&mut reply, &headers::NEXT_PARTITION_KEY, &key.partition);
             Asked::give_token(&mut reply, &headers::NEXT_ROW_KEY, &key.row);

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
-use super::json::{push_member, push_text};
+use super::payload::Format;
 use super::request::{Incoming, Preference};
-use super::store::{StoredEntity, StoredKey, Version};
+use super::store::StoredKey;
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
-use crate::wire::{Metadata, encoding, headers};
+use crate::wire::{encoding, headers};
 
 /// An answer in the making.
 pub(super) struct Reply {
@@ -21,9 +21,6 @@ pub(super) struct Reply {
     /// Whether it is an answer in a format of OData, or one of none.
     pub(super) is_odata: bool,
 }
-
-/// A row with its keys.
-pub(super) type EntityAt<'r> = ((&'r str, &'r str), &'r StoredEntity);
 
 /// Where the addresses in an answer begin.
 pub(super) struct Addresses<'a> {
@@ -57,51 +54,24 @@ impl Reply {
         reply
     }
 
-    pub(super) fn json(status: StatusCode, level: Metadata, body: Vec<u8>) -> Self {
+    pub(super) fn with_body(status: StatusCode, format: Format, body: Vec<u8>) -> Self {
         let mut reply = Self::new(status, body);
-        let kind = HeaderValue::from_static(match level {
-            Metadata::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
-            Metadata::Minimal => {
-                "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
-            }
-            Metadata::Full => "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
-        });
-        reply.headers.insert(header::CONTENT_TYPE, kind);
+        reply.headers.insert(header::CONTENT_TYPE, format.content_type());
         reply
     }
 
-    /// A refusal in JSON at this level, or in XML.
+    /// A refusal in the format that was asked for, if that is known.
     pub(super) fn failure(
         failure: &Failure,
-        level: Option<Metadata>,
+        format: Option<Format>,
         request_id: &str,
         now: EdmDateTime,
     ) -> Self {
         let message = format!("{}\nRequestId:{request_id}\nTime:{now}", failure.message);
-        match level {
-            Some(level) => {
-                let mut body = b"{\"odata.error\":{\"code\":".to_vec();
-                push_text(&mut body, failure.code);
-                body.extend_from_slice(b",\"message\":{\"lang\":\"en-US\",\"value\":");
-                push_text(&mut body, &message);
-                body.extend_from_slice(b"}}}");
-                Self::json(failure.status, level, body)
-            }
-            None => {
-                let body = format!(
-                    "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"yes\"?>\
-                     <error xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\
-                     <code>{}</code><message xml:lang=\"en-US\">{}</message></error>",
-                    failure.code,
-                    quick_xml::escape::escape(&message)
-                );
-                let mut reply = Self::new(failure.status, body.into());
-                reply
-                    .headers
-                    .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
-                reply
-            }
-        }
+        let (media_type, body) = Format::refusal(format, failure, &message);
+        let mut reply = Self::new(failure.status, body);
+        reply.headers.insert(header::CONTENT_TYPE, media_type);
+        reply
     }
 
     /// Sets a header; text that cannot stand in one is left out.
@@ -141,7 +111,10 @@ impl Reply {
             map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         }
-        if let Some(version) = request.headers.get(&headers::X_MS_VERSION) {
+        // Versions before that did not say theirs.
+        if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
+            && version.as_bytes() >= b"2009-09-19".as_slice()
+        {
             map.insert(&headers::X_MS_VERSION, version.clone());
         }
         let returns_id = request.headers.get("x-ms-return-client-request-id");
@@ -158,96 +131,25 @@ impl Reply {
 
 impl Addresses<'_> {
     pub(super) fn entity(&self, table: &str, key: &StoredKey) -> String {
-        self.absolute(&encoding::entity_path(table, &key.partition, &key.row))
+        self.absolute(&Self::entity_path(table, &key.partition, &key.row))
     }
 
     pub(super) fn table(&self, table: &str) -> String {
-        self.absolute(&encoding::table_resource(table))
+        self.absolute(&Self::table_path(table))
+    }
+
+    /// The path of an entity below the account.
+    pub(super) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
+        encoding::entity_path(table, partition_key, row_key)
+    }
+
+    /// The path of a table below the account.
+    pub(super) fn table_path(table: &str) -> String {
+        encoding::table_resource(table)
     }
 
     /// The address of a path below the account.
-    fn absolute(&self, path: &str) -> String {
+    pub(super) fn absolute(&self, path: &str) -> String {
         format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
-
-    /// The beginning of a body up to its first member: `{"odata.metadata":"…#Blogs…",`.
-    pub(super) fn open(&self, out: &mut Vec<u8>, level: Metadata, what: &str) {
-        out.push(b'{');
-        if level != Metadata::None {
-            out.extend_from_slice(b"\"odata.metadata\":");
-            push_text(out, &self.absolute(&format!("/$metadata#{what}")));
-            out.push(b',');
-        }
-    }
-
-    /// The members of an entity, without braces.
-    pub(super) fn entity_members(
-        &self,
-        out: &mut Vec<u8>,
-        level: Metadata,
-        table: &str,
-        ((partition_key, row_key), entity): EntityAt<'_>,
-        select: Option<&[String]>,
-    ) {
-        let start = out.len();
-        if level == Metadata::Full {
-            let path = encoding::entity_path(table, partition_key, row_key);
-            push_member(out, "odata.type", &format!("{}.{table}", self.account));
-            push_member(out, "odata.id", &self.absolute(&path));
-            push_etag(out, &entity.version);
-            push_member(out, "odata.editLink", &path[1..]);
-        } else if level == Metadata::Minimal {
-            push_etag(out, &entity.version);
-        }
-        match select {
-            None => {
-                push_member(out, "PartitionKey", partition_key);
-                push_member(out, "RowKey", row_key);
-                push_timestamp(out, level, &entity.version);
-                let properties = &entity.properties;
-                if level == Metadata::None {
-                    properties.members().for_each(|member| push(out, member.text(false)));
-                } else {
-                    push(out, properties.text());
-                }
-            }
-            Some(names) => {
-                for name in names {
-                    match name.as_str() {
-                        "PartitionKey" => push_member(out, name, partition_key),
-                        "RowKey" => push_member(out, name, row_key),
-                        "Timestamp" => push_timestamp(out, level, &entity.version),
-                        _ => match entity.properties.member(name) {
-                            Some(member) => push(out, member.text(level != Metadata::None)),
-                            None => {
-                                push_text(out, name);
-                                out.extend_from_slice(b":null,");
-                            }
-                        },
-                    }
-                }
-            }
-        }
-        // Every member ends with a comma; the last one must not.
-        if out.len() > start {
-            out.pop();
-        }
-    }
-}
-
-fn push(out: &mut Vec<u8>, text: &str) {
-    out.extend_from_slice(text.as_bytes());
-}
-
-fn push_etag(out: &mut Vec<u8>, version: &Version) {
-    out.extend_from_slice(br#""odata.etag":"W/\""#);
-    version.push_tag(out);
-    out.extend_from_slice(br#"\"","#);
-}
-
-fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &Version) {
-    if level == Metadata::Full {
-        push_member(out, "Timestamp@odata.type", "Edm.DateTime");
-    }
-    push_member(out, "Timestamp", version.text());
 }

@@ -11,7 +11,6 @@ use url::form_urlencoded;
 use super::failure::Failure;
 use super::store::Condition;
 use crate::transport::HttpRequest;
-use crate::wire::Metadata;
 use crate::wire::headers::X_MS_VERSION;
 
 /// A request as it arrived.
@@ -116,14 +115,12 @@ impl<'a> Incoming<'a> {
     }
 
     /// The service version asked for, a date; that of a shared access signature, if it is not said.
-    pub(super) fn version(&self) -> Result<Option<&'a str>, Failure> {
+    pub(super) fn version(&self) -> Result<Option<Cow<'a, str>>, Failure> {
         let Some(value) = self.headers.get(&X_MS_VERSION) else {
-            let mut options = self.query.split('&');
-            let signed = options.find_map(|option| option.strip_prefix("sv="));
-            return Ok(signed.filter(|version| is_version(version)));
+            return Ok(self.option("sv").filter(|version| is_version(version)));
         };
         let value = value.to_str().ok().filter(|version| is_version(version));
-        value.map(Some).ok_or_else(Failure::invalid_header)
+        value.map(|version| Some(version.into())).ok_or_else(Failure::invalid_header)
     }
 
     /// Checks `timeout`, the seconds that the service may take. Versions before 2016-05-31 do not
@@ -132,7 +129,7 @@ impl<'a> Incoming<'a> {
         let Some(text) = self.option("timeout").filter(|text| !text.is_empty()) else {
             return Ok(());
         };
-        if self.version()?.is_some_and(|version| version < "2016-05-31") {
+        if self.version()?.is_some_and(|version| *version < *"2016-05-31") {
             return Ok(());
         }
         match text.trim().parse::<i32>().map_err(|error| *error.kind()) {
@@ -160,50 +157,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The level of JSON asked for; `$format` comes before `Accept`.
-    ///
-    /// The service has JSON from version 2013-08-15 and Atom before 2015-12-11; without an Accept
-    /// its old versions answer in Atom, which this service does not write.
-    pub(super) fn format(&self) -> Result<Metadata, Failure> {
-        let version = self.version()?;
-        let has_json = version.is_none_or(|version| version >= "2013-08-15");
-        let has_atom = version.is_some_and(|version| version < "2015-12-11");
-        let option = self.option("$format");
-        let accept = option.as_deref().or_else(|| self.header(&header::ACCEPT)).unwrap_or_default();
-        let mut refusal = None;
-        for media_type in accept.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
-            if let Some(level) = Metadata::of_media_type(media_type) {
-                return has_json.then_some(level).ok_or_else(Failure::json_not_supported);
-            }
-            let kind = media_type.split(';').next().unwrap_or_default().trim();
-            match kind {
-                "*/*" | "application/*" if !has_atom => {
-                    return Ok(Metadata::Minimal);
-                }
-                "*/*" | "application/*" | "application/atom+xml" | "application/xml" => {
-                    refusal = Some(Failure::atom_not_supported());
-                }
-                _ => refusal = refusal.or_else(|| Some(Failure::media_type_not_supported())),
-            }
-        }
-        match refusal {
-            Some(refusal) => Err(refusal),
-            None if has_atom && matches!(*self.method, Method::GET | Method::POST) => {
-                Err(Failure::atom_not_supported())
-            }
-            None => Ok(Metadata::Minimal),
-        }
-    }
-
-    /// The body, unless it is Atom.
-    pub(super) fn json_body(&self) -> Result<&'a [u8], Failure> {
-        let kind = self.header(&header::CONTENT_TYPE).unwrap_or_default();
-        if kind.starts_with("application/atom+xml") {
-            return Err(Failure::atom_not_supported());
-        }
-        Ok(self.body)
-    }
-
+    /// `Prefer`, for versions that have it.
     pub(super) fn preference(&self) -> Preference {
         let prefer = self.headers.get("prefer").and_then(|value| value.to_str().ok());
         match prefer.map(str::trim) {

@@ -6,16 +6,21 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
 use super::authorize::Grant;
+use super::body::Sent;
 use super::failure::Failure;
 use super::faults::{self, Answer, Content, Fate, Host, Subject};
+use super::payload::{Format, Payload};
 use super::place::Place;
+use super::protocol::Protocol;
 use super::query::Scan;
 use super::recorder::{self, RecordedRequest};
 use super::reply::{Addresses, Reply};
 use super::request::{Incoming, Preference, Resource};
+use super::select::Select;
 use super::{MockTableService, observer, xml_requests};
+use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
-use crate::wire::{Metadata, Operation};
+use crate::wire::Operation;
 
 /// The largest body that the service takes.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -31,10 +36,12 @@ pub(super) struct Note {
 /// A request that is authentic and understood.
 pub(super) struct Asked<'a> {
     pub(super) request: &'a Incoming<'a>,
-    pub(super) level: Metadata,
+    pub(super) protocol: Protocol<'a>,
+    pub(super) format: Format,
     pub(super) addresses: Addresses<'a>,
     pub(super) preference: Preference,
     pub(super) grant: &'a Grant,
+    now: EdmDateTime,
     /// What goes wrong on purpose; nothing does with the operations of a batch by themselves.
     pub(super) fate: Option<&'a Fate>,
 }
@@ -158,13 +165,21 @@ impl MockTableService {
         }
     }
 
-    fn refusal(&self, request: &Incoming<'_>, failure: &Failure, request_id: &str) -> Reply {
-        // Where the format asked for is not known, the refusal is XML.
+    pub(super) fn refusal(
+        &self,
+        request: &Incoming<'_>,
+        failure: &Failure,
+        request_id: &str,
+    ) -> Reply {
+        let protocol = self.protocol(request).ok();
         // Requests that are answered in XML need not ask for it.
         let is_xml = !request.headers.contains_key(header::ACCEPT) && request.comp().is_some();
-        let level = if is_xml { None } else { request.format().ok() };
-        let mut reply = Reply::failure(failure, level, request_id, self.edm_now());
-        reply.preference_applied(request.preference());
+        let format = protocol.as_ref().filter(|_| !is_xml);
+        let format = format.and_then(|protocol| protocol.format(request).ok());
+        let mut reply = Reply::failure(failure, format, request_id, self.edm_now());
+        if let Some(protocol) = protocol {
+            reply.preference_applied(protocol.preference(request));
+        }
         reply
     }
 
@@ -182,7 +197,6 @@ impl MockTableService {
             place.ok_or_else(Failure::resource_not_found)?;
             return self.preflight(request);
         }
-        let level = request.format();
         let resource = self.resource(request);
         let verb = request.verb();
         let grant = self.authorize(request, place.unwrap_or(Place::Primary), arrived)?;
@@ -196,12 +210,15 @@ impl MockTableService {
             (verb, Ok(Resource::Batch)) => {
                 // Each operation says in which format it wants its answer.
                 return match verb? {
-                    "POST" => self.batch(request, &grant, request_id, note),
+                    "POST" if self.protocol(request)?.has_batches() => {
+                        self.batch(request, &grant, request_id, note)
+                    }
+                    "POST" => Err(Failure::missing_header()),
                     _ => Err(Failure::unsupported_verb()),
                 };
             }
             (verb, resource) => {
-                let asked = Asked { fate: Some(fate), ..self.asked(request, &grant, level?) };
+                let asked = Asked { fate: Some(fate), ..self.asked(request, &grant)? };
                 return self.dispatch(&asked, verb?, resource?, note);
             }
         };
@@ -226,21 +243,33 @@ impl MockTableService {
         Resource::parse(below)
     }
 
+    /// The versions that a request speaks.
+    pub(super) fn protocol<'a>(&self, request: &Incoming<'a>) -> Result<Protocol<'a>, Failure> {
+        Protocol::of(request, self.0.loose)
+    }
+
+    /// The body of a request.
+    pub(super) fn sent<'a>(&self, request: &Incoming<'a>) -> Result<Sent<'a>, Failure> {
+        self.protocol(request)?.body(request)
+    }
+
     pub(super) fn asked<'a>(
         &'a self,
         request: &'a Incoming<'a>,
         grant: &'a Grant,
-        level: Metadata,
-    ) -> Asked<'a> {
+    ) -> Result<Asked<'a>, Failure> {
+        let protocol = self.protocol(request)?;
         let (origin, suffix) = (request.origin, grant.place.suffix());
-        Asked {
+        Ok(Asked {
             request,
-            level,
+            format: protocol.format(request)?,
             addresses: Addresses { origin, account: self.account(), suffix },
-            preference: request.preference(),
             grant,
+            preference: protocol.preference(request),
+            protocol,
+            now: self.edm_now(),
             fate: None,
-        }
+        })
     }
 
     fn dispatch(
@@ -267,7 +296,17 @@ impl MockTableService {
     }
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    /// The body, if the version has its format.
+    pub(super) fn body(&self) -> Result<Sent<'a>, Failure> {
+        self.protocol.body(self.request)
+    }
+
+    /// A body to answer with: about the rows of a table, or about the tables.
+    pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
+        Payload { format: self.format, addresses: &self.addresses, set, select, now: self.now }
+    }
+
     /// `$top`, if it is a number that the service takes.
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
         let Some(text) = self.request.option("$top") else {

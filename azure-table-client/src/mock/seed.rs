@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::MockTableService;
-use super::body::Body;
+use super::body::{Body, Sent};
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
 use super::json::{push_member, push_text};
@@ -142,7 +142,7 @@ impl MockTableService {
 
     /// What puts this row where it belongs, whatever is there.
     fn put(&self, body: &[u8]) -> Result<Write<'static>, Failure> {
-        let body = Body::parse(body)?;
+        let body = Body::parse(Sent::Json(body))?;
         let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
             return Err(Failure::properties_need_value());
         };

@@ -3,9 +3,10 @@
 use http::StatusCode;
 
 use super::MockTableService;
+use super::body::Sent;
 use super::evaluate;
 use super::failure::Failure;
-use super::json::push_text;
+use super::payload::Item;
 use super::reply::Reply;
 use super::request::Preference;
 use super::respond::Asked;
@@ -13,11 +14,14 @@ use super::store::Entry;
 use crate::edm::EdmCow;
 use crate::entity::Row;
 use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
-use crate::wire::{Metadata, headers, json_read};
+use crate::wire::headers;
+
+/// The table of the tables.
+const TABLES: &str = "Tables";
 
 impl MockTableService {
     pub(super) fn create_table(&self, asked: &Asked<'_>) -> Result<Reply, Failure> {
-        let name = name_in(asked.request.json_body()?)?;
+        let name = name_in(asked.body()?)?;
         let name = name.ok_or_else(Failure::properties_need_value)?;
         check_own_table_name(&name)?;
         let mut store = self.store_mut();
@@ -27,7 +31,10 @@ impl MockTableService {
         let address = asked.addresses.table(&name);
         let mut reply = match asked.preference {
             Preference::ReturnNoContent => Reply::no_content(),
-            _ => Reply::json(StatusCode::CREATED, asked.level, one_table(asked, &name)),
+            _ => {
+                let body = asked.payload(TABLES, None).one(Item::Table(&name));
+                Reply::with_body(StatusCode::CREATED, asked.format, body)
+            }
         };
         reply.preference_applied(asked.preference);
         reply.location(&address, asked.preference);
@@ -38,7 +45,8 @@ impl MockTableService {
         check_table_name(name)?;
         let store = self.store_at(asked.grant.place);
         let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
-        Ok(Reply::json(StatusCode::OK, asked.level, one_table(asked, table.name())))
+        let body = asked.payload(TABLES, None).one(Item::Table(table.name()));
+        Ok(Reply::with_body(StatusCode::OK, asked.format, body))
     }
 
     pub(super) fn delete_table(&self, asked: &Asked<'_>, name: &str) -> Result<Reply, Failure> {
@@ -63,20 +71,15 @@ impl MockTableService {
             filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &name))
         });
         let mut body = Vec::new();
-        asked.addresses.open(&mut body, asked.level, "Tables");
-        body.extend_from_slice(b"\"value\":[");
+        let payload = asked.payload(TABLES, None);
+        payload.open_page(&mut body);
         let page: Vec<_> = tables.by_ref().take(top).collect();
         let cut = asked.fate.and_then(|fate| fate.page_end?.of(page.len()));
         for (index, table) in page.iter().take(cut.unwrap_or(top)).enumerate() {
-            if index > 0 {
-                body.push(b',');
-            }
-            body.push(b'{');
-            table_members(&mut body, asked, table.name());
-            body.push(b'}');
+            payload.push(&mut body, Item::Table(table.name()), index == 0);
         }
-        body.extend_from_slice(b"]}");
-        let mut reply = Reply::json(StatusCode::OK, asked.level, body);
+        payload.close_page(&mut body, cut.unwrap_or(page.len()) == 0);
+        let mut reply = Reply::with_body(StatusCode::OK, asked.format, body);
         if let Some(next) = cut.map_or_else(|| tables.next(), |cut| page.get(cut).copied()) {
             Asked::give_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
         }
@@ -85,34 +88,7 @@ impl MockTableService {
 }
 
 /// The name of the table that is to be created, if the body has one.
-pub(super) fn name_in(body: &[u8]) -> Result<Option<String>, Failure> {
-    json_read::read_row(body, Row::of_columns(&["TableName"]))
-        .ok()
-        .and_then(|mut row| row.optional(0).ok())
-        .ok_or_else(Failure::invalid_input)
-}
-
-fn one_table(asked: &Asked<'_>, name: &str) -> Vec<u8> {
-    let mut body = Vec::new();
-    asked.addresses.open(&mut body, asked.level, "Tables/@Element");
-    table_members(&mut body, asked, name);
-    body.push(b'}');
-    body
-}
-
-fn table_members(out: &mut Vec<u8>, asked: &Asked<'_>, name: &str) {
-    if asked.level == Metadata::Full {
-        for (member, text) in [
-            ("odata.type", format!("{}.Tables", asked.addresses.account)),
-            ("odata.id", asked.addresses.table(name)),
-            ("odata.editLink", format!("Tables('{name}')")),
-        ] {
-            push_text(out, member);
-            out.push(b':');
-            push_text(out, &text);
-            out.push(b',');
-        }
-    }
-    out.extend_from_slice(b"\"TableName\":");
-    push_text(out, name);
+pub(super) fn name_in(body: Sent<'_>) -> Result<Option<String>, Failure> {
+    let mut row = body.row(Row::of_columns(&["TableName"]))?;
+    row.optional(0).map_err(|_| Failure::invalid_input())
 }

@@ -16,6 +16,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::filter::PlanKind;
 
+mod atom;
+
 fn send(
     service: &MockTableService,
     method: &str,
@@ -26,6 +28,10 @@ fn send(
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
+    }
+    if !service.0.loose {
+        // From version 2015-12-11 on nothing is answered that does not say what it takes.
+        map.entry("accept").or_insert("*/*".parse().unwrap());
     }
     service.respond(&HttpRequest {
         method: Method::from_bytes(method.as_bytes()).unwrap(),
@@ -70,7 +76,9 @@ fn send_signed(service: &MockTableService, method: &str, path: &str, body: &str)
     );
     let text = crate::auth::string_to_sign(method, "", "", DATE, &resource);
     let value = format!("SharedKey devstoreaccount1:{}", SharedKey::development().sign(&text));
-    send(service, method, path, &[("authorization", &value), ("x-ms-date", DATE)], body)
+    let version = ("x-ms-version", "2019-02-02");
+    let headers = [("authorization", &*value), ("x-ms-date", DATE), version];
+    send(service, method, path, &headers, body)
 }
 
 /// Sends a request whose address has these options too.
@@ -118,7 +126,8 @@ fn changeset(operations: &[(&str, &str, &str)]) -> String {
         format!(
             "--c\r\nContent-Type: application/http\r\n\r\n\
              {verb} http://127.0.0.1/devstoreaccount1{path} HTTP/1.1\r\n\
-             Content-Type: application/json\r\nIf-Match: *\r\n\r\n{body}\r\n"
+             Content-Type: application/json\r\nAccept: application/json\r\nIf-Match: *\r\n\r\n\
+             {body}\r\n"
         )
     });
     let parts = parts.collect::<Vec<_>>().concat();
@@ -194,7 +203,13 @@ fn every_refusal_has_its_status_and_code() {
         ("POST", "/Blogs", &[("content-type", atom)], "<entry/>", (415, "AtomFormatNotSupported")),
         ("POST", "/Tables", &[("content-type", atom)], "<e/>", (415, "AtomFormatNotSupported")),
         ("GET", "/Tables", &[("x-ms-version", "now")], "", (400, "InvalidHeaderValue")),
-        ("GET", "/Tables", &[("x-ms-version", "2014-02-14")], "", (415, "AtomFormatNotSupported")),
+        (
+            "GET",
+            "/Tables",
+            &[("x-ms-version", "2015-12-11"), ("accept", "application/atom+xml")],
+            "",
+            (415, "AtomFormatNotSupported"),
+        ),
         (
             "GET",
             "/Tables",
@@ -329,7 +344,9 @@ fn versions_decide_the_format() {
     let option = format!("{entity}?$format=application/json;odata=fullmetadata");
     let full = send(&service, "GET", &option, &[json], "");
     assert!(String::from_utf8_lossy(&full.body).contains("\"odata.editLink\""));
-    let refusal = send(&service, "GET", "/Tables", &[version], "");
+    let feed = send(&service, "GET", "/Tables", &[version], "");
+    assert_eq!(feed.headers["content-type"], "application/atom+xml;charset=utf-8");
+    let refusal = send(&service, "GET", "/Nothing()", &[version], "");
     assert_eq!(refusal.headers["content-type"], "application/xml");
     assert!(refusal.body.starts_with(b"<?xml"));
 }

@@ -93,6 +93,7 @@ pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Writes the value of an attribute, which stands between double quotes.
+#[cfg(feature = "mock")]
 pub(crate) fn push_attribute(out: &mut Vec<u8>, text: &str) {
     push_escaped(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'"') || byte < b' ');
 }

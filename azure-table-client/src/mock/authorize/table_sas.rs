@@ -54,7 +54,7 @@ pub(super) fn check(
         table: table.to_owned(),
         permissions,
         keys,
-        is_found_out: request.version()?.unwrap_or(version) >= RESTRICTS_ORIGIN,
+        is_found_out: request.version()?.as_deref().unwrap_or(version) >= RESTRICTS_ORIGIN,
     }))
 }
 

@@ -40,14 +40,15 @@ impl Subject {
             Resource::Entities(_) if request.verb() == Ok("POST") => {
                 if let Ok(Body {
                     partition_key: Some(partition_key), row_key: Some(row_key), ..
-                }) = Body::parse(request.body)
+                }) = service.sent(request).and_then(Body::parse)
                 {
                     self.keys.push((partition_key.into_owned(), row_key.into_owned()));
                 }
             }
             // The new table's name is in the body.
             Resource::Tables if request.verb() == Ok("POST") => {
-                self.table = super::super::tables::name_in(request.body).ok().flatten();
+                let name = service.sent(request).and_then(super::super::tables::name_in);
+                self.table = name.ok().flatten();
             }
             _ => {}
         }

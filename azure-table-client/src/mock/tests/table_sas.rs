@@ -357,7 +357,9 @@ async fn it_may_be_bound_to_addresses_and_to_https() {
         let request = HttpRequest {
             method: Method::GET,
             url: format!("{scheme}://127.0.0.1/devstoreaccount1/Blogs()?{}", sas("r", fields)),
-            headers: HeaderMap::new(),
+            headers: [(http::header::ACCEPT, http::HeaderValue::from_static("*/*"))]
+                .into_iter()
+                .collect(),
             body: bytes::Bytes::new(),
         };
         let response = service.transport_from(address).send(request).await.unwrap();

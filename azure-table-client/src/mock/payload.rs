@@ -1,0 +1,125 @@
+//! The bodies of answers: rows and tables, one or a page of them, in the format that was asked for.
+
+mod atom;
+mod json;
+
+use http::HeaderValue;
+
+use super::failure::Failure;
+use super::reply::Addresses;
+use super::select::Select;
+use super::store::StoredEntity;
+use crate::edm::EdmDateTime;
+use crate::wire::Metadata;
+
+/// How the body of an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Json(Metadata),
+    Atom,
+}
+
+/// What a body shows.
+#[derive(Clone, Copy)]
+pub(super) enum Item<'r> {
+    /// The keys of a row, and the row.
+    Entity((&'r str, &'r str), &'r StoredEntity),
+    /// The name of a table.
+    Table(&'r str),
+}
+
+/// A body about a table's rows, or about the tables.
+pub(super) struct Payload<'a> {
+    pub(super) format: Format,
+    pub(super) addresses: &'a Addresses<'a>,
+    /// The table whose rows these are, or `Tables`.
+    pub(super) set: &'a str,
+    pub(super) select: Option<&'a Select>,
+    /// The present, which Atom shows.
+    pub(super) now: EdmDateTime,
+}
+
+impl Format {
+    pub(super) fn content_type(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Json(Metadata::None) => {
+                "application/json;odata=nometadata;streaming=true;charset=utf-8"
+            }
+            Self::Json(Metadata::Minimal) => {
+                "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+            }
+            Self::Json(Metadata::Full) => {
+                "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
+            }
+            Self::Atom => "application/atom+xml;charset=utf-8",
+        })
+    }
+
+    /// The body of a refusal, and its media type. Where Atom is asked for, or what is asked for is
+    /// not known, it is XML.
+    pub(super) fn refusal(
+        format: Option<Self>,
+        failure: &Failure,
+        message: &str,
+    ) -> (HeaderValue, Vec<u8>) {
+        match format {
+            Some(format @ Self::Json(_)) => {
+                (format.content_type(), json::refusal(failure, message))
+            }
+            Some(Self::Atom) | None => {
+                (HeaderValue::from_static("application/xml"), atom::refusal(failure, message))
+            }
+        }
+    }
+}
+
+impl Payload<'_> {
+    /// A body that is one item.
+    pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
+        let mut body = Vec::with_capacity(512);
+        match self.format {
+            Format::Json(level) => self.json_one(&mut body, level, item),
+            Format::Atom => self.atom_one(&mut body, item),
+        }
+        body
+    }
+
+    /// Begins a page.
+    pub(super) fn open_page(&self, body: &mut Vec<u8>) {
+        match self.format {
+            Format::Json(level) => self.json_open_page(body, level),
+            Format::Atom => self.atom_open_page(body),
+        }
+    }
+
+    /// Adds an item to a page.
+    pub(super) fn push(&self, body: &mut Vec<u8>, item: Item<'_>, is_first: bool) {
+        match self.format {
+            Format::Json(level) => self.json_push(body, level, item, is_first),
+            Format::Atom => self.atom_push(body, item),
+        }
+    }
+
+    /// Ends a page.
+    pub(super) fn close_page(&self, body: &mut Vec<u8>, is_empty: bool) {
+        match self.format {
+            Format::Json(_) => body.extend_from_slice(b"]}"),
+            Format::Atom => atom::close_page(body, is_empty),
+        }
+    }
+
+    /// The type of the items: `account.Blogs`.
+    fn type_name(&self) -> String {
+        format!("{}.{}", self.addresses.account, self.set)
+    }
+
+    /// The path of an item below the account, with its slash.
+    fn path(&self, item: Item<'_>) -> String {
+        match item {
+            Item::Entity((partition_key, row_key), _) => {
+                Addresses::entity_path(self.set, partition_key, row_key)
+            }
+            Item::Table(name) => Addresses::table_path(name),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Bodies in Atom, as the service wrote them: the order of the elements is that of its documentation.
+
+use std::io::Write as _;
+
+use super::super::failure::Failure;
+use super::super::select::Select;
+use super::super::store::StoredEntity;
+use super::{Item, Payload};
+use crate::edm::EdmType;
+use crate::wire::atom::{ATOM, DATA, METADATA, null, property, typed};
+use crate::wire::xml;
+
+pub(super) fn refusal(failure: &Failure, message: &str) -> Vec<u8> {
+    let mut body = xml::DECLARATION.to_vec();
+    // Writing to a Vec cannot fail.
+    let _ = write!(
+        body,
+        "<error xmlns=\"{METADATA}\"><code>{}</code><message xml:lang=\"en-US\">",
+        failure.code
+    );
+    xml::push_text(&mut body, message);
+    body.extend_from_slice(b"</message></error>");
+    body
+}
+
+pub(super) fn close_page(out: &mut Vec<u8>, is_empty: bool) {
+    if is_empty {
+        // A feed has an author if none of its entries does.
+        out.extend_from_slice(b"<author><name /></author>");
+    }
+    out.extend_from_slice(b"</feed>");
+}
+
+impl Payload<'_> {
+    pub(super) fn atom_one(&self, out: &mut Vec<u8>, item: Item<'_>) {
+        out.extend_from_slice(xml::DECLARATION);
+        self.entry(out, item, true);
+    }
+
+    pub(super) fn atom_push(&self, out: &mut Vec<u8>, item: Item<'_>) {
+        self.entry(out, item, false);
+    }
+
+    pub(super) fn atom_open_page(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(xml::DECLARATION);
+        out.extend_from_slice(b"<feed");
+        self.push_namespaces(out);
+        let set = self.set;
+        // The name of a table has nothing to escape.
+        let _ = write!(out, "><title type=\"text\">{set}</title><id>");
+        xml::push_text(out, &self.addresses.absolute(&format!("/{set}")));
+        out.extend_from_slice(b"</id>");
+        self.push_updated(out);
+        let _ = write!(out, "<link rel=\"self\" title=\"{set}\" href=\"{set}\" />");
+    }
+
+    fn entry(&self, out: &mut Vec<u8>, item: Item<'_>, is_root: bool) {
+        out.extend_from_slice(b"<entry");
+        if is_root {
+            self.push_namespaces(out);
+        }
+        if let Item::Entity(_, entity) = item {
+            out.extend_from_slice(b" m:etag=\"");
+            xml::push_attribute(out, &entity.version.etag());
+            out.push(b'"');
+        }
+        let path = self.path(item);
+        out.extend_from_slice(b"><id>");
+        xml::push_text(out, &self.addresses.absolute(&path));
+        out.extend_from_slice(b"</id><title type=\"text\"></title>");
+        self.push_updated(out);
+        let _ = write!(
+            out,
+            "<author><name /></author><link rel=\"edit\" title=\"{}\" href=\"",
+            self.set
+        );
+        xml::push_attribute(out, &path[1..]);
+        let _ = write!(
+            out,
+            "\" /><category term=\"{}\" scheme=\"{DATA}/scheme\" /><content \
+             type=\"application/xml\"><m:properties>",
+            self.type_name()
+        );
+        match item {
+            Item::Entity(keys, entity) => self.push_properties(out, keys, entity),
+            Item::Table(name) => typed(out, "TableName", EdmType::String, name),
+        }
+        out.extend_from_slice(b"</m:properties></content></entry>");
+    }
+
+    fn push_properties(
+        &self,
+        out: &mut Vec<u8>,
+        (partition_key, row_key): (&str, &str),
+        entity: &StoredEntity,
+    ) {
+        let system = |out: &mut Vec<u8>, name: &str| match name {
+            "PartitionKey" => typed(out, name, EdmType::String, partition_key),
+            "RowKey" => typed(out, name, EdmType::String, row_key),
+            _ => typed(out, name, EdmType::DateTime, entity.version.text()),
+        };
+        let Some(names) = self.select.and_then(Select::names) else {
+            for name in ["PartitionKey", "RowKey", "Timestamp"] {
+                system(out, name);
+            }
+            for member in entity.properties.members() {
+                if let Some(value) = member.read() {
+                    property(out, &member.name(), &value);
+                }
+            }
+            return;
+        };
+        for name in names {
+            if matches!(name.as_str(), "PartitionKey" | "RowKey" | "Timestamp") {
+                system(out, name);
+                continue;
+            }
+            match entity.properties.member(name).and_then(|member| member.read()) {
+                Some(value) => property(out, name, &value),
+                None => null(out, name),
+            }
+        }
+    }
+
+    fn push_namespaces(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b" xml:base=\"");
+        xml::push_attribute(out, &self.addresses.absolute("/"));
+        let _ = write!(out, "\" xmlns:d=\"{DATA}\" xmlns:m=\"{METADATA}\" xmlns=\"{ATOM}\"");
+    }
+
+    /// When the answer was written, to the second.
+    fn push_updated(&self, out: &mut Vec<u8>) {
+        let text = self.now.to_string();
+        let seconds = text.split('.').next().unwrap_or_default();
+        let _ = write!(out, "<updated>{seconds}Z</updated>");
+    }
+}
