@@ -298,8 +298,7 @@ fn headers_of_answers() {
     let header = |response: &HttpResponse, name: &str| {
         response.headers.get(name).map(|value| value.to_str().unwrap().to_owned())
     };
-    let address =
-        "http://127.0.0.1:1/devstoreaccount1/Blogs(PartitionKey='it%27%27s',RowKey='%C3%A9')";
+    let address = "http://127.0.0.1:1/devstoreaccount1/Blogs(PartitionKey='it''s',RowKey='%C3%A9')";
     assert_eq!(header(&quiet, "location").as_deref(), Some(address));
     assert_eq!(header(&quiet, "dataserviceid").as_deref(), Some(address));
     assert_eq!(header(&quiet, "preference-applied").as_deref(), Some("return-no-content"));
