@@ -1,0 +1,81 @@
+"""Runs the official Python client's checks against the endpoint of AZURE_STORAGE_CONNECTION_STRING.
+
+Arguments, if any, are words: only checks whose sentence has one of them run.
+"""
+
+import importlib
+import inspect
+import sys
+import traceback
+
+import suite
+
+MODULES = [
+    "tables",
+    "entities",
+    "conditions",
+    "types",
+    "keys",
+    "filters",
+    "paging",
+    "transactions",
+    "limits",
+    "errors",
+    "metadata",
+    "service_document",
+    "access_policies",
+    "signatures",
+    "connections",
+]
+
+
+def run(function, arguments, service):
+    wanted = inspect.signature(function).parameters
+    given = {}
+    if "service" in wanted:
+        given["service"] = service
+    if "table" not in wanted:
+        return function(*arguments, **given)
+    name = suite.table_name()
+    table = service.create_table(name)
+    try:
+        return function(*arguments, table=table, **given)
+    finally:
+        service.delete_table(name)
+
+
+def outcome(function, arguments, azurite, service):
+    """Why a check failed, or nothing."""
+    expected = azurite if suite.IS_AZURITE else None
+    try:
+        run(function, arguments, service)
+    except Exception:  # whatever a client raises, the other checks go on
+        return None if expected else traceback.format_exc()
+    return f"passes on Azurite, though it is marked: {expected}" if expected else None
+
+
+def main(words):
+    for module in MODULES:
+        importlib.import_module(f"checks.{module}")
+    chosen = [
+        check for check in suite.CHECKS if not words or any(word in check[0] for word in words)
+    ]
+    failed = []
+    with suite.new_service() as service:
+        for name, function, arguments, azurite in chosen:
+            reason = outcome(function, arguments, azurite, service)
+            note = f" (Azurite: {azurite})" if suite.IS_AZURITE and azurite else ""
+            print(f"{'FAILED' if reason else 'ok'}: {name}{note}", flush=True)
+            if reason:
+                failed.append((name, reason))
+    for name, reason in failed:
+        print(f"\n{name}\n{reason}")
+    if failed or not chosen:
+        print(f"python client: {len(failed)} of {len(chosen)} checks failed")
+        return 1
+    print(f"python client: {len(chosen)} checks passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
