@@ -14,6 +14,7 @@ mod chaos;
 mod context;
 mod decisions;
 mod derive;
+mod differential;
 mod endpoint;
 mod faults;
 mod fuzz_seeds;

@@ -1,0 +1,78 @@
+//! Contents of answers, and which rows a query finds.
+
+use serde_json::Value;
+
+use super::super::sent::{Odd, Resource};
+use super::recognise::{in_rows, member_differs, nulls_of_the_first, pages_differ, put_aside};
+use super::{DOCUMENTED, Fault, Known, RECORDED};
+
+pub(super) const KNOWN: &[Known] = &[
+    Known {
+        name: "names the metadata of tables, or leaves out $select, in odata.metadata",
+        fault: Fault::Azurite,
+        source: RECORDED,
+        recognise: |sent, mock, azurite| {
+            let told =
+                azurite.body.get("odata.metadata").and_then(Value::as_str).unwrap_or_default();
+            let is_wrong = told.ends_with("#Tables/@Element") || sent.option("$select").is_some();
+            is_wrong && member_differs(&mut mock.body, &mut azurite.body, "odata.metadata")
+        },
+    },
+    Known {
+        name: "answers the metadata of no table where one is asked for",
+        fault: Fault::Azurite,
+        source: RECORDED,
+        recognise: |sent, mock, azurite| {
+            let is_found = mock.status == 200 && azurite.status == 200;
+            matches!(sent.resource, Resource::Table(_)) && is_found && put_aside(mock, azurite)
+        },
+    },
+    Known {
+        name: "neither doubles quotes nor encodes keys in links",
+        fault: Fault::Azurite,
+        source: RECORDED,
+        recognise: |_, mock, azurite| {
+            in_rows(mock, azurite, |a, b| {
+                member_differs(a, b, "odata.id") | member_differs(a, b, "odata.editLink")
+            })
+        },
+    },
+    Known {
+        name: "looks for a property called *",
+        fault: Fault::Azurite,
+        source: DOCUMENTED,
+        recognise: |sent, mock, azurite| {
+            let is_found = mock.status == 200 && azurite.status == 200;
+            sent.option("$select") == Some("*") && is_found && put_aside(mock, azurite)
+        },
+    },
+    Known {
+        name: "leaves out what was selected and is missing",
+        fault: Fault::Azurite,
+        source: RECORDED,
+        recognise: |sent, mock, azurite| {
+            sent.option("$select").is_some() && in_rows(mock, azurite, nulls_of_the_first)
+        },
+    },
+    Known {
+        name: "compares what differs in type or is missing",
+        fault: Fault::Open,
+        source: "sources contradict each other",
+        recognise: |sent, mock, azurite| sent.is(Odd::Types) && pages_differ(mock, azurite),
+    },
+    Known {
+        name: "answers 500 to a comparison of what cannot be ordered",
+        fault: Fault::Azurite,
+        source: DOCUMENTED,
+        recognise: |sent, mock, azurite| {
+            let is_odd = sent.is(Odd::Types) || sent.is(Odd::Order);
+            is_odd && mock.status == 200 && azurite.status == 500 && put_aside(mock, azurite)
+        },
+    },
+    Known {
+        name: "compares Binary and Guid for equality only",
+        fault: Fault::Azurite,
+        source: DOCUMENTED,
+        recognise: |sent, mock, azurite| sent.is(Odd::Order) && pages_differ(mock, azurite),
+    },
+];
