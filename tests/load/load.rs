@@ -45,7 +45,7 @@ pub(crate) async fn run(server: &Server, options: &Options) -> Result<Vec<Figure
     for connections in [1, 16] {
         for what in ["gets", "inserts", "batches of 100 inserts", "ranges of 1,000 rows"] {
             if what.contains(&options.only) {
-                let round = round(&requests, what, connections, rows).await?;
+                let round = round(&requests, what, connections, options).await?;
                 figures.push(rate(server, what, connections, round, options.time).await?);
             }
         }
@@ -62,7 +62,15 @@ async fn fill(requests: &Requests, rows: usize) -> Result<Round> {
     Ok(Round { requests: batches, status: 202, repeats: false })
 }
 
-async fn round(requests: &Requests, what: &str, connections: usize, rows: usize) -> Result<Round> {
+/// As many requests as the fastest server answers in the time.
+async fn round(
+    requests: &Requests,
+    what: &str,
+    connections: usize,
+    options: &Options,
+) -> Result<Round> {
+    let rows = options.rows;
+    let milliseconds = usize::try_from(options.time.as_millis()).map_err(Error::other)?;
     let mut all = Vec::new();
     let status = match what {
         "gets" => {
@@ -72,14 +80,14 @@ async fn round(requests: &Requests, what: &str, connections: usize, rows: usize)
             200
         }
         "inserts" => {
-            for row in 0..150_000 {
+            for row in 0..75 * milliseconds {
                 let partition = format!("insert{connections}-{}", row % 50);
                 all.push(requests.insert(&partition, row).await?);
             }
             204
         }
         "batches of 100 inserts" => {
-            for batch in 0..6000 {
+            for batch in 0..4 * milliseconds {
                 let partition = format!("batch{connections}-{}", batch % 50);
                 all.push(requests.batch(&partition, batch * 100).await?);
             }
