@@ -40,6 +40,7 @@ pub use update_with::{UpdateWith, Updated};
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;
 pub use crate::operation::query::ScanPolicy;
+pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::transaction::{Committed, OperationResult};
 pub use crate::operation::{Done, Written};

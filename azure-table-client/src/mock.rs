@@ -59,7 +59,6 @@ mod service_properties;
 mod store;
 mod tables;
 mod transport;
-mod xml;
 mod xml_requests;
 
 use std::fmt;

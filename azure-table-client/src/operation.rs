@@ -6,6 +6,7 @@ pub(crate) mod evidence;
 mod location;
 pub(crate) mod query;
 mod reply;
+pub(crate) mod service_properties;
 pub(crate) mod stats;
 pub(crate) mod table;
 pub(crate) mod transaction;

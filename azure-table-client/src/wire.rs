@@ -9,6 +9,7 @@ pub(crate) mod multipart;
 mod operation;
 pub(crate) mod service_error;
 pub(crate) mod xml;
+pub(crate) mod xml_tree;
 
 pub use operation::Operation;
 

@@ -7,6 +7,7 @@ use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
 use crate::auth::Credential;
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
+use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
 use crate::operation::{Done, Reply, table};
 use crate::pipeline::Pipeline;
@@ -135,6 +136,27 @@ impl TableServiceClient {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
     pub fn table_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.pipeline, table::get(name), table::exists)
+    }
+
+    /// The settings of the account's table service: logging, metrics and CORS.
+    ///
+    /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties)
+    pub fn properties(&self) -> Call<ServiceProperties> {
+        let request = service_properties::get();
+        Call::new(&self.pipeline, Ok(request), service_properties::properties)
+    }
+
+    /// Sets the settings of the account's table service that are not `None`; it can take half a minute
+    /// until they hold.
+    ///
+    /// # Errors
+    /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
+    /// comma in a name; a retention of no day or of more than 365.
+    ///
+    /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties)
+    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
+        let request = service_properties::set(properties);
+        Call::new(&self.pipeline, request, service_properties::accepted)
     }
 
     /// How far the account's copy in another region is behind. It is asked there, so that the client

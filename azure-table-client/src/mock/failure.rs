@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use http::StatusCode;
 
 use crate::limits::{KEY_UTF16_UNITS, LimitError};
+use crate::wire::xml_tree::InvalidXml;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -119,6 +120,12 @@ impl Failure {
             max_units / 512
         );
         Self { code: "KeyValueTooLarge", message: message.into(), ..Self::invalid_input() }
+    }
+}
+
+impl From<InvalidXml> for Failure {
+    fn from(_: InvalidXml) -> Self {
+        Self::invalid_xml()
     }
 }
 

@@ -7,8 +7,8 @@
 //! [policy]: https://learn.microsoft.com/rest/api/storageservices/define-stored-access-policy
 
 use super::failure::Failure;
-use super::xml::{Document, Element};
 use crate::edm::EdmDateTime;
+use crate::wire::xml_tree::{Document, Element};
 
 /// The most policies of a table.
 const MAX_POLICIES: usize = 5;

@@ -7,7 +7,7 @@
 
 mod read;
 
-use super::xml::Document;
+use crate::wire::xml_tree::Document;
 
 /// The first version with hour and minute metrics and with CORS rules.
 const HAS_CORS: &str = "2013-08-15";

@@ -21,8 +21,8 @@ use super::reply::Reply;
 use super::request::{Incoming, Resource};
 use super::service_properties::ServiceProperties;
 use super::store::Entry;
-use super::xml::Document;
 use crate::limits::check_table_name;
+use crate::wire::xml_tree::Document;
 use crate::wire::{Operation, headers};
 
 /// The largest list of stored access policies; the limits of what is in it are narrower.

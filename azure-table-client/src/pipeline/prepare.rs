@@ -33,7 +33,12 @@ impl Pipeline {
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }
-        map.insert(header::ACCEPT, HeaderValue::from_static(self.metadata.media_type()));
+        let accept = if request.operation.is_in_xml() {
+            headers::XML.clone()
+        } else {
+            HeaderValue::from_static(self.metadata.media_type())
+        };
+        map.insert(header::ACCEPT, accept);
         map.insert(header::USER_AGENT, USER_AGENT.clone());
         map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION.clone());
         map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());

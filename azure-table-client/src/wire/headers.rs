@@ -25,6 +25,7 @@ pub(crate) static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-
 pub(crate) static DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0");
 pub(crate) static MAX_DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0;NetFx");
 pub(crate) static RETURN_NO_CONTENT: HeaderValue = HeaderValue::from_static("return-no-content");
+pub(crate) static XML: HeaderValue = HeaderValue::from_static("application/xml");
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.

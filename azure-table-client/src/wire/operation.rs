@@ -58,6 +58,18 @@ impl Operation {
         )
     }
 
+    /// Whether its documents are XML, whatever format is asked for.
+    pub(crate) const fn is_in_xml(self) -> bool {
+        matches!(
+            self,
+            Self::GetStats
+                | Self::GetTableAcl
+                | Self::SetTableAcl
+                | Self::GetServiceProperties
+                | Self::SetServiceProperties
+        )
+    }
+
     /// The name in errors, logs and traces.
     pub const fn as_str(self) -> &'static str {
         match self {

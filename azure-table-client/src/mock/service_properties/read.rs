@@ -1,8 +1,8 @@
 //! Reading what is to be set, with every rule about it.
 
 use super::super::failure::Failure;
-use super::super::xml::Element;
 use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
+use crate::wire::xml_tree::Element;
 
 const MAX_RULES: usize = 5;
 /// The most characters of all rules together.

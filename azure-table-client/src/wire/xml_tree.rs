@@ -1,31 +1,34 @@
-//! The documents that the service takes and gives in XML: stored access policies, service properties.
+//! The documents that are XML whatever format is asked for: stored access policies, and the settings
+//! and statistics of the service.
 
 use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::{BytesStart, Event};
 
-use super::failure::Failure;
-
 /// No document of the service is nested deeper.
 const MAX_DEPTH: usize = 8;
 
+/// A document that is not well formed, or has not the elements that it should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InvalidXml;
+
 /// An element with the text that is directly in it, and no attributes: none of them means anything.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Element {
-    pub(super) name: String,
-    pub(super) text: String,
-    pub(super) children: Vec<Element>,
+pub(crate) struct Element {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) children: Vec<Element>,
 }
 
 impl Element {
     /// Reads a document.
     ///
     /// # Errors
-    /// `InvalidXmlDocument` if it is not well formed, is nested too deeply or has a document type.
-    pub(super) fn read(body: &[u8]) -> Result<Self, Failure> {
+    /// It is not well formed, is nested too deeply or has a document type.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, InvalidXml> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-        let body = std::str::from_utf8(body).map_err(|_| Failure::invalid_xml())?;
-        Self::root(body).ok_or_else(Failure::invalid_xml)
+        let body = std::str::from_utf8(body).map_err(|_| InvalidXml)?;
+        Self::root(body).ok_or(InvalidXml)
     }
 
     fn root(body: &str) -> Option<Self> {
@@ -74,43 +77,52 @@ impl Element {
         self.text.trim().is_empty()
     }
 
+    /// The first element in it of this name, whatever else is in it.
+    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+}
+
+/// Reading that takes nothing but what it knows, as a service does.
+#[cfg(feature = "mock")]
+impl Element {
     /// The elements in it, if it has this name and nothing else in it.
-    pub(super) fn elements(&self, name: &str) -> Result<&[Self], Failure> {
+    pub(crate) fn elements(&self, name: &str) -> Result<&[Self], InvalidXml> {
         let is_it = self.name == name && self.has_no_text();
-        is_it.then_some(&*self.children).ok_or_else(Failure::invalid_xml)
+        is_it.then_some(&*self.children).ok_or(InvalidXml)
     }
 
     /// The elements in it by these names, each of which may be there once. Others may not.
-    pub(super) fn fields<const N: usize>(
+    pub(crate) fn fields<const N: usize>(
         &self,
         names: [&str; N],
-    ) -> Result<[Option<&Self>; N], Failure> {
+    ) -> Result<[Option<&Self>; N], InvalidXml> {
         let mut fields = [None; N];
         for child in self.elements(&self.name)? {
             let at = names.iter().position(|name| *name == child.name);
             let place = at.map(|at| &mut fields[at]).filter(|place| place.is_none());
-            *place.ok_or_else(Failure::invalid_xml)? = Some(child);
+            *place.ok_or(InvalidXml)? = Some(child);
         }
         Ok(fields)
     }
 
     /// The text in it, if there is nothing else.
-    pub(super) fn leaf(&self) -> Result<&str, Failure> {
-        self.children.is_empty().then_some(&*self.text).ok_or_else(Failure::invalid_xml)
+    pub(crate) fn leaf(&self) -> Result<&str, InvalidXml> {
+        self.children.is_empty().then_some(&*self.text).ok_or(InvalidXml)
     }
 }
 
 /// A document in the making. The service begins each with a byte order mark.
 #[derive(Debug)]
-pub(super) struct Document(String);
+pub(crate) struct Document(String);
 
 impl Document {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
     }
 
     /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
-    pub(super) fn element(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
+    pub(crate) fn element(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.0.push('<');
         self.0.push_str(name);
@@ -130,11 +142,11 @@ impl Document {
     }
 
     /// An element with text.
-    pub(super) fn leaf(&mut self, name: &str, text: &str) {
+    pub(crate) fn leaf(&mut self, name: &str, text: &str) {
         self.element(name, |document| document.0.push_str(&partial_escape(text)));
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
     }
 }
