@@ -14,6 +14,7 @@ pub mod metadata;
 pub mod paging;
 pub mod projections;
 pub mod queries;
+pub mod service;
 pub mod tables;
 pub mod transactions;
 pub mod types;
@@ -23,6 +24,7 @@ pub mod types;
 macro_rules! for_each_conformance_test {
     ($run:ident) => {
         $run! {
+            service { settings, settings_that_cannot_be }
             tables {
                 create_and_delete, create_twice, create_if_not_exists, delete_missing,
                 delete_if_exists, exists, names_ignore_case, list_by_filter, list_in_pages,

@@ -1,0 +1,48 @@
+//! What an account's service has beside tables.
+
+use std::time::Duration;
+
+use azure_table_client::ErrorKind;
+use azure_table_client::client::{CorsRule, Logging, Metrics, ServiceProperties};
+
+use crate::Target;
+
+/// What is set is there; what is left out stays.
+pub async fn settings(target: &Target) {
+    let service = target.service();
+    let before = service.properties().await.unwrap();
+    let rule = CorsRule {
+        allowed_origins: vec!["https://a.example".into(), "https://b.example".into()],
+        allowed_methods: vec!["GET".into(), "PUT".into()],
+        allowed_headers: vec!["x-ms-*".into()],
+        exposed_headers: vec!["etag".into()],
+        max_age: Duration::from_mins(5),
+    };
+    let logging = Logging { read: true, write: false, delete: true, retention_days: Some(7) };
+    let metrics = Metrics { enabled: true, include_apis: false, retention_days: None };
+    let new = ServiceProperties {
+        logging: Some(logging),
+        hour_metrics: Some(metrics),
+        minute_metrics: None,
+        cors: Some(vec![rule.clone()]),
+    };
+    assert_eq!(service.set_properties(&new).await.unwrap().status, 202);
+    let after = service.properties().await.unwrap();
+    assert_eq!((after.logging, after.hour_metrics), (Some(logging), Some(metrics)));
+    assert_eq!(after.minute_metrics, before.minute_metrics);
+    assert_eq!(after.cors, Some(vec![rule]));
+
+    let no_rules = ServiceProperties { cors: Some(Vec::new()), ..ServiceProperties::default() };
+    service.set_properties(&no_rules).await.unwrap();
+    let after = service.properties().await.unwrap();
+    assert_eq!((after.cors, after.logging), (Some(Vec::new()), Some(logging)));
+    service.set_properties(&before).await.unwrap();
+}
+
+/// What the service would refuse is not sent.
+pub async fn settings_that_cannot_be(target: &Target) {
+    let rules = vec![CorsRule::default(); 6];
+    let properties = ServiceProperties { cors: Some(rules), ..ServiceProperties::default() };
+    let error = target.service().set_properties(&properties).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
