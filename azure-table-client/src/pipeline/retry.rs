@@ -165,8 +165,17 @@ pub(crate) fn is_transient_error(kind: TransportErrorKind) -> bool {
     matches!(kind, TransportErrorKind::Connect | TransportErrorKind::Interrupted)
 }
 
+/// How long the service wants a client to wait: in milliseconds, as Cosmos DB says it, or as
 /// `Retry-After` in seconds or as a date.
+///
+/// Source: [Diagnose 429 exceptions](https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-request-rate-too-large).
 pub(crate) fn server_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let milliseconds = ["x-ms-retry-after-ms", "retry-after-ms"].into_iter().find_map(|name| {
+        headers.get(name)?.to_str().ok()?.trim().parse().map(Duration::from_millis).ok()
+    });
+    if milliseconds.is_some() {
+        return milliseconds;
+    }
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     match text.parse() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
@@ -177,6 +186,8 @@ pub(crate) fn server_wait(headers: &HeaderMap, now: SystemTime) -> Option<Durati
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
+
+    use http::HeaderValue;
 
     use super::*;
 
@@ -230,6 +241,21 @@ mod tests {
         assert_eq!(wait("Sun, 06 Nov 1994 08:49:30 GMT"), None, "in the past");
         assert_eq!(wait("soon"), None);
         assert_eq!(wait("-1"), None);
+    }
+
+    #[test]
+    fn retry_after_in_milliseconds() {
+        for name in ["x-ms-retry-after-ms", "retry-after-ms"] {
+            let wait = |text: &str| {
+                let mut headers = HeaderMap::new();
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("3"));
+                headers.insert(name, text.parse().unwrap());
+                server_wait(&headers, UNIX_EPOCH)
+            };
+            assert_eq!(wait("250"), Some(Duration::from_millis(250)));
+            assert_eq!(wait("0"), Some(Duration::ZERO));
+            assert_eq!(wait("soon"), Some(Duration::from_secs(3)));
+        }
     }
 
     #[test]
