@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::MockTableService;
-use super::store::{StoredEntity, Table};
+use super::store::StoredEntity;
 use crate::edm::EdmCow;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::etag::ETag;
@@ -18,7 +18,7 @@ impl MockTableService {
     /// How many rows a table has; `None` if it is not there.
     pub fn row_count(&self, table: &str) -> Option<usize> {
         self.settle();
-        self.store().table(table).map(Table::len)
+        self.store().table(table).map(|table| table.len())
     }
 
     /// All rows of a table in the service's order, with their versions; `None` if the table is not

@@ -33,7 +33,7 @@ use crate::edm::EdmDateTime;
 /// The tables of an account, by lower-case name.
 #[derive(Debug)]
 pub(super) struct Store {
-    tables: BTreeMap<String, Table>,
+    tables: BTreeMap<String, Arc<Table>>,
     /// The latest Timestamp in a table that was deleted.
     gone: EdmDateTime,
     /// Tables that are being deleted, by lower-case name, and when that is over.
@@ -63,7 +63,7 @@ impl Store {
         match self.tables.entry(name.to_ascii_lowercase()) {
             btree_map::Entry::Occupied(_) => Err(Failure::table_already_exists()),
             btree_map::Entry::Vacant(place) => {
-                place.insert(Table::new(name, self.gone));
+                place.insert(Arc::new(Table::new(name, self.gone)));
                 Ok(())
             }
         }
@@ -88,7 +88,8 @@ impl Store {
     pub(super) fn replay(&mut self, entry: &Entry) {
         match entry {
             Entry::Created(name) => {
-                self.tables.insert(name.to_ascii_lowercase(), Table::new(name, self.gone));
+                let table = Arc::new(Table::new(name, self.gone));
+                self.tables.insert(name.to_ascii_lowercase(), table);
             }
             Entry::Deleted(name) => {
                 self.tables.remove(&name.to_ascii_lowercase());
@@ -103,25 +104,24 @@ impl Store {
             }
             Entry::Written { table, rows } => {
                 if let Some(table) = self.table(table) {
-                    for row in rows {
-                        table.replay(row);
-                    }
+                    table.replay(rows);
                 }
             }
         }
     }
 
-    pub(super) fn table(&self, name: &str) -> Option<&Table> {
+    pub(super) fn table(&self, name: &str) -> Option<&Arc<Table>> {
         self.tables.get(&name.to_ascii_lowercase())
     }
 
-    /// The table for an operation on its entities.
-    pub(super) fn entities_of(&self, name: &str, now: SystemTime) -> Result<&Table, Failure> {
+    /// The table for an operation on its entities. Who writes to it holds on to the store as well, so
+    /// that it cannot be deleted meanwhile; who reads need not.
+    pub(super) fn entities_of(&self, name: &str, now: SystemTime) -> Result<&Arc<Table>, Failure> {
         self.table(name).ok_or_else(|| self.going.missing(name, now))
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
-        self.tables.values()
+        self.tables.values().map(|table| &**table)
     }
 
     pub(super) fn service_properties(&self) -> &Arc<ServiceProperties> {
@@ -134,7 +134,7 @@ impl Store {
 
     /// The tables from this name on.
     pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
-        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
+        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| &**table)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The core alone: whatever it is sent, it answers.
 
 mod account_sas;
+mod concurrency;
 mod cors;
 mod policies;
 mod secondary;

@@ -8,7 +8,6 @@ use super::super::MockTableService;
 use super::super::failure::Failure;
 use super::super::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
 use super::super::request::Incoming;
-use super::super::store::Table;
 use super::fields::Fields;
 use super::grant::{KeyRange, Scope, TableScope};
 use super::refused;
@@ -40,7 +39,7 @@ pub(super) fn check(
         return Err(refused("the SAS has another signature"));
     }
     if let Some(identifier) = identifier {
-        let policies = service.store().table(table).map(Table::policies);
+        let policies = service.store().table(table).map(|table| table.policies());
         let policy = policies.as_ref().and_then(|policies| policies.find(identifier));
         let policy = policy.ok_or_else(|| refused("there is no such stored access policy"))?;
         apply(policy, &mut terms, &mut permissions)?;

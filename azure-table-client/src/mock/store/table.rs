@@ -165,13 +165,17 @@ impl Table {
         }
     }
 
-    /// What was done elsewhere.
-    pub(super) fn replay(&self, written: &Written) {
+    /// What was done elsewhere in one step.
+    pub(super) fn replay(&self, written: &[Written]) {
         let mut partitions = write(&self.partitions);
-        let rows = partitions.entry(Key(written.key.partition.clone())).or_default();
-        self.put(&mut write(rows), &written.key.row, written.row.clone());
-        drop(partitions);
-        self.forget(&written.key.partition);
+        for Written { key, row } in written {
+            let rows = partitions.entry(Key(key.partition.clone())).or_default();
+            let rows = rows.get_mut().unwrap_or_else(PoisonError::into_inner);
+            self.put(rows, &key.row, row.clone());
+            if rows.is_empty() {
+                partitions.remove(&&*key.partition as &dyn Text);
+            }
+        }
     }
 
     /// Drops a partition that is empty.

@@ -1,0 +1,47 @@
+//! Who waits for whom.
+
+use std::sync::Barrier;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use super::*;
+use crate::mock::store::{Change, Condition, StoredKey, Update, Write};
+
+fn write() -> Write<'static> {
+    let change = Change::Update(Update::replace(Vec::new()), Condition::None);
+    Write { key: StoredKey::new("p", "r"), change }
+}
+
+#[test]
+fn a_query_that_takes_long_holds_up_nobody_who_creates_a_table() {
+    let service = loose();
+    let table = Arc::clone(service.store().table("Blogs").unwrap());
+    table.apply(vec![write()], || EdmDateTime::MIN, |_| {}).unwrap();
+    let (begun, done) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let wait = |_: &[_]| {
+                begun.wait();
+                done.wait();
+            };
+            table.apply(vec![write()], || EdmDateTime::MIN, wait).unwrap();
+        });
+        begun.wait();
+        // The query waits for the writer of its partition.
+        let query = scope.spawn(|| send(&service, "GET", "/Blogs()", &[], "").status);
+        while Arc::strong_count(&table) < 3 {
+            thread::yield_now();
+        }
+        let (created, told) = channel();
+        let service = service.clone();
+        thread::spawn(move || {
+            let status = send(&service, "POST", "/Tables", &[], r#"{"TableName":"Posts"}"#).status;
+            created.send(status).unwrap();
+        });
+        let status = told.recv_timeout(Duration::from_secs(10));
+        assert!(!query.is_finished());
+        done.wait();
+        assert_eq!(status.map(|status| status.as_u16()), Ok(201));
+        assert_eq!(query.join().unwrap(), 200);
+    });
+}
