@@ -13,6 +13,9 @@ use super::version::Version;
 use super::write::Write;
 use crate::edm::EdmDateTime;
 
+/// So many rows are gone through before others have a turn.
+const ROWS_AT_ONCE: usize = 1000;
+
 /// A table. Each partition has a lock of its own, so that who reads or writes one does not wait
 /// for another; only a partition's first row, and what follows its last one, needs all of them.
 #[derive(Debug)]
@@ -82,17 +85,32 @@ impl Table {
     }
 
     /// Goes through the rows from this key on. Each partition is seen as it is at one moment.
-    pub(in crate::mock) fn scan(&self, (partition, row): (&str, &str), see: &mut See<'_>) {
+    pub(in crate::mock) fn scan(&self, from: (&str, &str), see: &mut See<'_>) {
+        let mut next = self.scan_some(from, see);
+        while let Some(partition) = next {
+            next = self.scan_some((&partition, ""), see);
+        }
+    }
+
+    /// Goes through the rows of some partitions, and says with which one to go on: in between, who
+    /// waits for all of them has a turn.
+    fn scan_some(&self, (partition, row): (&str, &str), see: &mut See<'_>) -> Option<Box<str>> {
+        let mut seen = 0;
         let partitions = read(&self.partitions);
         for (key, rows) in partitions.range::<dyn Text, _>(from(&partition)) {
+            if seen >= ROWS_AT_ONCE {
+                return Some(key.0.clone());
+            }
             let rows = read(rows);
             let start = if *key.0 == *partition { row } else { "" };
             for (row, entity) in rows.range::<dyn Text, _>(from(&start)) {
+                seen += 1;
                 if see((&key.0, &row.0), entity).is_break() {
-                    return;
+                    return None;
                 }
             }
         }
+        None
     }
 
     /// Makes all of these changes of one partition in one step, or none if one fails, and says
@@ -259,6 +277,34 @@ mod tests {
             assert!(table.get(("b", "1")).is_some());
             done.wait();
         });
+    }
+
+    #[test]
+    fn a_scan_lets_others_have_a_turn_between_partitions_and_misses_no_row() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        for partition in ["a", "b", "c"] {
+            let rows = (0..ROWS_AT_ONCE).map(|row| put(partition, &format!("{row:04}"), 0));
+            apply(&table, rows.collect());
+        }
+        let mut seen = 0;
+        let mut next = table.scan_some(("a", "0001"), &mut |_, _| {
+            seen += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!((seen, next.as_deref()), (2 * ROWS_AT_ONCE - 1, Some("c")));
+        assert!(table.partitions.try_write().is_ok());
+        next = table.scan_some(("c", ""), &mut |_, _| ControlFlow::Break(()));
+        assert_eq!(next, None);
+
+        let mut last = None;
+        let mut count = 0;
+        table.scan(("a", "0001"), &mut |keys, _| {
+            let keys = Some((keys.0.to_owned(), keys.1.to_owned()));
+            assert!(last < keys);
+            (last, count) = (keys, count + 1);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(count, 3 * ROWS_AT_ONCE - 1);
     }
 
     #[test]
