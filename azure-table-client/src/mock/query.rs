@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,6 +23,15 @@ use crate::wire::headers;
 
 /// A page ends where its body would grow beyond this; it has one row at least.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+/// A page ends where it has taken so long, in real time, though nothing may have been found.
+///
+/// Source: [Query timeout and pagination][timeout].
+///
+/// [timeout]: https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination
+const MAX_PAGE_TIME: Duration = Duration::from_secs(5);
+/// After so many rows the time is looked at.
+const ROWS_BETWEEN_LOOKS: usize = 64;
 
 /// What a query looked at.
 #[derive(Clone, Copy)]
@@ -67,7 +77,7 @@ impl MockTableService {
         let mut body = Vec::with_capacity(1024);
         let payload = asked.payload(table.name(), select.as_ref());
         payload.open_page(&mut body);
-        let mut page = Page { body, found: 0, scanned: 0, next: None };
+        let mut page = Page { begun: Instant::now(), body, found: 0, scanned: 0, next: None };
         let page_end = asked.fate.and_then(|fate| fate.page_end);
         // Where each row begins, if the page may have to end there.
         let mut begins = Vec::new();
@@ -75,7 +85,7 @@ impl MockTableService {
             if plan.is_past(keys.0, keys.1) || reach.is_past(keys) {
                 return ControlFlow::Break(());
             }
-            if page.found == top {
+            if page.found == top || page.is_out_of_time() {
                 return page.end_before(keys);
             }
             page.scanned += 1;
@@ -95,7 +105,7 @@ impl MockTableService {
             page.found += 1;
             ControlFlow::Continue(())
         });
-        let Page { mut body, found, scanned, mut next } = page;
+        let Page { mut body, found, scanned, mut next, .. } = page;
         let cut = page_end.and_then(|cut| cut.of(found));
         if let Some((end, key)) = cut.and_then(|cut| begins.get(cut)) {
             body.truncate(*end);
@@ -114,6 +124,7 @@ impl MockTableService {
 
 /// A page in the making.
 struct Page {
+    begun: Instant,
     body: Vec<u8>,
     found: usize,
     scanned: usize,
@@ -122,6 +133,12 @@ struct Page {
 }
 
 impl Page {
+    /// Whether this has taken as long as a query may. A page gets on by some rows at least.
+    fn is_out_of_time(&self) -> bool {
+        let is_looked_at = self.scanned > 0 && self.scanned.is_multiple_of(ROWS_BETWEEN_LOOKS);
+        is_looked_at && self.begun.elapsed() >= MAX_PAGE_TIME
+    }
+
     fn end_before(&mut self, (partition_key, row_key): (&str, &str)) -> ControlFlow<()> {
         self.next = Some(StoredKey::new(partition_key, row_key));
         ControlFlow::Break(())
@@ -180,6 +197,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_page_ends_when_its_time_is_over_but_gets_on() {
+        let now = Instant::now();
+        let page = |begun, scanned| Page { begun, body: vec![], found: 0, scanned, next: None };
+        let early = now.checked_sub(MAX_PAGE_TIME).unwrap();
+        for (begun, scanned, expected) in
+            [(early, 0, false), (early, 63, false), (early, 64, true), (now, 64, false)]
+        {
+            assert_eq!(page(begun, scanned).is_out_of_time(), expected, "{scanned}");
+        }
+    }
 
     #[test]
     fn tokens_are_those_of_the_service() {
