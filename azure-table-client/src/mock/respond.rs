@@ -150,16 +150,16 @@ impl MockTableService {
 
     /// The answer, once all that it can show is on disk.
     #[cfg(feature = "mock-data")]
-    pub(super) async fn once_written(&self, response: HttpResponse) -> HttpResponse {
+    pub(super) async fn once_written(
+        &self,
+        request: &Incoming<'_>,
+        response: HttpResponse,
+    ) -> HttpResponse {
         match &self.0.journal.disk {
             Some(disk) if disk.written().await.is_err() => {
-                let failure = Failure::internal_error();
-                let reply = Reply::failure(&failure, None, &new_id(), self.edm_now());
-                HttpResponse {
-                    status: reply.status,
-                    headers: reply.headers,
-                    body: reply.body.into(),
-                }
+                let request_id = new_id();
+                let reply = self.refusal(request, &Failure::internal_error(), &request_id);
+                reply.finish(request, &request_id, self.now())
             }
             _ => response,
         }

@@ -71,12 +71,12 @@ impl MockTableService {
                 self.respond_with(&Incoming::in_process(&request, from), &fate, self.now())
             }
             None | Some(Break::LosesReply) => self
-                .respond_late(request, from, fate.clone())
+                .respond_late(request.clone(), from, fate.clone())
                 .await
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
         #[cfg(feature = "mock-data")]
-        let response = self.once_written(response).await;
+        let response = self.once_written(&Incoming::in_process(&request, from), response).await;
         wait(fate.delay_reply).await;
         if fate.connection == Some(Break::LosesReply) {
             return Err(broken(TransportErrorKind::Interrupted));

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use tokio::sync::watch;
+use tracing::error;
 
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
@@ -141,7 +142,8 @@ fn write_all(database: &Database, changes: &Receiver<Entry>, report: &watch::Sen
     while let Ok(first) = changes.recv() {
         let batch: Vec<_> =
             std::iter::once(first).chain(changes.try_iter().take(BATCH - 1)).collect();
-        if commit(database, &batch).is_err() {
+        if let Err(error) = commit(database, &batch) {
+            error!(%error, "the disk takes no changes any more");
             report.send_modify(|state| state.has_failed = true);
             return;
         }
@@ -256,4 +258,45 @@ fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
 
 fn time_of(ticks: i64) -> EdmDateTime {
     EdmDateTime::from_ticks(ticks).unwrap_or(EdmDateTime::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, Method, header};
+
+    use super::super::super::MockTableService;
+    use crate::transport::HttpRequest;
+
+    #[tokio::test]
+    async fn when_the_disk_fails_all_are_told_in_the_format_that_they_take() {
+        let name = format!("mock-disk-{}.redb", uuid::Uuid::from_u128(fastrand::u128(..)));
+        let path = std::env::temp_dir().join(name);
+        let service = MockTableService::builder().loose(true).data(&path).unwrap().build();
+        let create = |name: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, "application/json".parse().unwrap());
+            headers.insert("x-ms-version", "2019-02-02".parse().unwrap());
+            service.receive(HttpRequest {
+                method: Method::POST,
+                url: "http://127.0.0.1:1/devstoreaccount1/Tables".to_owned(),
+                headers,
+                body: format!("{{\"TableName\":\"{name}\"}}").into(),
+            })
+        };
+        assert_eq!(create("Blogs").await.unwrap().status, 201);
+        // A writer that ends before its time is one whose disk failed.
+        let disk = service.0.journal.disk.as_ref().unwrap();
+        disk.queue.lock().unwrap().to_writer = None;
+        let refused = create("Posts").await.unwrap();
+        assert_eq!(refused.status, 500);
+        for (name, value) in [("content-type", "application/json;"), ("x-ms-version", "2019-02-02")]
+        {
+            assert!(refused.headers[name].to_str().unwrap().starts_with(value), "{name}");
+        }
+        let body = String::from_utf8(refused.body.to_vec()).unwrap();
+        let id = refused.headers["x-ms-request-id"].to_str().unwrap();
+        assert!(body.contains("\"InternalError\"") && body.contains(id), "{body}");
+        drop(service);
+        std::fs::remove_file(path).unwrap();
+    }
 }
