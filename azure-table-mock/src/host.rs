@@ -66,8 +66,15 @@ async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
 fn warn(options: &Options, address: SocketAddr) {
     let is_known = |name: &str, key: &str| name == DEVELOPMENT_ACCOUNT && key == DEVELOPMENT_KEY;
     let is_open = options.loose || options.accounts.iter().any(|one| is_known(&one.name, &one.key));
-    if is_open && !address.ip().is_loopback() {
+    if address.ip().is_loopback() {
+        return;
+    }
+    if is_open {
         complain("warning: others reach this address, and need no secret key to read and write");
+    } else if options.page {
+        complain(
+            "warning: others reach this address, and its page shows all rows without a key (see --no-page)",
+        );
     }
 }
 

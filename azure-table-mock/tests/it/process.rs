@@ -116,7 +116,10 @@ async fn an_address_that_others_reach_is_warned_of() {
     let warning = server.stop().await;
     assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
     let private = ["--host", "0.0.0.0", "--account", "mine", "--key", "c2VjcmV0"];
-    assert_eq!(Server::start(&private).await.stop().await, "");
+    let warning = Server::start(&private).await.stop().await;
+    assert!(warning.contains("page shows all rows"), "{warning}");
+    let closed = [&private[..], &["--no-page"]].concat();
+    assert_eq!(Server::start(&closed).await.stop().await, "");
 }
 
 /// A folder that is not there yet.
