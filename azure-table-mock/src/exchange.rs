@@ -19,6 +19,8 @@ const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
 /// So much of a body that is too large is read and thrown away, since most clients read no answer
 /// before they have sent all; then the connection is closed on them.
 const DRAINED_BYTES: usize = 64 * 1024 * 1024;
+/// No more room is taken for a body that is stated and did not come yet: stating costs a client nothing.
+const STATED_BYTES: usize = 128 * 1024;
 /// A body has to be there by then.
 const BODY_TIMEOUT: Duration = Duration::from_mins(2);
 
@@ -127,7 +129,7 @@ async fn read(mut body: Incoming) -> Result<(Bytes, bool), Broken> {
         return Ok((read, true));
     }
     let stated = usize::try_from(body.size_hint().lower()).unwrap_or(PASSED_BYTES);
-    let mut whole = BytesMut::with_capacity(read.len() + stated.min(PASSED_BYTES));
+    let mut whole = BytesMut::with_capacity(read.len() + stated.min(STATED_BYTES));
     whole.extend_from_slice(&read);
     let mut total = read.len();
     while let Some(piece) = data(&mut body).await? {
