@@ -161,6 +161,14 @@ fn encode_one(bencher: Bencher) {
     bencher.bench(|| measure::encode(&entity).expect("a body"));
 }
 
+/// What a unit test begins with.
+#[divan::bench]
+fn start_a_mock_and_its_client() -> (MockTableService, TableClient<DynamicEntity>) {
+    let mock = MockTableService::new();
+    let table = mock.client().table_named("Blogs");
+    (mock, table)
+}
+
 #[divan::bench]
 fn sign_one(bencher: Bencher) {
     let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key");
