@@ -11,7 +11,8 @@ pub(super) type Observer = Box<dyn Fn(&RecordedRequest, &str) + Send + Sync>;
 
 impl MockTableServiceBuilder {
     /// Is told of each request when it was answered, and of its target: path and query without the
-    /// signature that may be in it. For logs; the answer waits for it.
+    /// signature that may be in it. For logs; the answer waits for it. It cannot ask the service
+    /// anything: a request that was delayed is still held while it is told of it.
     pub fn observer(
         mut self,
         observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
