@@ -202,6 +202,13 @@ impl MockTableService {
         Faults(&self.0.plan)
     }
 
+    /// Whether the file of [`data`](MockTableServiceBuilder::data) takes no changes any more. From then
+    /// on every request is answered 500.
+    #[cfg(feature = "mock-data")]
+    pub fn has_lost_its_disk(&self) -> bool {
+        self.0.journal.disk.as_ref().is_some_and(store::Disk::has_failed)
+    }
+
     /// Answers one request; the core that all hosts share. Never panics, whatever it is sent.
     ///
     /// It is taken for one from 127.0.0.1. Faults that need time or a connection do not strike here;
@@ -310,7 +317,8 @@ impl MockTableServiceBuilder {
     /// Whatever an answer shows is on disk by then, and a crash loses nothing of it. All rows are
     /// in memory too. If the disk fails, every request from then on is answered 500. That goes for
     /// [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive);
-    /// [`respond`](MockTableService::respond) does not wait for the disk.
+    /// [`respond`](MockTableService::respond) does not wait for the disk. The file must not be taken
+    /// away while it is in use.
     ///
     /// [redb]: https://docs.rs/redb
     ///

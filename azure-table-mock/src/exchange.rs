@@ -6,9 +6,11 @@ use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 use tokio::time::{Duration, timeout};
 
 use crate::accounts::Accounts;
@@ -80,12 +82,25 @@ pub(crate) async fn answer(
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) =
         timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
+    let takes_long = may_take_long(&parts);
     let request = asked(shared.address, parts, body);
-    let mut response = service.receive_from(request, from).await.map_err(Broken::Plan)?;
+    let asking = service.receive_from(request, from);
+    let answer = if takes_long {
+        // Other connections go on meanwhile, on another thread.
+        block_in_place(|| Handle::current().block_on(asking))
+    } else {
+        asking.await
+    };
+    let mut response = answer.map_err(Broken::Plan)?;
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(written(response))
+}
+
+/// Whether this is a query, which may go through many rows: a read that names no entity.
+fn may_take_long(parts: &Parts) -> bool {
+    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
 }
 
 fn asked(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {

@@ -80,8 +80,14 @@ pub(crate) fn answer(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> 
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
     let accounts: Vec<_> = shared.accounts.iter().map(|account| &account.name).collect();
-    let body = json!({ "status": "ok", "version": VERSION, "accounts": accounts });
-    reply(StatusCode::OK, "application/json", body.to_string())
+    let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
+    let (status, word) = if has_failed {
+        (StatusCode::SERVICE_UNAVAILABLE, "the disk has failed")
+    } else {
+        (StatusCode::OK, "ok")
+    };
+    let body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    reply(status, "application/json", body.to_string())
 }
 
 /// Whether the browser asked for this machine by its own name. Another name that leads here is one

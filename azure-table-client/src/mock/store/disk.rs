@@ -128,6 +128,12 @@ impl Disk {
     }
 }
 
+impl Disk {
+    pub(in crate::mock) fn has_failed(&self) -> bool {
+        self.progress.borrow().has_failed
+    }
+}
+
 impl Drop for Disk {
     fn drop(&mut self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).to_writer = None;
@@ -243,17 +249,21 @@ fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
         }
         entries.push(Entry::Written { table: Arc::clone(&name), rows: written });
         let policies = policies.get(lower.value())?;
-        if let Some(policies) = policies.and_then(|text| Policies::read(text.value()).ok()) {
+        if let Some(text) = policies {
+            let policies = Policies::read(text.value()).map_err(|_| corrupted("policies"))?;
             entries.push(Entry::Policies { table: name, policies: Arc::new(policies) });
         }
     }
     let mut properties = ServiceProperties::default();
-    if let Some(text) = transaction.open_table(SERVICE)?.get(())?
-        && properties.update(text.value(), None).is_ok()
-    {
+    if let Some(text) = transaction.open_table(SERVICE)?.get(())? {
+        properties.update(text.value(), None).map_err(|_| corrupted("settings"))?;
         entries.push(Entry::ServiceProperties(Arc::new(properties)));
     }
     Ok((entries, gone.unwrap_or(EdmDateTime::MIN)))
+}
+
+fn corrupted(what: &str) -> redb::Error {
+    redb::Error::Corrupted(format!("the {what} in it cannot be read"))
 }
 
 fn time_of(ticks: i64) -> EdmDateTime {

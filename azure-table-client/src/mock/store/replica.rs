@@ -22,7 +22,22 @@ impl Replica {
     }
 
     pub(super) fn add(&self, made: SystemTime, entry: Entry) {
-        self.under_way().push_back((made, entry));
+        let mut under_way = self.under_way();
+        under_way.push_back((made, entry));
+        // Also where nobody reads, no more is kept than what is under way.
+        self.arrive(&mut under_way, made);
+    }
+
+    /// Does what is there by now.
+    fn arrive(&self, under_way: &mut VecDeque<(SystemTime, Entry)>, now: SystemTime) {
+        if under_way.front().is_some_and(|(made, _)| self.is_there(*made, now)) {
+            let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
+            while let Some((_, entry)) =
+                under_way.pop_front_if(|(made, _)| self.is_there(*made, now))
+            {
+                store.replay(&entry);
+            }
+        }
     }
 
     /// Takes over a change at once, as it is older than the service.
@@ -33,16 +48,7 @@ impl Replica {
 
     /// The store as it is there now.
     pub(in crate::mock) fn store(&self, now: SystemTime) -> RwLockReadGuard<'_, Store> {
-        let mut under_way = self.under_way();
-        if under_way.front().is_some_and(|(made, _)| self.is_there(*made, now)) {
-            let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
-            while let Some((_, entry)) =
-                under_way.pop_front_if(|(made, _)| self.is_there(*made, now))
-            {
-                store.replay(&entry);
-            }
-        }
-        drop(under_way);
+        self.arrive(&mut self.under_way(), now);
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -79,5 +85,15 @@ mod tests {
         assert_eq!(tables(at(110)), 1);
         assert_eq!(tables(at(115)), 2);
         assert_eq!(replica.last_sync(at(115)), at(115));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_what_is_under_way_though_nobody_reads() {
+        let replica = Replica::new(Duration::from_secs(10));
+        for seconds in 0..1000 {
+            let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            replica.add(made, Entry::Created("Blogs".into()));
+        }
+        assert_eq!(replica.under_way().len(), 10);
     }
 }
