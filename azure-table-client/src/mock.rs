@@ -24,8 +24,9 @@
 //!
 //! # What is missing
 //!
-//! Tokens of Entra ID are refused, as are user delegation signatures. The
-//! settings of logging and metrics are kept, and nothing is logged or measured by them.
+//! Tokens of Entra ID are taken as [`tokens`](MockTableServiceBuilder::tokens) says, and whoever has one
+//! may do everything: there are no roles. User delegation signatures are refused. The settings of logging
+//! and metrics are kept, and nothing is logged or measured by them.
 //!
 #![doc = include_str!("../docs/testing.md")]
 
@@ -73,6 +74,7 @@ use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
 use crate::transport::{HttpRequest, HttpResponse, Transport};
 
+use authorize::Tokens;
 pub use faults::{AddedFault, Fault, Faults};
 use faults::{Late, Plan};
 use observer::Observer;
@@ -118,6 +120,7 @@ struct Inner {
     account_key: String,
     clock: SharedClock,
     loose: bool,
+    tokens: Option<Tokens>,
     max_comparisons: Option<usize>,
     max_key_units: usize,
     store: RwLock<Store>,
@@ -147,6 +150,7 @@ impl MockTableService {
             account_key: DEVELOPMENT_KEY.to_owned(),
             clock: None,
             loose: false,
+            tokens: None,
             max_comparisons: None,
             max_key_units: KEY_UTF16_UNITS,
             replication_lag: Duration::ZERO,
@@ -257,6 +261,7 @@ pub struct MockTableServiceBuilder {
     account_key: String,
     clock: Option<SharedClock>,
     loose: bool,
+    tokens: Option<Tokens>,
     max_comparisons: Option<usize>,
     max_key_units: usize,
     replication_lag: Duration,
@@ -289,6 +294,14 @@ impl MockTableServiceBuilder {
     /// for the newest, which is answered in JSON though nothing asks for that.
     pub fn loose(mut self, loose: bool) -> Self {
         self.loose = loose;
+        self
+    }
+
+    /// Takes the tokens of Entra ID of which `is_valid` says so; all are refused by default. Who sends
+    /// another one, or none in a version from 2020-12-06 on, is told where to get it: from a tenant that
+    /// is all zeros, for `https://storage.azure.com`.
+    pub fn tokens(mut self, is_valid: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.tokens = Some(Arc::new(is_valid));
         self
     }
 
@@ -346,6 +359,7 @@ impl MockTableServiceBuilder {
             account_key: self.account_key,
             clock,
             loose: self.loose,
+            tokens: self.tokens,
             max_comparisons: self.max_comparisons,
             max_key_units: self.max_key_units,
             store: RwLock::new(store),

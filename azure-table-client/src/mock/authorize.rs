@@ -13,6 +13,7 @@ mod grant;
 mod shared_key;
 mod table_sas;
 mod terms;
+mod token;
 
 use std::time::SystemTime;
 
@@ -22,6 +23,7 @@ use tracing::debug;
 use self::fields::Fields;
 pub(super) use self::grant::Grant;
 use self::grant::Scope;
+pub(super) use self::token::{CHALLENGE, Tokens};
 use super::failure::Failure;
 use super::place::Place;
 use super::request::Incoming;
@@ -41,11 +43,18 @@ impl MockTableService {
         let is_signed = request.option("sig").is_some();
         let scope = match (request.headers.contains_key(header::AUTHORIZATION), is_signed) {
             (true, true) => return Err(Failure::invalid_authentication_info()),
+            (true, false) if token::is_sent(request) => {
+                token::check(request, self.0.tokens.as_ref())?;
+                Scope::Everything
+            }
             (true, false) => {
                 shared_key::check(request, &self.0.credential, place, arrived)?;
                 Scope::Everything
             }
             (false, true) => self.scope_of_signature(request, arrived)?,
+            (false, false) if self.0.tokens.is_some() && token::is_asked_for(request) => {
+                return Err(Failure::no_authentication_information());
+            }
             // Nobody may see anything, and so nothing is there.
             (false, false) => return Err(Failure::resource_not_found()),
         };

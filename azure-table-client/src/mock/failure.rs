@@ -47,6 +47,7 @@ failures! {
     invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
     invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
     invalid_query_value: BAD_REQUEST, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.";
+    invalid_token: UNAUTHORIZED, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     invalid_uri: BAD_REQUEST, "InvalidUri", "The requested URI does not represent any resource on the server.";
     invalid_xml: BAD_REQUEST, "InvalidXmlDocument", "XML specified is not syntactically valid.";
     invalid_xml_value: BAD_REQUEST, "InvalidXmlNodeValue", "The value for one of the XML nodes is not in the correct format.";
@@ -56,6 +57,7 @@ failures! {
     missing_cors_header: BAD_REQUEST, "InvalidHeaderValue", "A required CORS header is not present.";
     missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
     name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
+    no_authentication_information: UNAUTHORIZED, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     not_implemented: NOT_IMPLEMENTED, "NotImplemented", "The requested operation is not implemented on the specified resource.";
     operation_timed_out: INTERNAL_SERVER_ERROR, "OperationTimedOut", "Operation could not be completed within the specified time.";
     out_of_range_query_value: BAD_REQUEST, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.";

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 
-use super::authorize::Grant;
+use super::authorize::{CHALLENGE, Grant};
 use super::body::Sent;
 use super::failure::Failure;
 use super::faults::{self, Answer, Content, Fate, Host, Subject};
@@ -177,6 +177,9 @@ impl MockTableService {
         let format = protocol.as_ref().filter(|_| !is_xml);
         let format = format.and_then(|protocol| protocol.format(request).ok());
         let mut reply = Reply::failure(failure, format, request_id, self.edm_now());
+        if failure.status == StatusCode::UNAUTHORIZED {
+            reply.text_header(header::WWW_AUTHENTICATE, CHALLENGE);
+        }
         if let Some(protocol) = protocol {
             reply.preference_applied(protocol.preference(request));
         }

@@ -8,6 +8,7 @@ mod secondary;
 mod service_properties;
 mod shared_key;
 mod table_sas;
+mod tokens;
 
 use std::time::Duration;
 

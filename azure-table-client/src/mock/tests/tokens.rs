@@ -1,0 +1,56 @@
+use super::*;
+
+fn with_tokens() -> MockTableService {
+    MockTableService::builder().tokens(|token| token == "good").build()
+}
+
+#[test]
+fn tokens_are_taken_as_the_test_says() {
+    for value in ["Bearer good", "bearer  good "] {
+        let headers = [("authorization", value), ("x-ms-version", "2020-12-06")];
+        let response = send(&with_tokens(), "GET", "/Tables", &headers, "");
+        assert_eq!(response.status, 200, "{value}");
+    }
+}
+
+#[test]
+fn whoever_has_no_valid_token_is_told_where_to_get_one() {
+    let service = with_tokens();
+    let version = ("x-ms-version", "2020-12-06");
+    for (headers, expected) in [
+        (vec![version, ("authorization", "Bearer bad")], "InvalidAuthenticationInfo"),
+        (vec![version, ("authorization", "Bearer ")], "InvalidAuthenticationInfo"),
+        (vec![version], "NoAuthenticationInformation"),
+    ] {
+        let response = send(&service, "GET", "/Tables", &headers, "");
+        assert_eq!(code(&response), (401, expected.into()));
+        let challenge = response.headers["www-authenticate"].to_str().unwrap();
+        assert_eq!(
+            challenge,
+            "Bearer authorization_uri=https://login.microsoftonline.com/\
+             00000000-0000-0000-0000-000000000000/oauth2/authorize \
+             resource_id=https://storage.azure.com"
+        );
+    }
+}
+
+#[test]
+fn older_versions_do_not_say_where_and_keys_are_taken_as_before() {
+    let service = with_tokens();
+    let old = send(&service, "GET", "/Tables", &[("x-ms-version", "2019-02-02")], "");
+    assert_eq!(code(&old), (404, "ResourceNotFound".into()));
+    let twice = {
+        let mut map = HeaderMap::new();
+        map.append("authorization", "Bearer good".parse().unwrap());
+        map.append("authorization", "Bearer good".parse().unwrap());
+        service.respond(&HttpRequest {
+            method: Method::GET,
+            url: "http://127.0.0.1/devstoreaccount1/Tables".into(),
+            headers: map,
+            body: bytes::Bytes::new(),
+        })
+    };
+    assert_eq!(code(&twice), (400, "InvalidAuthenticationInfo".into()));
+    let none = send(&strict(), "GET", "/Tables", &[("authorization", "Bearer good")], "");
+    assert_eq!(code(&none), (403, "AuthenticationFailed".into()), "unless tokens are allowed");
+}
