@@ -1,5 +1,7 @@
-//! Credentials, and how a request is authorized with them. No I/O.
+//! Credentials, and how a request is authorized with them. No I/O but that of a credential for tokens.
 
+#[cfg(feature = "entra")]
+mod bearer;
 mod connection_string;
 mod sas;
 #[cfg(feature = "mock")]
@@ -7,7 +9,15 @@ mod sas_signature;
 mod shared_key;
 
 use std::fmt;
+#[cfg(feature = "entra")]
+use std::sync::Arc;
 
+#[cfg(all(test, feature = "entra"))]
+pub(crate) use bearer::issuer::Issuer;
+#[cfg(feature = "entra")]
+pub use bearer::{BearerTokens, TokenCredential};
+#[cfg(feature = "entra")]
+pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
 pub use sas::SasToken;
 #[cfg(feature = "mock")]
@@ -33,8 +43,31 @@ pub enum Credential {
     SharedKey(SharedKey),
     /// A shared access signature, added to every request as it was given.
     Sas(SasToken),
+    /// A token of Microsoft Entra ID, renewed before it expires.
+    #[cfg(feature = "entra")]
+    Token(BearerTokens),
     /// Nothing: for services that ask for nothing.
     Anonymous,
+}
+
+impl Credential {
+    /// The credential as a client of this endpoint uses it.
+    #[cfg(feature = "entra")]
+    pub(crate) fn for_endpoint(self, endpoint: &str) -> Self {
+        match self {
+            Self::Token(tokens) => Self::Token(tokens.for_endpoint(endpoint)),
+            other => other,
+        }
+    }
+
+    /// Whether it is sent as it is, and so may be used by whoever gets to see it.
+    pub(crate) const fn is_token(&self) -> bool {
+        match self {
+            #[cfg(feature = "entra")]
+            Self::Token(_) => true,
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Debug for Credential {
@@ -42,6 +75,8 @@ impl fmt::Debug for Credential {
         match self {
             Self::SharedKey(key) => key.fmt(f),
             Self::Sas(token) => token.fmt(f),
+            #[cfg(feature = "entra")]
+            Self::Token(tokens) => tokens.fmt(f),
             Self::Anonymous => f.write_str("Anonymous"),
         }
     }
@@ -56,5 +91,26 @@ impl From<SharedKey> for Credential {
 impl From<SasToken> for Credential {
     fn from(token: SasToken) -> Self {
         Self::Sas(token)
+    }
+}
+
+#[cfg(feature = "entra")]
+impl From<BearerTokens> for Credential {
+    fn from(tokens: BearerTokens) -> Self {
+        Self::Token(tokens)
+    }
+}
+
+#[cfg(feature = "entra")]
+impl From<Arc<dyn TokenCredential>> for Credential {
+    fn from(credential: Arc<dyn TokenCredential>) -> Self {
+        BearerTokens::new(credential).into()
+    }
+}
+
+#[cfg(feature = "entra")]
+impl<C: TokenCredential + 'static> From<Arc<C>> for Credential {
+    fn from(credential: Arc<C>) -> Self {
+        BearerTokens::new(credential).into()
     }
 }

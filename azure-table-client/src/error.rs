@@ -51,6 +51,8 @@ pub enum ErrorKind {
     Configuration,
     /// The service would refuse the input. Nothing was sent.
     InvalidInput,
+    /// The credential gave no token (feature `entra`). Nothing was sent with one.
+    Credential,
     /// No connection could be made. Nothing was sent.
     Connect,
     /// The connection broke after the request was sent.
@@ -101,6 +103,11 @@ impl Error {
 
     pub(crate) fn configuration(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Configuration, message)
+    }
+
+    #[cfg(feature = "entra")]
+    pub(crate) fn credential(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Credential, message)
     }
 
     pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
@@ -155,6 +162,14 @@ impl Error {
     pub(crate) fn with_attempts(mut self, attempts: u32, client_request_id: &str) -> Self {
         self.0.attempts = attempts;
         self.0.client_request_id = Some(client_request_id.to_owned());
+        self
+    }
+
+    /// Adds to the text what to do about it.
+    #[cfg(feature = "entra")]
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        let said = self.0.message.trim_end_matches('.');
+        self.0.message = format!("{said}: {advice}").into();
         self
     }
 

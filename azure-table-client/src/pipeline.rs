@@ -1,6 +1,8 @@
 //! Attempts: each is dated and signed anew, sent, and judged.
 
 mod attempts;
+#[cfg(feature = "entra")]
+mod bearer;
 mod budget;
 mod endpoint;
 mod failure;
@@ -84,6 +86,8 @@ impl Pipeline {
         transport: Arc<dyn Transport>,
         clock: SharedClock,
     ) -> Self {
+        #[cfg(feature = "entra")]
+        let credential = credential.for_endpoint(endpoint.base());
         Self {
             endpoint,
             secondary: None,

@@ -76,8 +76,8 @@ impl TableServiceClientBuilder {
     }
 
     /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
-    /// example to an emulator in a container. Without it, building such a client is an error, but
-    /// for one of `UseDevelopmentStorage`, whose key is public.
+    /// example to an emulator in a container; and a token of Entra ID to any host. Without it, building
+    /// such a client is an error, but for one of `UseDevelopmentStorage`, whose key is public.
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
         self
@@ -250,12 +250,15 @@ impl TableServiceClientBuilder {
             ));
         }
         let is_secret = !matches!(self.credential, Credential::Anonymous);
-        let is_private =
-            endpoint.is_private() && secondary.as_ref().is_none_or(Endpoint::is_private);
+        let is_private = |endpoint: &Endpoint| {
+            let is_token = self.credential.is_token();
+            if is_token { endpoint.is_https() } else { endpoint.is_private() }
+        };
+        let is_private = is_private(&endpoint) && secondary.as_ref().is_none_or(is_private);
         if is_secret && !is_private && !self.allow_http {
             return Err(Error::configuration(
-                "the endpoint is plain HTTP on another host, where the credential could be read \
-                 on the way; use https://, or allow_http(true) if that is meant",
+                "the endpoint is plain HTTP, where the credential could be read on the way; use \
+                 https://, or allow_http(true) if that is meant",
             ));
         }
         let transport: Arc<dyn Transport> = match (self.transport, self.http_client) {

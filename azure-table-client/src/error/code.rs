@@ -20,6 +20,7 @@ macro_rules! codes {
 
 codes! {
     AUTHENTICATION_FAILED = "AuthenticationFailed",
+    AUTHORIZATION_PERMISSION_MISMATCH = "AuthorizationPermissionMismatch",
     COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS = "CommandsInBatchActOnDifferentPartitions",
     CONTENT_LENGTH_EXCEEDED = "ContentLengthExceeded",
     DUPLICATE_PROPERTIES_SPECIFIED = "DuplicatePropertiesSpecified",
@@ -27,6 +28,7 @@ codes! {
     ENTITY_NOT_FOUND = "EntityNotFound",
     ENTITY_TOO_LARGE = "EntityTooLarge",
     INTERNAL_ERROR = "InternalError",
+    INVALID_AUTHENTICATION_INFO = "InvalidAuthenticationInfo",
     INVALID_DUPLICATE_ROW = "InvalidDuplicateRow",
     INVALID_INPUT = "InvalidInput",
     INVALID_RESOURCE_NAME = "InvalidResourceName",

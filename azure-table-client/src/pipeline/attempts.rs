@@ -7,6 +7,8 @@ use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::debug;
 
+#[cfg(feature = "entra")]
+use super::bearer::Bearer;
 use super::budget::Spent;
 use super::failure::Failure;
 use super::location::{LocationMode, Route};
@@ -20,12 +22,12 @@ use crate::wire::{Operation, service_error};
 
 /// One call, and what came of its attempts so far.
 pub(super) struct Attempts<'c> {
-    pipeline: &'c Pipeline,
+    pub(super) pipeline: &'c Pipeline,
     request: &'c Request,
     retry: &'c RetryPolicy,
     client_request_id: String,
     /// `None` is later than any clock can show.
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     route: Route,
     /// Requests that were sent.
     count: u32,
@@ -39,6 +41,8 @@ pub(super) struct Attempts<'c> {
     is_dated_anew: bool,
     /// What the last retry took of the budget.
     spent: Option<Spent>,
+    #[cfg(feature = "entra")]
+    pub(super) bearer: Bearer,
 }
 
 impl<'c> Attempts<'c> {
@@ -81,6 +85,8 @@ impl<'c> Attempts<'c> {
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
             spent: None,
+            #[cfg(feature = "entra")]
+            bearer: Bearer::default(),
         })
     }
 
@@ -88,9 +94,16 @@ impl<'c> Attempts<'c> {
     pub(super) async fn run(mut self) -> Result<Reply, Error> {
         loop {
             let failure = match self.send().await? {
+                #[cfg(feature = "entra")]
+                Ok(response) if self.has_new_token(&response)? => continue,
                 Ok(response) if self.goes_on(&response) => continue,
                 Ok(response) => {
                     self.pipeline.budget.earn(self.spent);
+                    #[cfg(feature = "entra")]
+                    if let Some(advice) = self.advice(&response) {
+                        let request = self.request;
+                        return Err(self.reply(response).into_error(request).with_advice(&advice));
+                    }
                     return Ok(self.reply(response));
                 }
                 Err(failure) => failure,
@@ -125,6 +138,10 @@ impl<'c> Attempts<'c> {
         let pipeline = self.pipeline;
         // While it waits for a place it is not an attempt.
         let _place = self.place().await?;
+        #[cfg(feature = "entra")]
+        let token = self.authorization().await?;
+        #[cfg(not(feature = "entra"))]
+        let token = None;
         let left =
             self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
         if left.is_zero() {
@@ -134,8 +151,8 @@ impl<'c> Attempts<'c> {
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
-        let outgoing =
-            pipeline.prepare(self.request, &self.client_request_id, self.dated, location, limit)?;
+        let id = &self.client_request_id;
+        let outgoing = pipeline.prepare(self.request, id, self.dated, token, location, limit)?;
         Ok(match timeout(limit, pipeline.transport.send(outgoing)).await {
             Ok(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
@@ -222,7 +239,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    fn failed(&self, error: Error) -> Error {
+    pub(super) fn failed(&self, error: Error) -> Error {
         let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
         error
             .with_operation(self.request.operation, &self.request.resource)

@@ -58,6 +58,11 @@ impl Endpoint {
         &self.base[self.path_at..]
     }
 
+    /// Whether a token can be sent to it.
+    pub(crate) const fn is_https(&self) -> bool {
+        self.is_https
+    }
+
     /// Whether secrets can be sent to it without being read on the way.
     pub(crate) fn is_private(&self) -> bool {
         self.is_https || self.is_loopback

@@ -18,12 +18,14 @@ static USER_AGENT: HeaderValue =
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
 impl Pipeline {
-    /// The request of one attempt, with this date, that must be answered within `time`.
+    /// The request of one attempt, with this date and the token if there is one, that must be answered
+    /// within `time`.
     pub(super) fn prepare(
         &self,
         request: &Request,
         client_request_id: &str,
         date: SystemTime,
+        token: Option<HeaderValue>,
         location: Location,
         time: Duration,
     ) -> Result<HttpRequest, Error> {
@@ -40,7 +42,7 @@ impl Pipeline {
         };
         map.insert(header::ACCEPT, accept);
         map.insert(header::USER_AGENT, USER_AGENT.clone());
-        map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION.clone());
+        map.insert(&headers::X_MS_VERSION, self.service_version().clone());
         map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());
         map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
         map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
@@ -60,6 +62,9 @@ impl Pipeline {
             value.set_sensitive(true);
             map.insert(header::AUTHORIZATION, value);
         }
+        if let Some(token) = token {
+            map.insert(header::AUTHORIZATION, token);
+        }
         map.insert(&headers::X_MS_DATE, header_value(&date)?);
         if !request.body.is_empty() {
             map.insert(header::CONTENT_TYPE, request.content_type.clone());
@@ -70,6 +75,14 @@ impl Pipeline {
             headers: map,
             body: request.body.clone(),
         })
+    }
+
+    fn service_version(&self) -> &'static HeaderValue {
+        if self.credential.is_token() {
+            &headers::SERVICE_VERSION_OF_TOKENS
+        } else {
+            &headers::SERVICE_VERSION
+        }
     }
 
     fn url(&self, request: &Request, base: &str, time: Duration) -> String {

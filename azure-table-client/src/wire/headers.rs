@@ -22,6 +22,8 @@ pub(crate) static NEXT_TABLE_NAME: HeaderName =
 
 /// The service version that the client speaks.
 pub(crate) static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-02-02");
+/// The first version in which a request without a token is told of which tenant it must be.
+pub(crate) static SERVICE_VERSION_OF_TOKENS: HeaderValue = HeaderValue::from_static("2020-12-06");
 pub(crate) static DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0");
 pub(crate) static MAX_DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0;NetFx");
 pub(crate) static RETURN_NO_CONTENT: HeaderValue = HeaderValue::from_static("return-no-content");

@@ -1,0 +1,31 @@
+//! For whom a token is.
+//!
+//! Source: `TableAudience` of Azure.Data.Tables for .NET.
+
+use url::Url;
+
+/// The audience of table services that have none of their own.
+pub(super) const STORAGE: &str = "https://storage.azure.com";
+
+/// What a host ends with, and the audience of its service.
+const AUDIENCES: [(&str, &str); 5] = [
+    (".core.usgovcloudapi.net", "https://storage.azure.us"),
+    (".core.chinacloudapi.cn", "https://storage.azure.cn"),
+    (".table.cosmos.azure.com", "https://cosmos.azure.com"),
+    (".table.cosmos.azure.us", "https://cosmos.azure.us"),
+    (".table.cosmos.azure.cn", "https://cosmos.azure.cn"),
+];
+
+/// The audience of the service at this URL.
+pub(super) fn audience_of_endpoint(endpoint: &str) -> &'static str {
+    let url = Url::parse(endpoint).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let known = AUDIENCES.iter().find(|(suffix, _)| host.ends_with(suffix));
+    known.map_or(STORAGE, |(_, audience)| audience)
+}
+
+/// All that the identity may do at this audience.
+pub(super) fn scope_of_audience(audience: &str) -> String {
+    let audience = audience.trim().trim_end_matches("/.default").trim_end_matches('/');
+    format!("{audience}/.default")
+}

@@ -1,0 +1,258 @@
+//! One token at a time, renewed before it expires.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use azure_core::credentials::{AccessToken, TokenCredential};
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+use http::HeaderValue;
+use tokio::time::timeout;
+use tracing::debug;
+use zeroize::Zeroizing;
+
+use crate::clock::Clock;
+use crate::error::Error;
+
+/// How long before it expires a token is renewed.
+const MARGIN: Duration = Duration::from_mins(5);
+/// A renewal that takes longer is not waited for while there is a valid token.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the old token is used after that, or after a renewal that failed.
+const PAUSE: Duration = Duration::from_secs(30);
+/// A credential that takes longer is given up, so that the next call can ask it anew.
+const LIMIT: Duration = Duration::from_mins(2);
+
+type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync;
+
+/// Whose tokens they are.
+#[derive(Clone)]
+pub(super) enum Source {
+    Credential(Arc<dyn TokenCredential>),
+    Tenant(Arc<ByTenant>),
+}
+
+/// A token as it is sent. `Debug` does not show it.
+#[derive(Clone)]
+pub(crate) struct Token {
+    /// That of its renewal.
+    id: u64,
+    header: HeaderValue,
+    expires: SystemTime,
+    renew_at: SystemTime,
+}
+
+/// What a renewal brings.
+#[derive(Clone)]
+struct Fetched {
+    header: HeaderValue,
+    expires: SystemTime,
+}
+
+/// A renewal on its way. Whoever waits for it drives it, so that none of them is needed.
+#[derive(Clone)]
+struct Renewal {
+    id: u64,
+    fetched: Shared<BoxFuture<'static, Result<Fetched, Error>>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The credential of the tenant that was found.
+    found: Option<Arc<dyn TokenCredential>>,
+    token: Option<Token>,
+    renewal: Option<Renewal>,
+    renewals: u64,
+    /// Until then the token is used, if it is valid, though it should be renewed.
+    paused_until: Option<SystemTime>,
+}
+
+enum Step {
+    Use(Token),
+    /// Wait, though not for long if there is still a valid token.
+    Wait(Renewal, Option<Token>),
+    TenantUnknown,
+}
+
+pub(super) struct Cache {
+    source: Source,
+    scope: String,
+    state: Mutex<State>,
+}
+
+impl Cache {
+    pub(super) fn new(source: Source, scope: String) -> Self {
+        Self { source, scope, state: Mutex::default() }
+    }
+
+    pub(super) fn source(&self) -> Source {
+        self.source.clone()
+    }
+
+    pub(super) fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    pub(super) async fn token(&self, clock: &dyn Clock) -> Result<Option<Token>, Error> {
+        let (renewal, valid) = match self.step(clock.now()) {
+            Step::Use(token) => return Ok(Some(token)),
+            Step::Wait(renewal, valid) => (renewal, valid),
+            Step::TenantUnknown => return Ok(None),
+        };
+        let fetched = match valid {
+            None => renewal.fetched.await,
+            Some(valid) => match timeout(PATIENCE, renewal.fetched).await {
+                Ok(fetched) => fetched,
+                Err(_) => {
+                    self.state().paused_until = clock.now().checked_add(PAUSE);
+                    return Ok(Some(valid));
+                }
+            },
+        };
+        self.settle(renewal.id, fetched, clock.now()).map(Some)
+    }
+
+    /// A step under the lock; nothing waits in it.
+    fn step(&self, now: SystemTime) -> Step {
+        let mut state = self.state();
+        let valid = state.valid(now).cloned();
+        let is_paused = state.paused_until.is_some_and(|until| now < until);
+        if let Some(token) = &valid
+            && (now < token.renew_at || is_paused)
+        {
+            return Step::Use(token.clone());
+        }
+        if let Some(renewal) = &state.renewal {
+            return Step::Wait(renewal.clone(), valid);
+        }
+        let credential = match (&self.source, &state.found) {
+            (Source::Credential(credential), _) | (Source::Tenant(_), Some(credential)) => {
+                Arc::clone(credential)
+            }
+            (Source::Tenant(_), None) => return Step::TenantUnknown,
+        };
+        state.renewals += 1;
+        let fetched = fetch(credential, self.scope.clone()).boxed().shared();
+        let renewal = Renewal { id: state.renewals, fetched };
+        state.renewal = Some(renewal.clone());
+        Step::Wait(renewal, valid)
+    }
+
+    /// A renewal is over. The first of those who waited for it keeps what it brought.
+    fn settle(
+        &self,
+        id: u64,
+        fetched: Result<Fetched, Error>,
+        now: SystemTime,
+    ) -> Result<Token, Error> {
+        let mut state = self.state();
+        let is_first = state.renewal.as_ref().is_some_and(|renewal| renewal.id == id);
+        if is_first {
+            state.renewal = None;
+            state.paused_until = None;
+        }
+        match fetched {
+            Ok(fetched) => {
+                let token = Token::new(id, fetched, now);
+                if is_first {
+                    state.token = Some(token.clone());
+                }
+                Ok(token)
+            }
+            Err(error) => {
+                let valid = state.valid(now).cloned().ok_or(error)?;
+                if is_first {
+                    debug!("a token was not renewed; the old one is still valid");
+                    state.paused_until = now.checked_add(PAUSE);
+                }
+                Ok(valid)
+            }
+        }
+    }
+
+    /// The service refuses this token, however long it is said to be valid. If it has been renewed since,
+    /// there is nothing to do.
+    pub(super) fn reject(&self, token: &Token) {
+        let mut state = self.state();
+        if state.token.as_ref().is_some_and(|kept| kept.id == token.id) {
+            state.token = None;
+        }
+    }
+
+    /// Has the credential of this tenant made, if that has not been done.
+    pub(super) fn adopt(&self, tenant: &str) -> Result<(), Error> {
+        let Source::Tenant(by_tenant) = &self.source else { return Ok(()) };
+        let mut state = self.state();
+        if state.found.is_none() {
+            let found = by_tenant(tenant).map_err(|error| {
+                Error::credential(format!("there is no credential of the tenant {tenant}"))
+                    .with_source(error)
+            })?;
+            state.found = Some(found);
+        }
+        Ok(())
+    }
+
+    /// Every change of the state is one step, so that a panic of the credential's maker leaves it whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn valid(&self, now: SystemTime) -> Option<&Token> {
+        self.token.as_ref().filter(|token| now < token.expires)
+    }
+}
+
+impl Token {
+    fn new(id: u64, fetched: Fetched, now: SystemTime) -> Self {
+        let Fetched { header, expires } = fetched;
+        // A credential with a cache of its own gives the same token again, as it comes near its end.
+        let left = expires.duration_since(now).unwrap_or_default();
+        let renew_at = expires.checked_sub(MARGIN.min(left / 2)).unwrap_or(expires);
+        Self { id, header, expires, renew_at }
+    }
+
+    /// The value of the `Authorization` header.
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.header.clone()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("expires", &self.expires).finish_non_exhaustive()
+    }
+}
+
+async fn fetch(credential: Arc<dyn TokenCredential>, scope: String) -> Result<Fetched, Error> {
+    let scopes = [&*scope];
+    let token = timeout(LIMIT, credential.get_token(&scopes, None))
+        .await
+        .map_err(|_| Error::credential(format!("the credential gave no token within {LIMIT:?}")))?;
+    let token = token.map_err(|error| {
+        Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
+    })?;
+    Fetched::new(&token)
+}
+
+impl Fetched {
+    fn new(token: &AccessToken) -> Result<Self, Error> {
+        let text = token.token.secret();
+        let mut value = Zeroizing::new(Vec::with_capacity("Bearer ".len() + text.len()));
+        value.extend_from_slice(b"Bearer ");
+        value.extend_from_slice(text.as_bytes());
+        // Clones of the header share these bytes; the last one overwrites them.
+        let header = HeaderValue::from_maybe_shared(Bytes::from_owner(value));
+        let mut header = header.ok().filter(|_| !text.is_empty()).ok_or_else(|| {
+            Error::credential("the credential gave a token that cannot stand in a header")
+        })?;
+        header.set_sensitive(true);
+        let seconds = u64::try_from(token.expires_on.unix_timestamp()).unwrap_or_default();
+        let expires = UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH);
+        Ok(Self { header, expires })
+    }
+}

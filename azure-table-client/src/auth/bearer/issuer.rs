@@ -1,0 +1,74 @@
+//! A credential for tests.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use azure_core::credentials::{AccessToken, TokenCredential, TokenRequestOptions};
+use azure_core::error::ErrorKind;
+use azure_core::time::OffsetDateTime;
+use tokio::time::sleep;
+
+use crate::clock::{Clock, TokioClock};
+
+/// Issues `secret-1`, `secret-2` …
+#[derive(Debug)]
+pub(crate) struct Issuer {
+    pub(crate) clock: TokioClock,
+    asked: AtomicU64,
+    life: Duration,
+    takes: Mutex<Duration>,
+    fails: AtomicBool,
+    scopes: Mutex<Vec<String>>,
+}
+
+impl Issuer {
+    /// Its tokens are valid for so long.
+    pub(crate) fn of(life: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            clock: TokioClock::starting_at(SystemTime::now()),
+            asked: AtomicU64::new(0),
+            life,
+            takes: Mutex::default(),
+            fails: AtomicBool::new(false),
+            scopes: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn takes(&self, time: Duration) {
+        *self.takes.lock().unwrap() = time;
+    }
+
+    pub(crate) fn fails(&self, fails: bool) {
+        self.fails.store(fails, Ordering::Relaxed);
+    }
+
+    /// How often it was asked.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What it was asked for last.
+    pub(crate) fn scope(&self) -> String {
+        self.scopes.lock().unwrap().last().cloned().unwrap_or_default()
+    }
+}
+
+#[async_trait::async_trait]
+impl TokenCredential for Issuer {
+    async fn get_token(
+        &self,
+        scopes: &[&str],
+        _: Option<TokenRequestOptions<'_>>,
+    ) -> azure_core::Result<AccessToken> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        self.scopes.lock().unwrap().push(scopes.join(" "));
+        let takes = *self.takes.lock().unwrap();
+        sleep(takes).await;
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(azure_core::Error::with_message(ErrorKind::Credential, "not today"));
+        }
+        let expires = OffsetDateTime::from(self.clock.now() + self.life);
+        Ok(AccessToken::new(format!("secret-{number}"), expires))
+    }
+}

@@ -1,0 +1,111 @@
+//! Tokens of Entra ID in the course of a call.
+
+#[cfg(test)]
+#[cfg(feature = "mock")]
+mod tests;
+
+use http::{HeaderValue, StatusCode};
+use tokio::time::timeout_at;
+
+use super::attempts::Attempts;
+use crate::auth::{BearerTokens, Challenge, Credential, Token};
+use crate::error::{Error, ErrorCode};
+use crate::transport::HttpResponse;
+use crate::wire::service_error;
+
+/// The tokens that a call was sent with.
+#[derive(Debug, Default)]
+pub(super) struct Bearer {
+    /// That of the last attempt; `None` while the tenant is not known.
+    token: Option<Token>,
+    has_renewed: bool,
+}
+
+impl Attempts<'_> {
+    fn tokens(&self) -> Option<&BearerTokens> {
+        match &self.pipeline.credential {
+            Credential::Token(tokens) => Some(tokens),
+            _ => None,
+        }
+    }
+
+    /// The `Authorization` of the next attempt, if a token is to be there.
+    pub(super) async fn authorization(&mut self) -> Result<Option<HeaderValue>, Error> {
+        let Some(tokens) = self.tokens() else { return Ok(None) };
+        let token = tokens.token(&*self.pipeline.clock);
+        let token = match self.deadline {
+            Some(at) => timeout_at(at, token)
+                .await
+                .unwrap_or_else(|_| Err(Error::timeout("the credential gave no token in time"))),
+            None => token.await,
+        };
+        self.bearer.token = token.map_err(|error| self.failed(error))?;
+        Ok(self.bearer.token.as_ref().map(Token::header))
+    }
+
+    /// Whether to send it again after an answer that is about the token: with a new one, once, or with
+    /// the first one of the tenant that the service names.
+    pub(super) fn has_new_token(&mut self, response: &HttpResponse) -> Result<bool, Error> {
+        let Some(tokens) = self.tokens() else { return Ok(false) };
+        if response.status.is_success() {
+            return Ok(false);
+        }
+        let challenge = Challenge::of(&response.headers);
+        let Some(token) = &self.bearer.token else {
+            // What it says to nobody in particular, such as that nothing is there, is not the answer.
+            let tenant = challenge.and_then(|challenge| challenge.tenant).ok_or_else(|| {
+                self.failed(
+                    Error::credential(
+                        "the service did not name its tenant; use BearerTokens::new with a \
+                         credential of it",
+                    )
+                    .with_reply(response.status, None),
+                )
+            })?;
+            tokens.adopt(&tenant).map_err(|error| self.failed(error))?;
+            return Ok(true);
+        };
+        let is_refused = match response.status {
+            StatusCode::UNAUTHORIZED => true,
+            StatusCode::FORBIDDEN => challenge.is_some(),
+            _ => false,
+        };
+        if !is_refused || self.bearer.has_renewed {
+            return Ok(false);
+        }
+        tokens.reject(token);
+        self.bearer.has_renewed = true;
+        Ok(true)
+    }
+
+    /// What to do about an answer that refuses the token for good.
+    pub(super) fn advice(&self, response: &HttpResponse) -> Option<String> {
+        let tokens = self.tokens()?;
+        let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
+        match response.status {
+            StatusCode::UNAUTHORIZED => {}
+            StatusCode::FORBIDDEN if code() == Some(ErrorCode::AUTHENTICATION_FAILED) => {}
+            StatusCode::FORBIDDEN => {
+                return Some(
+                    "the identity may lack a role such as Storage Table Data Contributor, or \
+                     Storage Table Data Reader to read, which the owner of an account lacks as \
+                     well; a new one takes some minutes to be known"
+                        .to_owned(),
+                );
+            }
+            _ => return None,
+        }
+        let mut advice = format!("the token for {} was refused", tokens.scope());
+        let Challenge { tenant, resource } = Challenge::of(&response.headers).unwrap_or_default();
+        if let Some(resource) = resource {
+            advice.push_str(", where the service names the audience ");
+            advice.push_str(&resource);
+        }
+        if let Some(tenant) = tenant {
+            advice.push_str(", and the tenant ");
+            advice.push_str(&tenant);
+        }
+        advice.push_str("; see BearerTokens::audience and the tenant of the credential");
+        Some(advice)
+    }
+}

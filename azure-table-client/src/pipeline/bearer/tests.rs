@@ -1,0 +1,248 @@
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use crate::auth::{BearerTokens, Credential, Issuer, TokenCredential};
+use crate::client::TableServiceClientBuilder;
+use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
+use crate::mock::{Fault, MockTableService};
+use crate::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use crate::wire::Operation;
+use crate::{DynamicEntity, RetryPolicy, TableClient, TableServiceClient};
+
+const ENDPOINT: &str = "https://127.0.0.1:10002/devstoreaccount1";
+const TENANT: &str = "00000000-0000-0000-0000-000000000000";
+const HOUR: Duration = Duration::from_hours(1);
+
+fn builder(
+    mock: &MockTableService,
+    credential: impl Into<Credential>,
+) -> TableServiceClientBuilder {
+    TableServiceClient::builder(ENDPOINT, credential)
+        .transport(mock.transport())
+        .clock(mock.clock())
+}
+
+fn blogs(mock: &MockTableService, credential: impl Into<Credential>) -> TableClient<DynamicEntity> {
+    builder(mock, credential).build().unwrap().table_named("Blogs")
+}
+
+/// A service that takes all tokens but these.
+fn refusing(tokens: &'static [&str]) -> MockTableService {
+    MockTableService::builder()
+        .tokens(|token| token.starts_with("secret-") && !tokens.contains(&token))
+        .build()
+}
+
+fn chain(error: &Error) -> String {
+    let mut shown = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let _ = write!(shown, " {cause} {cause:?}");
+        source = cause.source();
+    }
+    shown
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_calls_of_a_client_share_a_token() {
+    let mock = refusing(&[]);
+    let issuer = Issuer::of(HOUR);
+    let blogs = blogs(&mock, issuer.clone());
+    blogs.create().await.unwrap();
+    let rows: Vec<_> = (0..20).map(|n| DynamicEntity::new("p", n.to_string())).collect();
+    for result in join_all(rows.iter().map(async |row| blogs.insert(row).await)).await {
+        result.unwrap();
+    }
+    assert_eq!(blogs.query().await.unwrap().len(), 20);
+    assert_eq!(issuer.asked(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_token_is_renewed_and_the_call_is_sent_again() {
+    let mock = refusing(&["secret-1"]);
+    let issuer = Issuer::of(HOUR);
+    let blogs = blogs(&mock, issuer.clone());
+    let results = join_all((0..10).map(async |_| blogs.create_if_not_exists().await)).await;
+    for result in results {
+        result.unwrap();
+    }
+    assert_eq!(issuer.asked(), 2);
+    assert_eq!(mock.requests().count(Operation::CreateTable), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
+    let mock = refusing(&["secret-1", "secret-2"]);
+    let issuer = Issuer::of(HOUR);
+    let blogs = blogs(&mock, BearerTokens::new(issuer.clone()).audience("https://graph.example"));
+    let error = blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Service, Some(401)));
+    assert_eq!(error.code(), Some(&ErrorCode::INVALID_AUTHENTICATION_INFO));
+    assert_eq!((error.outcome(), error.attempts()), (Outcome::NotApplied, 2));
+    assert_eq!(issuer.asked(), 2);
+    let text = error.to_string();
+    for part in ["https://graph.example/.default", "https://storage.azure.com,", TENANT, "audience"]
+    {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!chain(&error).contains("secret"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_credential_without_a_token_is_an_error_before_anything_is_sent() {
+    let mock = refusing(&[]);
+    let issuer = Issuer::of(HOUR);
+    issuer.fails(true);
+    let error = blogs(&mock, issuer.clone()).create().await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Credential, 0));
+    assert_eq!(error.outcome(), Outcome::NotApplied);
+    assert_eq!(mock.requests().count(Operation::CreateTable), 0);
+    assert!(error.to_string().starts_with("CreateTable on Blogs: "), "{error}");
+    assert!(chain(&error).contains("not today"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_a_token_within_its_deadline() {
+    let mock = refusing(&[]);
+    let issuer = Issuer::of(HOUR);
+    issuer.takes(HOUR);
+    let deadline = Duration::from_secs(9);
+    let service = builder(&mock, issuer.clone()).deadline(deadline).build().unwrap();
+    let begun = Instant::now();
+    let error = service.create_table("Blogs").await.unwrap_err();
+    assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Timeout, 9));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_has_a_token_that_is_valid_then() {
+    let mock = refusing(&[]);
+    let issuer = Issuer::of(Duration::from_secs(10));
+    let retry = RetryPolicy::fixed(1, Duration::from_secs(20));
+    let service = builder(&mock, issuer.clone()).retry(retry).build().unwrap();
+    mock.faults().add(Fault::busy().times(1));
+    service.create_table("Blogs").await.unwrap();
+    assert_eq!(issuer.asked(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tenant_is_found_out_once() {
+    let mock = refusing(&[]);
+    let issuer = Issuer::of(HOUR);
+    let tenants = Arc::new(Mutex::new(Vec::new()));
+    let tokens = BearerTokens::of_tenant({
+        let (issuer, tenants) = (issuer.clone(), Arc::clone(&tenants));
+        move |tenant| {
+            tenants.lock().unwrap().push(tenant.to_owned());
+            Ok(issuer.clone() as Arc<dyn TokenCredential>)
+        }
+    });
+    let first = blogs(&mock, tokens.clone());
+    let results = join_all((0..10).map(async |_| first.create_if_not_exists().await)).await;
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
+    assert_eq!(*tenants.lock().unwrap(), [TENANT]);
+    assert_eq!(first.get_if_exists(("p", "r")).await.unwrap(), None);
+    assert_eq!((issuer.asked(), tenants.lock().unwrap().len()), (1, 1));
+    // Another client may be of another tenant.
+    blogs(&mock, tokens).query().await.unwrap();
+    assert_eq!(tenants.lock().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_names_no_tenant_is_not_taken_at_its_word() {
+    // It takes no tokens, and tells nobody in particular that nothing is there.
+    let mock = MockTableService::new();
+    let made = Arc::new(AtomicUsize::new(0));
+    let tokens = BearerTokens::of_tenant({
+        let made = Arc::clone(&made);
+        move |_| {
+            made.fetch_add(1, Ordering::Relaxed);
+            Ok(Issuer::of(HOUR) as Arc<dyn TokenCredential>)
+        }
+    });
+    let error = blogs(&mock, tokens).get_if_exists(("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.status()), (ErrorKind::Credential, Some(404)));
+    assert!(!error.is_not_found());
+    assert_eq!(made.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_without_a_credential_is_an_error_and_asked_for_again() {
+    let mock = refusing(&[]);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let tokens = BearerTokens::of_tenant({
+        let calls = Arc::clone(&calls);
+        move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(azure_core::Error::with_message(
+                azure_core::error::ErrorKind::Credential,
+                "unknown here",
+            )),
+            _ => Ok(Issuer::of(HOUR) as Arc<dyn TokenCredential>),
+        }
+    });
+    let blogs = blogs(&mock, tokens);
+    let error = blogs.create().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Credential);
+    assert!(error.to_string().contains(TENANT) && chain(&error).contains("unknown here"));
+    blogs.create().await.unwrap();
+}
+
+/// Answers 403, as the service does where a role is missing.
+#[derive(Debug, Default)]
+struct NoRole {
+    authorized: Mutex<Vec<(Option<String>, bool)>>,
+}
+
+impl Transport for NoRole {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let value = request.headers.get("authorization").unwrap();
+        let version = request.headers["x-ms-version"].to_str().ok().map(str::to_owned);
+        self.authorized.lock().unwrap().push((version, value.is_sensitive()));
+        let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":
+            "en-US","value":"This request is not authorized to perform this operation using this permission.\nRequestId:x"}}}"#;
+        let response = HttpResponse {
+            status: http::StatusCode::FORBIDDEN,
+            headers: http::HeaderMap::new(),
+            body: body.into(),
+        };
+        Box::pin(async move { Ok(response) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_role_is_named_and_not_sent_again() {
+    let transport = Arc::new(NoRole::default());
+    let service = TableServiceClient::builder(ENDPOINT, Issuer::of(HOUR))
+        .transport(transport.clone())
+        .build()
+        .unwrap();
+    let error = service.table_named::<DynamicEntity>("Blogs").query().await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::AUTHORIZATION_PERMISSION_MISMATCH));
+    assert_eq!((error.status(), error.attempts()), (Some(403), 1));
+    assert!(error.to_string().contains("Storage Table Data Contributor"), "{error}");
+    // Challenges are sent in this version, and loggers are told that the header is a secret.
+    let sent = transport.authorized.lock().unwrap().clone();
+    assert_eq!(sent, [(Some("2020-12-06".to_owned()), true)]);
+}
+
+#[test]
+fn plain_http_is_refused_on_this_machine_as_well() {
+    let build = |endpoint: &str, allow: bool| {
+        TableServiceClient::builder(endpoint, Issuer::of(HOUR)).allow_http(allow)
+    };
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        for endpoint in ["http://127.0.0.1:10002/me", "http://me.table.core.windows.net"] {
+            let error = build(endpoint, false).build().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains("allow_http"));
+            let mock = MockTableService::new();
+            assert!(build(endpoint, true).transport(mock.transport()).build().is_ok());
+        }
+        let secondary = build(ENDPOINT, false).secondary_endpoint("http://127.0.0.1:1/me");
+        assert!(secondary.build().is_err());
+    });
+}
