@@ -36,7 +36,7 @@
 //! ```
 //!
 //! The layers, each of which uses those before it and none behind it:
-//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- pipeline <- client <- context,
+//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
 //! bulk`.
 //! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
 //! reaches up.
@@ -59,6 +59,7 @@ mod error;
 pub mod filter;
 mod operation;
 mod pipeline;
+pub mod telemetry;
 pub mod transport;
 
 // ---- what users call ----

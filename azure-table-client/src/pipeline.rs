@@ -10,12 +10,12 @@ mod location;
 mod prepare;
 mod retry;
 mod skew;
+mod trace;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Semaphore;
-use tracing::{Instrument as _, debug_span, field};
 
 use crate::auth::Credential;
 use crate::clock::SharedClock;
@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
 use crate::operation::{Location, Reply, Request};
+use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::Metadata;
 
@@ -33,6 +34,7 @@ pub use location::LocationMode;
 pub use retry::{FailedAttempt, RetryPolicy};
 pub(crate) use retry::{is_transient, server_wait};
 use skew::Skew;
+pub(crate) use trace::{CallTrace, Expects};
 
 /// What one client sends through; shared by everything made of it.
 #[derive(Debug)]
@@ -58,6 +60,8 @@ pub(crate) struct Pipeline {
     pub(crate) resolves: bool,
     /// The column that tells one write from another.
     pub(crate) write_id: Option<Arc<str>>,
+    /// Who is told of attempts and calls.
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 /// What one call may set for itself.
@@ -106,39 +110,22 @@ impl Pipeline {
             max_comparisons: COMPARISONS,
             resolves: true,
             write_id: None,
+            observers: Vec::new(),
         }
     }
 
     /// Sends `request`, again where the policy says so, and returns the last answer whatever its
-    /// status; an error if there was none.
+    /// status; an error if there was none. It is a part of the call that `trace` is of.
     pub(crate) async fn send(
         &self,
         request: &Request,
         options: &CallOptions,
+        trace: &CallTrace<'_>,
     ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
         check_client_request_id(&client_request_id)?;
-        let span = debug_span!(
-            "azure_table",
-            operation = request.operation.as_str(),
-            table = request.resource,
-            client_request_id,
-            attempts = field::Empty,
-            status = field::Empty,
-        );
-        let call = Attempts::new(self, request, options, client_request_id)?;
-        let result = call.run().instrument(span.clone()).await;
-        match &result {
-            Ok(reply) => {
-                span.record("attempts", reply.attempts);
-                span.record("status", reply.status.as_u16());
-            }
-            Err(error) => {
-                span.record("attempts", error.attempts());
-            }
-        }
-        result
+        Attempts::new(self, request, options, client_request_id, trace)?.run().await
     }
 
     /// Where the service is.

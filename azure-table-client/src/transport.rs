@@ -80,7 +80,7 @@ impl TransportError {
     }
 
     /// What went wrong.
-    pub fn kind(&self) -> TransportErrorKind {
+    pub const fn kind(&self) -> TransportErrorKind {
         self.kind
     }
 }

@@ -176,7 +176,12 @@ async fn a_sas_travels_as_it_was_given_and_is_not_traced() {
     assert!(!sent.headers.contains_key("authorization"));
     assert_hidden(&format!("{sent:?}"));
     let text = Traced::take();
-    for expected in ["operation=\"CreateTable\"", "table=\"Blogs\"", "attempts=1", "status=200"] {
+    for expected in [
+        "db.operation.name=\"CreateTable\"",
+        "db.collection.name=\"Blogs\"",
+        "azure_table.attempts=1",
+        "http.response.status_code=200",
+    ] {
         assert!(text.contains(expected), "{expected} in {text}");
     }
     assert_hidden(&text);
@@ -197,7 +202,7 @@ async fn a_key_and_its_signatures_are_not_traced() {
     let sent = keep.1.lock().unwrap().take().unwrap();
     let signature = sent.headers["authorization"].to_str().unwrap().split(':').nth(1).unwrap();
     let text = format!("{} {sent:?} {:?}", Traced::take(), sent.headers);
-    assert!(text.contains("operation="));
+    assert!(text.contains("db.operation.name="));
     assert_hidden(&text);
     assert!(!text.contains(signature), "{text}");
 }

@@ -19,7 +19,7 @@ use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
 use crate::client::resolve::{self, Settled};
-use crate::error::{Error, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Reply, is_missing};
 use crate::pipeline::{
@@ -456,13 +456,17 @@ async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> An
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
-    let result = match pipeline.send(slice.request(), &options).await {
-        Ok(reply) => {
-            wait = server_wait(&reply.headers, pipeline.clock.now());
-            read(&pipeline, &mut slice, reply).await
-        }
-        Err(error) => Err(error),
+    let table = slice.request().resource.clone();
+    let trace = pipeline.trace(slice.request().operation, &table).batch(slice.rows.len());
+    // The run slows down then, and sends it again.
+    let trace = trace.expecting(Some(ErrorCode::is_throttling));
+    let work = async {
+        let reply = pipeline.send(slice.request(), &options, &trace).await?;
+        wait = server_wait(&reply.headers, pipeline.clock.now());
+        read(&pipeline, &mut slice, reply).await
     };
+    let result = trace.run(work).await;
+    drop(trace);
     Answer { slice, sent_at, result, wait }
 }
 

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::limits::{self, COMPARISONS};
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{Budget, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS};
+use crate::telemetry::Observer;
 use crate::transport::{HttpTransport, Transport};
 use crate::wire::Metadata;
 
@@ -40,6 +41,7 @@ pub struct TableServiceClientBuilder {
     resolves: bool,
     write_id: Option<String>,
     max_response_bytes: usize,
+    observers: Vec<Arc<dyn Observer>>,
 }
 
 impl TableServiceClientBuilder {
@@ -65,6 +67,7 @@ impl TableServiceClientBuilder {
             resolves: true,
             write_id: None,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
+            observers: Vec::new(),
         }
     }
 
@@ -226,6 +229,13 @@ impl TableServiceClientBuilder {
         self
     }
 
+    /// Tells `observer` of every attempt and every call, for example a
+    /// [`ClientStats`](crate::telemetry::ClientStats). There can be several.
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.push(observer);
+        self
+    }
+
     /// Dates requests by another clock, such as the mock's.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -291,6 +301,7 @@ impl TableServiceClientBuilder {
         pipeline.max_comparisons = self.max_comparisons;
         pipeline.resolves = self.resolves;
         pipeline.write_id = self.write_id.map(Arc::from);
+        pipeline.observers = self.observers;
         Ok(TableServiceClient::new(pipeline))
     }
 }

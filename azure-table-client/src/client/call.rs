@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::resolve;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
+use crate::wire::Operation;
 
 /// A call that is ready to be sent: set what is special about it, then `.await` it.
 ///
@@ -32,6 +33,7 @@ pub struct Call<T> {
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
+    expects: Option<Expects>,
 }
 
 impl<T> Call<T> {
@@ -40,7 +42,14 @@ impl<T> Call<T> {
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
-        Self { pipeline: Arc::clone(pipeline), request, read, options: CallOptions::default() }
+        let (pipeline, options) = (Arc::clone(pipeline), CallOptions::default());
+        Self { pipeline, request, read, options, expects: None }
+    }
+
+    /// These refusals are no errors to those who watch.
+    pub(super) fn expecting(mut self, expects: Expects) -> Self {
+        self.expects = Some(expects);
+        self
     }
 
     /// All settings at once.
@@ -70,8 +79,19 @@ impl<T> Call<T> {
 
     async fn send(self) -> Result<T, Error> {
         let request = self.request?;
-        let settled = resolve::send(&self.pipeline, &request, &self.options).await?;
-        (self.read)(settled.into_reply(), &request)
+        let trace = self.pipeline.trace(request.operation, &request.resource);
+        let trace = trace.expecting(self.expects);
+        let work = async {
+            let settled = resolve::send(&self.pipeline, &request, &self.options, &trace).await?;
+            let reply = settled.into_reply();
+            if request.operation == Operation::Get
+                && request.status_of(reply.status, &reply.headers, &reply.body).is_success()
+            {
+                trace.row();
+            }
+            (self.read)(reply, &request)
+        };
+        trace.run(work).await
     }
 }
 

@@ -161,7 +161,9 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
         check_key(&entity, &key).map_err(|error| rounds.failed(error))?;
         let mut inserted = Outcome::NotApplied;
         loop {
-            let error = match rounds.send(self.table.insert(&entity)).await {
+            let insert = self.table.insert(&entity);
+            let insert = insert.expecting(|code| *code == ErrorCode::ENTITY_ALREADY_EXISTS);
+            let error = match rounds.send(insert).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
                     return Ok(Obtained {

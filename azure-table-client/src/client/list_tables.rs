@@ -13,7 +13,8 @@ use super::query::{bad_filter, check_page_size};
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
+use crate::wire::Operation;
 
 /// The tables of an account. `.await` collects all names over all pages.
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
@@ -125,18 +126,32 @@ impl TableNamePages {
             self.next = Next::Nothing;
             return Some(Err(error));
         }
+        let Next::Page(_) = &self.next else { return None };
+        let pipeline = Arc::clone(&self.pipeline);
+        let trace = pipeline.trace(Operation::ListTables, "");
+        let work = async { self.next_of(&trace).await.transpose() };
+        trace.run(work).await.transpose()
+    }
+
+    /// The next page as a part of the call that `trace` is of.
+    async fn next_of(&mut self, trace: &CallTrace<'_>) -> Option<Result<Vec<String>, Error>> {
         let Next::Page(at) = self.next.clone() else { return None };
-        let page = self.fetch(at.as_deref()).await;
+        let page = self.fetch(at.as_deref(), trace).await;
         if page.is_err() {
             self.next = Next::Nothing;
         }
         Some(page)
     }
 
-    async fn fetch(&mut self, at: Option<&str>) -> Result<Vec<String>, Error> {
+    async fn fetch(
+        &mut self,
+        at: Option<&str>,
+        trace: &CallTrace<'_>,
+    ) -> Result<Vec<String>, Error> {
         let request = table::list(self.filter.as_deref(), self.page_size, at);
-        let reply = self.pipeline.send(&request, &self.options).await?;
+        let reply = self.pipeline.send(&request, &self.options, trace).await?;
         let (names, next) = table::names(reply, &request)?;
+        trace.page(names.len());
         self.next = match next {
             Some(next) => Next::Page(Some(next)),
             None => Next::Nothing,
@@ -145,11 +160,19 @@ impl TableNamePages {
     }
 
     pub(super) async fn collect(mut self) -> Result<Vec<String>, Error> {
-        let mut names = Vec::new();
-        while let Some(page) = self.next().await {
-            names.append(&mut page?);
+        if let Some(error) = self.failure.take() {
+            return Err(error);
         }
-        Ok(names)
+        let pipeline = Arc::clone(&self.pipeline);
+        let trace = pipeline.trace(Operation::ListTables, "");
+        let work = async {
+            let mut names = Vec::new();
+            while let Some(page) = self.next_of(&trace).await {
+                names.append(&mut page?);
+            }
+            Ok(names)
+        };
+        trace.run(work).await
     }
 
     pub(super) fn into_names(self) -> impl Stream<Item = Result<String, Error>> + Send {

@@ -12,6 +12,7 @@ use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::{Continuation, Position, QueryId};
+use crate::pipeline::CallTrace;
 
 /// Requests that are sent at the same time.
 const CONCURRENT: usize = 8;
@@ -117,13 +118,14 @@ impl<T> Merge<T> {
         source: &Source<T>,
         top: Option<u32>,
         id: QueryId,
+        trace: &CallTrace<'_>,
     ) -> Option<Result<Page<T>, Error>> {
         if self.is_over() {
             return None;
         }
         // All must show their first row before it is known which one comes next.
         while self.parts.iter().any(Merging::is_wanting) {
-            if let Err(error) = self.fill(source, top).await {
+            if let Err(error) = self.fill(source, top, trace).await {
                 return Some(Err(error));
             }
         }
@@ -151,7 +153,7 @@ impl<T> Merge<T> {
         Some(Ok(Page { entities, continuation, request_id: self.request_id.take(), cost }))
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.parts.iter().all(|part| !part.has_head && part.part.is_over())
     }
 
@@ -164,7 +166,12 @@ impl<T> Merge<T> {
     }
 
     /// Asks for a page of each request that has no rows at hand.
-    async fn fill(&mut self, source: &Source<T>, top: Option<u32>) -> Result<(), Error> {
+    async fn fill(
+        &mut self,
+        source: &Source<T>,
+        top: Option<u32>,
+        trace: &CallTrace<'_>,
+    ) -> Result<(), Error> {
         let reader = Keyed(&*source.reader);
         let wanting = self.parts.iter().enumerate().filter(|(_, part)| part.is_wanting());
         let wanting: Vec<(usize, &Part)> = wanting.map(|(at, part)| (at, &part.part)).collect();
@@ -175,7 +182,7 @@ impl<T> Merge<T> {
             while sent.len() < CONCURRENT
                 && let Some((at, part)) = wanting.next()
             {
-                let fetch = source.fetch(&part.what, &reader, top, part.token());
+                let fetch = source.fetch(&part.what, &reader, top, part.token(), trace);
                 sent.push(async move { (at, fetch.await) });
             }
             let Some((at, rows)) = sent.next().await else { break };

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::filter::Split;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::{Continuation, Position, QueryId};
+use crate::pipeline::CallTrace;
 
 /// One page of a query: possibly empty, also where more pages follow.
 #[derive(Debug, Clone)]
@@ -125,13 +126,39 @@ impl<T> Pages<T> {
             return Some(Err(error));
         }
         let source = self.source.clone()?;
+        if self.left == Some(0) || self.is_over() {
+            return None;
+        }
+        let trace = source.trace(self.is_point());
+        let work = async { self.next_of(&source, &trace).await.transpose() };
+        trace.run(work).await.transpose()
+    }
+
+    fn is_point(&self) -> bool {
+        let is_row = |part: &Part| matches!(part.what, What::Row(_));
+        matches!(&self.rows, RowsOf::InOrder(parts) if parts.iter().all(is_row))
+    }
+
+    fn is_over(&self) -> bool {
+        match &self.rows {
+            RowsOf::InOrder(parts) => parts.iter().all(Part::is_over),
+            RowsOf::Merged(merge) => merge.is_over(),
+        }
+    }
+
+    /// The next page as a part of the call that `trace` is of.
+    async fn next_of(
+        &mut self,
+        source: &Source<T>,
+        trace: &CallTrace<'_>,
+    ) -> Option<Result<Page<T>, Error>> {
         if self.left == Some(0) {
             return None;
         }
-        let top = self.top(&source);
+        let top = self.top(source);
         let page = match &mut self.rows {
-            RowsOf::InOrder(parts) => next_in_order(&source, parts, top, self.id).await?,
-            RowsOf::Merged(merge) => merge.next(&source, top, self.id).await?,
+            RowsOf::InOrder(parts) => next_in_order(source, parts, top, self.id, trace).await?,
+            RowsOf::Merged(merge) => merge.next(source, top, self.id, trace).await?,
         };
         let mut page = match page {
             Ok(page) => page,
@@ -155,11 +182,22 @@ impl<T> Pages<T> {
     }
 
     pub(super) async fn collect(mut self) -> Result<Results<T>, Error> {
-        let mut results = Results::new();
-        while let Some(page) = self.next().await {
-            results.add(page?);
+        if let Some(error) = self.failure.take() {
+            return Err(error);
         }
-        Ok(results)
+        let mut results = Results::new();
+        let Some(source) = self.source.clone() else { return Ok(results) };
+        if self.left == Some(0) {
+            return Ok(results);
+        }
+        let trace = source.trace(self.is_point());
+        let work = async {
+            while let Some(page) = self.next_of(&source, &trace).await {
+                results.add(page?);
+            }
+            Ok(results)
+        };
+        trace.run(work).await
     }
 
     /// The pages as a stream; it ends after the first error.
@@ -180,10 +218,11 @@ async fn next_in_order<T>(
     parts: &mut [Part],
     top: Option<u32>,
     id: QueryId,
+    trace: &CallTrace<'_>,
 ) -> Option<Result<Page<T>, Error>> {
     let at = parts.iter().position(|part| !part.is_over())?;
     let part = &mut parts[at];
-    let rows = match source.fetch(&part.what, &*source.reader, top, part.token()).await {
+    let rows = match source.fetch(&part.what, &*source.reader, top, part.token(), trace).await {
         Ok(rows) => rows,
         Err(error) => return Some(Err(error)),
     };

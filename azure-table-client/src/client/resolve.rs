@@ -20,7 +20,7 @@ use crate::etag::ETag;
 use crate::filter::{CompareOp, Filter};
 use crate::operation::evidence::{Evidence, Found, Known, Wrote, properties};
 use crate::operation::{Location, Reply, Request};
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy, is_transient};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy, is_transient};
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_REQUEST_ID;
 
@@ -38,9 +38,10 @@ pub(crate) async fn send(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
+    trace: &CallTrace<'_>,
 ) -> Result<Settled, Error> {
     let start = Instant::now();
-    let result = pipeline.send(request, options).await;
+    let result = pipeline.send(request, options, trace).await;
     let left = options.deadline.unwrap_or(pipeline.deadline).saturating_sub(start.elapsed());
     let options = CallOptions { deadline: Some(left), ..options.clone() };
     resolve(pipeline, request, &options, start, result).await

@@ -110,6 +110,7 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.pipeline, table::create(name), table::created_if_not_exists)
+            .expecting(table::is_there)
     }
 
     /// Deletes a table with all its entities.
@@ -129,13 +130,14 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.pipeline, table::delete(name), table::deleted_if_exists)
+            .expecting(table::is_gone)
     }
 
     /// Whether there is a table of this name.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(name), table::exists)
+        Call::new(&self.pipeline, table::get(name), table::exists).expecting(table::is_gone)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.

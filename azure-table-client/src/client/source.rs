@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::entity::{EntityKey, ReadRow};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
 use crate::limits::{KEY_UTF16_UNITS, check_key};
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
-use crate::pipeline::{CallOptions, Pipeline};
-use crate::wire::encoding;
+use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::wire::{Operation, encoding};
 
 /// The bytes of a filter in a URL that are sent with one request; a list that is longer is asked for
 /// in several. RFC 9110 wants URLs of 8,000 bytes to be possible everywhere.
@@ -52,6 +52,12 @@ impl<T> Source<T> {
         self.reading(self.select.clone(), Arc::clone(&self.reader))
     }
 
+    /// The trace of one page, or of all. A row that is asked for by its keys may be missing.
+    pub(super) fn trace(&self, is_point: bool) -> CallTrace<'_> {
+        let trace = self.pipeline.trace(Operation::Query, &self.table);
+        trace.expecting(is_point.then_some(ErrorCode::is_missing_entity))
+    }
+
     /// One page of `what`, whose rows `reader` reads.
     pub(super) async fn fetch<R>(
         &self,
@@ -59,20 +65,23 @@ impl<T> Source<T> {
         reader: &dyn ReadRow<R>,
         top: Option<u32>,
         at: Option<&Token>,
+        trace: &CallTrace<'_>,
     ) -> Result<Rows<R>, Error> {
-        match what {
+        let rows = match what {
             What::Row(key) => {
                 let base = self.pipeline.endpoint.base();
                 let request = query::point(&self.table, key, &self.select, base)?;
-                let reply = self.pipeline.send(&request, &self.options).await?;
-                query::point_rows(reply, &request, reader)
+                let reply = self.pipeline.send(&request, &self.options, trace).await?;
+                query::point_rows(reply, &request, reader)?
             }
             What::Rows(spec) => {
                 let request = query::query(&self.table, spec, top, at)?;
-                let reply = self.pipeline.send(&request, &self.options).await?;
-                query::rows(reply, &request, reader)
+                let reply = self.pipeline.send(&request, &self.options, trace).await?;
+                query::rows(reply, &request, reader)?
             }
-        }
+        };
+        trace.page(rows.values.len());
+        Ok(rows)
     }
 }
 

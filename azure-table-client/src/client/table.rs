@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Call, Query, Transaction};
 use crate::entity::{Entities, EntityKey, TableEntity};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::entity::{self, Fetched, Source, Update, Write};
@@ -113,6 +113,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Creates the table unless it is there; `true` if this call created it.
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(&self.pipeline, table::create(&self.name), table::created_if_not_exists)
+            .expecting(table::is_there)
     }
 
     /// Deletes the table with all its entities.
@@ -123,11 +124,12 @@ impl<T: TableEntity> TableClient<T> {
     /// Deletes the table if it is there; `false` if it was not.
     pub fn delete_table_if_exists(&self) -> Call<bool> {
         Call::new(&self.pipeline, table::delete(&self.name), table::deleted_if_exists)
+            .expecting(table::is_gone)
     }
 
     /// Whether the table is there.
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(&self.name), table::exists)
+        Call::new(&self.pipeline, table::get(&self.name), table::exists).expecting(table::is_gone)
     }
 
     /// Inserts a new entity.
@@ -164,6 +166,7 @@ impl<T: TableEntity> TableClient<T> {
     /// As [`get`](Self::get); a missing table is an error here too.
     pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
+            .expecting(ErrorCode::is_missing_entity)
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
@@ -241,6 +244,7 @@ impl<T: TableEntity> TableClient<T> {
     ) -> Call<bool> {
         let request = entity::delete(&self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
+            .expecting(ErrorCode::is_missing_entity)
     }
 
     /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].

@@ -156,20 +156,27 @@ impl<T> Transaction<T> {
     }
 
     async fn send(self) -> Result<Committed, Error> {
+        let operations = self.len();
         let (request, sent) = self.batch?.finish()?;
+        let trace = self.pipeline.trace(request.operation, &request.resource).batch(operations);
         let start = Instant::now();
-        let error = match resolve::send(&self.pipeline, &request, &self.options).await? {
-            Settled::Made(etags, _) => return Ok(transaction::found_committed(etags)),
-            Settled::Reply(reply) => match transaction::committed(reply, &request, &sent) {
-                // The service took it, and its answer cannot be read.
-                Err(error) if error.status() == Some(202) => error,
-                committed => return committed,
-            },
+        let work = async {
+            let settled = resolve::send(&self.pipeline, &request, &self.options, &trace).await?;
+            let error = match settled {
+                Settled::Made(etags, _) => return Ok(transaction::found_committed(etags)),
+                Settled::Reply(reply) => match transaction::committed(reply, &request, &sent) {
+                    // The service took it, and its answer cannot be read.
+                    Err(error) if error.status() == Some(202) => error,
+                    committed => return committed,
+                },
+            };
+            let (options, answer) = (&self.options, Err(error));
+            match resolve::resolve(&self.pipeline, &request, options, start, answer).await? {
+                Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
+                Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
+            }
         };
-        match resolve::resolve(&self.pipeline, &request, &self.options, start, Err(error)).await? {
-            Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
-            Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
-        }
+        trace.run(work).await
     }
 }
 

@@ -8,7 +8,7 @@ use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
 use super::{Call, TableClient};
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
-use crate::error::{Error, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::operation::Written;
 use crate::operation::entity::{Source, Update};
@@ -214,7 +214,8 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &source, &fetched.etag.into());
             let call = call.map_err(|error| rounds.failed(error))?;
-            let error = match rounds.send(call).await {
+            let lost = |code: &ErrorCode| *code == ErrorCode::UPDATE_CONDITION_NOT_SATISFIED;
+            let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
                     return Ok(Updated {

@@ -174,7 +174,10 @@ impl TableContext {
 }
 
 async fn send(pipeline: Arc<Pipeline>, unit: Unit, options: CallOptions) -> Answer {
-    let reply = pipeline.send(&unit.request, &options).await;
+    let Unit { request, changes, .. } = &unit;
+    let trace = pipeline.trace(request.operation, &request.resource).batch(changes.len());
+    let reply = trace.run_request(request, pipeline.send(request, &options, &trace)).await;
+    drop(trace);
     (unit, reply)
 }
 

@@ -56,6 +56,11 @@ impl ErrorCode {
         *self == Self::RESOURCE_NOT_FOUND || *self == Self::ENTITY_NOT_FOUND
     }
 
+    /// Whether it asks for less load.
+    pub(crate) fn is_throttling(&self) -> bool {
+        *self == Self::SERVER_BUSY
+    }
+
     /// The code as the service writes it.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -10,7 +10,7 @@ use crate::etag::ETag;
 use crate::wire::{Metadata, Operation, headers, json_read, service_error};
 
 /// The service's answer to a call, with how it was reached.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,

@@ -45,12 +45,22 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -
     request
 }
 
+/// What a table that is to be created can be.
+pub(crate) fn is_there(code: &ErrorCode) -> bool {
+    *code == ErrorCode::TABLE_ALREADY_EXISTS
+}
+
+/// What a table that is asked for or to be deleted can be. Azurite calls that by its own code.
+pub(crate) fn is_gone(code: &ErrorCode) -> bool {
+    code.is_missing_entity() || *code == ErrorCode::TABLE_NOT_FOUND
+}
+
 /// `true` where this call created the table, `false` where it was there. A table that is still
 /// being deleted is an error.
 pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     match reply.done(request) {
         Ok(_) => Ok(true),
-        Err(error) if error.code() == Some(&ErrorCode::TABLE_ALREADY_EXISTS) => Ok(false),
+        Err(error) if error.code().is_some_and(is_there) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -70,8 +80,7 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
 
 fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
     match found {
-        // Azurite calls a missing table by its own code.
-        Err(error) if error.code() == Some(&ErrorCode::TABLE_NOT_FOUND) => Ok(false),
+        Err(error) if error.code().is_some_and(is_gone) => Ok(false),
         other => other.map(|done| done.is_some()),
     }
 }

@@ -5,14 +5,16 @@ use std::time::{Duration, SystemTime};
 use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
-use tracing::debug;
+use tracing::{Instrument as _, warn};
 
 #[cfg(feature = "entra")]
 use super::bearer::Bearer;
 use super::budget::Spent;
 use super::failure::Failure;
 use super::location::{LocationMode, Route};
+use super::prepare::Added;
 use super::retry::{self, RetryPolicy};
+use super::trace::{AttemptTrace, CallTrace};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
@@ -26,6 +28,7 @@ pub(super) struct Attempts<'c> {
     request: &'c Request,
     retry: &'c RetryPolicy,
     client_request_id: String,
+    trace: &'c CallTrace<'c>,
     /// `None` is later than any clock can show.
     pub(super) deadline: Option<Instant>,
     route: Route,
@@ -33,6 +36,8 @@ pub(super) struct Attempts<'c> {
     count: u32,
     /// Those of them that count for the policy.
     failures: u32,
+    /// The wait before the next attempt.
+    waited: Duration,
     /// An attempt of this write may have been done.
     outcome_open: bool,
     /// The date of the last attempt.
@@ -51,6 +56,7 @@ impl<'c> Attempts<'c> {
         request: &'c Request,
         options: &'c CallOptions,
         client_request_id: String,
+        trace: &'c CallTrace<'c>,
     ) -> Result<Self, Error> {
         // Its key is too long for a URL, and the secondary may take nothing that is posted.
         let is_posted_read = request.method != Method::GET
@@ -77,10 +83,12 @@ impl<'c> Attempts<'c> {
             request,
             retry: options.retry.as_ref().unwrap_or(&pipeline.retry),
             client_request_id,
+            trace,
             deadline: Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline)),
             route,
             count: 0,
             failures: 0,
+            waited: Duration::ZERO,
             outcome_open: false,
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
@@ -110,7 +118,8 @@ impl<'c> Attempts<'c> {
             };
             self.outcome_open |= self.request.is_write() && failure.leaves_outcome_open();
             let Some(wait) = self.wait(&failure) else { return self.end(failure) };
-            debug!(
+            warn!(
+                target: "azure_table_client",
                 attempt = self.count,
                 wait_ms = wait.as_millis(),
                 cause = failure.describe(),
@@ -119,6 +128,7 @@ impl<'c> Attempts<'c> {
             if !wait.is_zero() {
                 sleep(wait).await;
             }
+            self.waited = wait;
             self.spent = self.pipeline.budget.spend(failure.is_timeout());
             if self.spent.is_none() {
                 return self.end(failure);
@@ -151,19 +161,36 @@ impl<'c> Attempts<'c> {
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
-        let id = &self.client_request_id;
-        let outgoing = pipeline.prepare(self.request, id, self.dated, token, location, limit)?;
-        Ok(match timeout(limit, pipeline.transport.send(outgoing)).await {
+        let waited = std::mem::take(&mut self.waited);
+        let (number, id) = ((self.count, waited), &self.client_request_id);
+        let attempt = AttemptTrace::begin(self.trace, self.request, number, location, id);
+        let outgoing = pipeline.prepare(
+            self.request,
+            Added {
+                client_request_id: id,
+                date: self.dated,
+                token,
+                location,
+                time: limit,
+                headers: attempt.headers(),
+            },
+        )?;
+        let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
+        let failure = match timeout(limit, sending).await {
             Ok(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
-                match self.request.status_of(*status, headers, body) {
-                    status if retry::is_transient(status) => Err(Failure::Answer(status, response)),
-                    _ => Ok(response),
+                let status = self.request.status_of(*status, headers, body);
+                attempt.answered(status, &response);
+                if !retry::is_transient(status) {
+                    return Ok(Ok(response));
                 }
+                return Ok(Err(Failure::Answer(status, response)));
             }
-            Ok(Err(error)) => Err(Failure::Transport(error)),
-            Err(_) => Err(Failure::TimedOut(limit)),
-        })
+            Ok(Err(error)) => Failure::Transport(error),
+            Err(_) => Failure::TimedOut(limit),
+        };
+        attempt.failed(&failure);
+        Ok(Err(failure))
     }
 
     async fn place(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
@@ -227,7 +254,7 @@ impl<'c> Attempts<'c> {
 
     fn reply(self, response: HttpResponse) -> Reply {
         let HttpResponse { status, headers, body } = response;
-        Reply {
+        let reply = Reply {
             status,
             headers,
             body,
@@ -236,10 +263,13 @@ impl<'c> Attempts<'c> {
             outcome_open: self.outcome_open,
             by_earlier_attempt: false,
             location: self.route.location(),
-        }
+        };
+        self.trace.answered(&reply.client_request_id, Some(&reply));
+        reply
     }
 
     pub(super) fn failed(&self, error: Error) -> Error {
+        self.trace.answered(&self.client_request_id, None);
         let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
         error
             .with_operation(self.request.operation, &self.request.resource)

@@ -63,6 +63,47 @@ impl Endpoint {
         self.is_https
     }
 
+    /// The name or the address of the host, without brackets.
+    pub(crate) fn host(&self) -> &str {
+        let (host, _) = self.host_and_port();
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The port, also where the URL leaves it out.
+    pub(crate) fn port(&self) -> u16 {
+        let (_, port) = self.host_and_port();
+        port.unwrap_or(if self.is_https { 443 } else { 80 })
+    }
+
+    fn host_and_port(&self) -> (&str, Option<u16>) {
+        let origin = &self.base[..self.path_at];
+        let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
+        match authority.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
+            Some((host, Ok(port))) => (host, Some(port)),
+            _ => (authority, None),
+        }
+    }
+
+    /// The account: in the path of an emulator, else in the host; `None` of a domain of one's own.
+    pub(crate) fn account(&self) -> Option<&str> {
+        let in_path = self.path().rsplit('/').next().filter(|name| !name.is_empty());
+        let in_host = || {
+            let (name, rest) = self.host().split_once('.')?;
+            let name = name.strip_suffix("-secondary").unwrap_or(name);
+            rest.starts_with("table.").then_some(name)
+        };
+        in_path.or_else(in_host)
+    }
+
+    /// What telemetry calls the service.
+    pub(crate) fn system(&self) -> &'static str {
+        if self.host().contains(".table.cosmos.") {
+            "azure.cosmosdb"
+        } else {
+            "azure.table_storage"
+        }
+    }
+
     /// Whether secrets can be sent to it without being read on the way.
     pub(crate) fn is_private(&self) -> bool {
         self.is_https || self.is_loopback
@@ -91,6 +132,43 @@ mod tests {
         }
         assert!(!Endpoint::parse("http://azurite:10002/devstoreaccount1").unwrap().is_private());
         assert!(!Endpoint::parse("http://127.0.0.1.example.com").unwrap().is_private());
+    }
+
+    #[test]
+    fn what_telemetry_is_told() {
+        for (text, host, port, account, system) in [
+            ("https://me.table.core.windows.net", "me.table.core.windows.net", 443, "me", ""),
+            (
+                "https://me-secondary.table.core.windows.net",
+                "me-secondary.table.core.windows.net",
+                443,
+                "me",
+                "",
+            ),
+            (
+                "http://127.0.0.1:10002/devstoreaccount1",
+                "127.0.0.1",
+                10_002,
+                "devstoreaccount1",
+                "",
+            ),
+            ("http://[::1]/a", "::1", 80, "a", ""),
+            ("http://[::1]:7/a", "::1", 7, "a", ""),
+            ("https://tables.example.com:444", "tables.example.com", 444, "", ""),
+            (
+                "https://me.table.cosmos.azure.com:443",
+                "me.table.cosmos.azure.com",
+                443,
+                "me",
+                "azure.cosmosdb",
+            ),
+        ] {
+            let endpoint = Endpoint::parse(text).unwrap();
+            assert_eq!((endpoint.host(), endpoint.port()), (host, port));
+            assert_eq!(endpoint.account().unwrap_or_default(), account);
+            let expected = if system.is_empty() { "azure.table_storage" } else { system };
+            assert_eq!(endpoint.system(), expected);
+        }
     }
 
     #[test]

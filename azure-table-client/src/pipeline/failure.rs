@@ -58,6 +58,20 @@ impl Failure {
         failed
     }
 
+    /// Its name where there is no answer.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Answer(..) => "answer",
+            Self::TimedOut(_) => "timeout",
+            Self::Transport(error) => match error.kind() {
+                TransportErrorKind::Connect => "connect",
+                TransportErrorKind::Interrupted => "interrupted",
+                TransportErrorKind::TooLarge => "too_large",
+                TransportErrorKind::Invalid => "invalid",
+            },
+        }
+    }
+
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Answer(status, _) => status.to_string(),

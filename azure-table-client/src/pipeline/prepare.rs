@@ -17,21 +17,30 @@ static USER_AGENT: HeaderValue =
 /// What the service takes for a request unless it is told to take less.
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
+/// What an attempt adds to its request.
+pub(super) struct Added<'a> {
+    pub(super) client_request_id: &'a str,
+    pub(super) date: SystemTime,
+    /// The `Authorization`, where it is a token.
+    pub(super) token: Option<HeaderValue>,
+    pub(super) location: Location,
+    /// It must be answered within that.
+    pub(super) time: Duration,
+    /// Those of observers, which give way to the client's own.
+    pub(super) headers: HeaderMap,
+}
+
 impl Pipeline {
-    /// The request of one attempt, with this date and the token if there is one, that must be answered
-    /// within `time`.
+    /// The request of one attempt.
     pub(super) fn prepare(
         &self,
         request: &Request,
-        client_request_id: &str,
-        date: SystemTime,
-        token: Option<HeaderValue>,
-        location: Location,
-        time: Duration,
+        added: Added<'_>,
     ) -> Result<HttpRequest, Error> {
+        let Added { client_request_id, date, token, location, time, headers: mut map } = added;
         let endpoint = self.endpoint_at(location);
         let date = headers::http_date(date);
-        let mut map = HeaderMap::with_capacity(16);
+        map.reserve(16);
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }

@@ -70,6 +70,17 @@ impl Operation {
         )
     }
 
+    /// Whether it is about one table or what is in it.
+    pub(crate) const fn is_of_table(self) -> bool {
+        !matches!(
+            self,
+            Self::ListTables
+                | Self::GetStats
+                | Self::GetServiceProperties
+                | Self::SetServiceProperties
+        )
+    }
+
     /// The name in errors, logs and traces.
     pub const fn as_str(self) -> &'static str {
         match self {

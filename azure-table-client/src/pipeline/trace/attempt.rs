@@ -1,0 +1,181 @@
+//! What is told of one attempt.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method, StatusCode};
+use tokio::time::Instant;
+use tracing::{Span, debug_span, field};
+
+use super::redact::RedactedUrl;
+use super::{CallTrace, TARGET, record_error};
+use crate::error::ErrorCode;
+use crate::operation::{Location, Request};
+use crate::pipeline::failure::Failure;
+use crate::telemetry::{AttemptOutcome, Received, Sending};
+use crate::transport::HttpResponse;
+use crate::wire::service_error;
+
+/// One attempt: a span by the conventions for HTTP clients, and the observers. One that is dropped before
+/// it is over is told as such.
+pub(in crate::pipeline) struct AttemptTrace<'t> {
+    call: &'t CallTrace<'t>,
+    span: Span,
+    number: u32,
+    waited: Duration,
+    location: Location,
+    client_request_id: &'t str,
+    sent_bytes: usize,
+    started: Instant,
+    is_over: bool,
+}
+
+impl<'t> AttemptTrace<'t> {
+    pub(in crate::pipeline) fn begin(
+        call: &'t CallTrace<'t>,
+        request: &Request,
+        (number, waited): (u32, Duration),
+        location: Location,
+        client_request_id: &'t str,
+    ) -> Self {
+        let endpoint = call.pipeline.endpoint_at(location);
+        // The conventions know the methods of RFC 9110 and PATCH.
+        let is_known = request.method.as_str() != "MERGE";
+        let span = debug_span!(
+            target: TARGET,
+            "azure_table.attempt",
+            "otel.kind" = "client",
+            "otel.name" = if is_known { request.method.as_str() } else { "HTTP" },
+            "otel.status_code" = field::Empty,
+            "http.request.method" = if is_known { request.method.as_str() } else { "_OTHER" },
+            "http.request.method_original" = (!is_known).then_some(request.method.as_str()),
+            "http.request.resend_count" = (number > 1).then(|| number - 1),
+            "http.request.body.size" = size(&request.method, request.body.len()),
+            "http.response.status_code" = field::Empty,
+            "http.response.body.size" = field::Empty,
+            "server.address" = endpoint.host(),
+            "server.port" = endpoint.port(),
+            "url.full" = %RedactedUrl { base: endpoint.base(), request },
+            "error.type" = field::Empty,
+            "azure.service.request.id" = field::Empty,
+            "azure_table.client_request_id" = client_request_id,
+        );
+        let sent_bytes = request.body.len();
+        let started = Instant::now();
+        let is_over = false;
+        call.sent(number, waited);
+        Self {
+            call,
+            span,
+            number,
+            waited,
+            location,
+            client_request_id,
+            sent_bytes,
+            started,
+            is_over,
+        }
+    }
+
+    /// The span, for what is done in it.
+    pub(in crate::pipeline) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Asks the observers; the headers that they want to be sent.
+    pub(in crate::pipeline) fn headers(&self) -> HeaderMap {
+        if self.call.pipeline.observers.is_empty() {
+            return HeaderMap::new();
+        }
+        let mut sending = Sending {
+            operation: self.call.operation,
+            table: self.call.table,
+            location: self.location,
+            attempt: self.number,
+            waited: self.waited,
+            client_request_id: self.client_request_id,
+            body_bytes: self.sent_bytes,
+            headers: HeaderMap::new(),
+        };
+        for observer in &self.call.pipeline.observers {
+            observer.before_send(&mut sending);
+        }
+        sending.headers
+    }
+
+    /// An answer came; `status` is its own or, of a batch, that of what is in it.
+    pub(in crate::pipeline) fn answered(mut self, status: StatusCode, response: &HttpResponse) {
+        if !self.span.is_disabled() {
+            self.span.record("http.response.status_code", response.status.as_u16());
+            self.span.record("http.response.body.size", response.body.len());
+            if let Some(id) = request_id(&response.headers) {
+                self.span.record("azure.service.request.id", id);
+            }
+            if status.as_u16() >= 400 && !self.is_expected(status, response) {
+                record_error(&self.span, status.as_str());
+            }
+        }
+        let (headers, bytes) = (Some(&response.headers), response.body.len());
+        self.tell(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
+    }
+
+    /// No answer that counts came.
+    pub(in crate::pipeline) fn failed(mut self, failure: &Failure) {
+        let kind = failure.kind();
+        record_error(&self.span, kind);
+        self.tell(AttemptOutcome::Failed(kind), None, 0);
+    }
+
+    /// Whether the call reckons with such an answer.
+    fn is_expected(&self, status: StatusCode, response: &HttpResponse) -> bool {
+        // A copy may lag behind; the primary is asked.
+        let is_lag = self.location == Location::Secondary && status == StatusCode::NOT_FOUND;
+        let code = || Some(ErrorCode::from(service_error::parse(&response.body)?.code));
+        is_lag
+            || (status.is_client_error()
+                && self
+                    .call
+                    .expects
+                    .is_some_and(|expects| code().is_some_and(|code| expects(&code))))
+    }
+
+    fn tell(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
+        self.is_over = true;
+        if self.call.pipeline.observers.is_empty() {
+            return;
+        }
+        let received = Received {
+            operation: self.call.operation,
+            table: self.call.table,
+            location: self.location,
+            attempt: self.number,
+            waited: self.waited,
+            client_request_id: self.client_request_id,
+            duration: self.started.elapsed(),
+            sent_bytes: self.sent_bytes,
+            received_bytes: bytes,
+            headers,
+            outcome,
+        };
+        for observer in &self.call.pipeline.observers {
+            observer.after_receive(&received);
+        }
+    }
+}
+
+impl Drop for AttemptTrace<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            record_error(&self.span, "cancelled");
+            self.tell(AttemptOutcome::Dropped, None, 0);
+        }
+    }
+}
+
+/// A GET has no body to speak of.
+fn size(method: &Method, bytes: usize) -> Option<usize> {
+    (*method != Method::GET).then_some(bytes)
+}
+
+fn request_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&crate::wire::headers::X_MS_REQUEST_ID)?.to_str().ok()
+}

@@ -1,0 +1,211 @@
+//! What an observer is told.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::error::Error;
+use crate::operation::Location;
+use crate::wire::Operation;
+
+/// Is told of every attempt and every call of a client; see
+/// [`observer`](crate::client::TableServiceClientBuilder::observer).
+///
+/// The methods run where the call runs: they should only count, and must not block. Nothing that they are
+/// told holds a key value, a filter, an entity or a secret, but for the error of a failed call, whose text
+/// may name the entity.
+///
+/// ```
+/// use azure_table_client::telemetry::{Observer, Sending};
+/// use http::{HeaderName, HeaderValue};
+///
+/// /// Sends the id of the trace along.
+/// #[derive(Debug)]
+/// struct Propagation;
+///
+/// impl Observer for Propagation {
+///     fn before_send(&self, sending: &mut Sending<'_>) {
+///         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+///         let name = HeaderName::from_static("traceparent");
+///         sending.insert_header(name, HeaderValue::from_static(parent));
+///     }
+/// }
+/// ```
+pub trait Observer: fmt::Debug + Send + Sync {
+    /// An attempt is about to be signed and sent.
+    fn before_send(&self, sending: &mut Sending<'_>) {
+        let _ = sending;
+    }
+
+    /// An attempt is over: it was answered, it failed, or nobody waits for it any more.
+    fn after_receive(&self, received: &Received<'_>) {
+        let _ = received;
+    }
+
+    /// A call is over, with all its attempts and waits.
+    fn call_finished(&self, finished: &Finished<'_>) {
+        let _ = finished;
+    }
+}
+
+/// An attempt before it is signed and sent.
+#[non_exhaustive]
+pub struct Sending<'a> {
+    /// What is asked of the service.
+    pub operation: Operation,
+    /// The table; empty where the request is about none.
+    pub table: &'a str,
+    /// Where it goes.
+    pub location: Location,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The wait before it; zero before the first one.
+    pub waited: Duration,
+    /// The id that the service logs.
+    pub client_request_id: &'a str,
+    /// The bytes of the body.
+    pub body_bytes: usize,
+    pub(crate) headers: HeaderMap,
+}
+
+impl Sending<'_> {
+    /// Adds a header, or replaces one that an observer added. What the client itself says in a header
+    /// stays; `Authorization`, `Host` and what describes the body are never taken.
+    pub fn insert_header(&mut self, name: HeaderName, value: HeaderValue) {
+        let is_own = [
+            header::AUTHORIZATION,
+            header::HOST,
+            header::CONTENT_TYPE,
+            header::CONTENT_LENGTH,
+            header::TRANSFER_ENCODING,
+        ];
+        if !is_own.contains(&name) {
+            self.headers.insert(name, value);
+        }
+    }
+}
+
+impl fmt::Debug for Sending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sending")
+            .field("operation", &self.operation)
+            .field("table", &self.table)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An attempt that is over.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Received<'a> {
+    /// What was asked of the service.
+    pub operation: Operation,
+    /// The table; empty where the request is about none.
+    pub table: &'a str,
+    /// Where it went.
+    pub location: Location,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The wait before it; zero before the first one.
+    pub waited: Duration,
+    /// The id that the service logs.
+    pub client_request_id: &'a str,
+    /// From its sending to the last byte of the reply.
+    pub duration: Duration,
+    /// The bytes of the body that was sent.
+    pub sent_bytes: usize,
+    /// The bytes of the reply's body.
+    pub received_bytes: usize,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    pub(crate) headers: Option<&'a HeaderMap>,
+}
+
+impl<'a> Received<'a> {
+    /// A header of the reply, such as `x-ms-request-id`. Those that name entities or continuations are
+    /// withheld.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        let name = HeaderName::try_from(name).ok()?;
+        let is_withheld = name == header::LOCATION
+            || name == header::CONTENT_LOCATION
+            || name == "dataserviceid"
+            || name.as_str().starts_with("x-ms-continuation-");
+        if is_withheld { None } else { self.headers?.get(name)?.to_str().ok() }
+    }
+}
+
+impl fmt::Debug for Received<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("operation", &self.operation)
+            .field("table", &self.table)
+            .field("attempt", &self.attempt)
+            .field("client_request_id", &self.client_request_id)
+            .field("outcome", &self.outcome)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttemptOutcome {
+    /// The service answered with this HTTP status; for a batch it is that of what is in it.
+    Answered(u16),
+    /// There is no whole answer: `timeout`, `connect`, `interrupted`, `too_large` or `invalid`.
+    Failed(&'static str),
+    /// The future of the call was dropped meanwhile.
+    Dropped,
+}
+
+impl AttemptOutcome {
+    /// Whether the service asks for less load (429 or 503).
+    pub const fn is_throttled(self) -> bool {
+        matches!(self, Self::Answered(429 | 503))
+    }
+}
+
+/// A call that is over: what a method of the client was awaited for, or one page of a query that is read
+/// page by page.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Finished<'a> {
+    /// What was asked of the service.
+    pub operation: Operation,
+    /// The table; empty where the call is about none.
+    pub table: &'a str,
+    /// From the beginning to the end.
+    pub duration: Duration,
+    /// The requests that were sent.
+    pub attempts: u32,
+    /// Those of them that repeated an earlier one.
+    pub retries: u32,
+    /// The waits between attempts together.
+    pub waited: Duration,
+    /// The pages that were read.
+    pub pages: u64,
+    /// The rows that were read.
+    pub rows: u64,
+    /// The operations of a transaction; 1 for all other calls.
+    pub operations: usize,
+    /// The service's id of the last request.
+    pub request_id: Option<&'a str>,
+    /// How it ended.
+    pub outcome: CallOutcome<'a>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum CallOutcome<'a> {
+    /// Well. What `get_if_exists` or `create_if_not_exists` find missing or there is no failure.
+    Succeeded,
+    /// With an error that is reckoned with: a round of `update_with` lost a race, and another may follow.
+    Expected(&'a Error),
+    /// With an error.
+    Failed(&'a Error),
+    /// Its future was dropped before its end.
+    Dropped,
+}

@@ -1,0 +1,182 @@
+//! Counters of what a client does.
+
+use std::ops::AddAssign;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use super::observer::{AttemptOutcome, CallOutcome, Finished, Observer, Received};
+use crate::wire::Operation;
+
+/// Counts what a client does, for each operation.
+///
+/// ```
+/// # use azure_table_client::mock::MockTableService;
+/// # use azure_table_client::{DynamicEntity, TableServiceClient};
+/// use azure_table_client::telemetry::ClientStats;
+/// # use std::sync::Arc;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let mock = MockTableService::new();
+/// # let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string())?
+/// #     .transport(mock.transport())
+/// #     .clock(mock.clock());
+/// let stats = Arc::new(ClientStats::default());
+/// let service = builder.observer(stats.clone()).build()?;
+/// service.create_table("Blogs").await?;
+/// let counts = stats.total();
+/// assert_eq!((counts.calls, counts.requests, counts.retries), (1, 1, 0));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct ClientStats {
+    cells: [Cell; CELLS],
+}
+
+/// `Other` is the last of the operations.
+const CELLS: usize = Operation::Other as usize + 1;
+
+/// What was counted until now. All numbers only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Calls that are over, the failed and the dropped ones too.
+    pub calls: u64,
+    /// Those that ended with an error that was not reckoned with.
+    pub failed: u64,
+    /// Those whose future was dropped.
+    pub dropped: u64,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Those that repeated an earlier one.
+    pub retries: u64,
+    /// Answers that ask for less load (429 and 503).
+    pub throttled: u64,
+    /// The bytes of the bodies that were sent.
+    pub bytes_out: u64,
+    /// The bytes of the bodies that were received.
+    pub bytes_in: u64,
+    /// Pages that were read.
+    pub pages: u64,
+    /// Rows that were read.
+    pub rows: u64,
+    /// The waits between attempts together.
+    pub waited: Duration,
+    /// The time of all calls together.
+    pub time: Duration,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.requests += other.requests;
+        self.retries += other.retries;
+        self.throttled += other.throttled;
+        self.bytes_out += other.bytes_out;
+        self.bytes_in += other.bytes_in;
+        self.pages += other.pages;
+        self.rows += other.rows;
+        self.waited += other.waited;
+        self.time += other.time;
+    }
+}
+
+/// The counters of one operation.
+#[derive(Debug, Default)]
+struct Cell {
+    /// Set once there is something to count.
+    operation: OnceLock<Operation>,
+    calls: AtomicU64,
+    failed: AtomicU64,
+    dropped: AtomicU64,
+    requests: AtomicU64,
+    retries: AtomicU64,
+    throttled: AtomicU64,
+    bytes_out: AtomicU64,
+    bytes_in: AtomicU64,
+    pages: AtomicU64,
+    rows: AtomicU64,
+    waited_nanos: AtomicU64,
+    time_nanos: AtomicU64,
+}
+
+impl Cell {
+    fn counts(&self) -> Counts {
+        Counts {
+            calls: self.calls.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            dropped: self.dropped.load(Relaxed),
+            requests: self.requests.load(Relaxed),
+            retries: self.retries.load(Relaxed),
+            throttled: self.throttled.load(Relaxed),
+            bytes_out: self.bytes_out.load(Relaxed),
+            bytes_in: self.bytes_in.load(Relaxed),
+            pages: self.pages.load(Relaxed),
+            rows: self.rows.load(Relaxed),
+            waited: Duration::from_nanos(self.waited_nanos.load(Relaxed)),
+            time: Duration::from_nanos(self.time_nanos.load(Relaxed)),
+        }
+    }
+}
+
+impl ClientStats {
+    /// All operations together.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for cell in &self.cells {
+            total += cell.counts();
+        }
+        total
+    }
+
+    /// One operation.
+    pub fn of(&self, operation: Operation) -> Counts {
+        self.cells.get(operation as usize).map(Cell::counts).unwrap_or_default()
+    }
+
+    /// Each operation that was ever used.
+    pub fn by_operation(&self) -> Vec<(Operation, Counts)> {
+        let used = |cell: &Cell| Some((*cell.operation.get()?, cell.counts()));
+        self.cells.iter().filter_map(used).collect()
+    }
+
+    fn cell(&self, operation: Operation) -> Option<&Cell> {
+        let cell = self.cells.get(operation as usize)?;
+        cell.operation.get_or_init(|| operation);
+        Some(cell)
+    }
+}
+
+impl Observer for ClientStats {
+    fn after_receive(&self, received: &Received<'_>) {
+        let Some(cell) = self.cell(received.operation) else { return };
+        add(&cell.requests, 1);
+        add(&cell.retries, u64::from(received.attempt > 1));
+        add(&cell.throttled, u64::from(AttemptOutcome::is_throttled(received.outcome)));
+        add(&cell.bytes_out, received.sent_bytes as u64);
+        add(&cell.bytes_in, received.received_bytes as u64);
+        add(&cell.waited_nanos, nanos(received.waited));
+    }
+
+    fn call_finished(&self, finished: &Finished<'_>) {
+        let Some(cell) = self.cell(finished.operation) else { return };
+        add(&cell.calls, 1);
+        add(&cell.failed, u64::from(matches!(finished.outcome, CallOutcome::Failed(_))));
+        add(&cell.dropped, u64::from(matches!(finished.outcome, CallOutcome::Dropped)));
+        add(&cell.pages, finished.pages);
+        add(&cell.rows, finished.rows);
+        add(&cell.time_nanos, nanos(finished.duration));
+    }
+}
+
+fn add(counter: &AtomicU64, count: u64) {
+    counter.fetch_add(count, Relaxed);
+}
+
+/// 584 years are more than any client runs.
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

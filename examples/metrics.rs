@@ -1,0 +1,115 @@
+//! What a client tells of its work: the counters of each operation, and a hook of one's own.
+//!
+//! `cargo run --example metrics` runs it on the embedded service, always: it makes that one busy.
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::telemetry::{AttemptOutcome, ClientStats, Counts, Observer, Received};
+use azure_table_client::{IfMatch, RetryPolicy, TableEntity, TableServiceClient};
+
+#[derive(TableEntity)]
+#[table(name = "MetricsBlogs", rename_all = "PascalCase")]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    number: String,
+    text: String,
+}
+
+/// Prints the attempts that did not go well.
+#[derive(Debug)]
+struct Troubles;
+
+impl Observer for Troubles {
+    fn after_receive(&self, received: &Received<'_>) {
+        if !matches!(received.outcome, AttemptOutcome::Answered(..400)) {
+            let Received { operation, table, attempt, outcome, .. } = received;
+            println!("attempt {attempt} of {operation} on {table}: {outcome:?}");
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mock = MockTableService::new();
+    let stats = Arc::new(ClientStats::default());
+    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())?
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .retry(RetryPolicy::fixed(3, Duration::from_millis(10)))
+        .observer(stats.clone())
+        .observer(Arc::new(Troubles))
+        .build()?;
+    work(&mock, &service).await?;
+    println!();
+    print(&stats);
+    let total = stats.total();
+    assert_eq!((total.failed, total.retries, total.throttled), (0, 3, 2));
+    Ok(())
+}
+
+/// What a program does, while the service is busy now and then.
+async fn work(mock: &MockTableService, service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+    let blogs = service.table::<Blog>();
+    blogs.create_if_not_exists().await?;
+    // It is there now: 409, which is no failure.
+    blogs.create_if_not_exists().await?;
+    let blog = |number: u32| Blog {
+        channel: "Channel9".into(),
+        number: format!("{number:04}"),
+        text: "Something happened today.".into(),
+    };
+    mock.faults().add(Fault::busy().times(2));
+    blogs.insert(&blog(0)).await?;
+    blogs.bulk().run((1..=2500).map(blog).map(BulkOperation::Insert)).await?;
+    let rows = blogs.query().await?;
+    assert_eq!(rows.len(), 2501);
+    mock.faults().add(Fault::internal_error().times(1));
+    blogs.get(("Channel9", "0001")).await?;
+    // 404, which is no failure either.
+    blogs.get_if_exists(("Channel9", "nothing")).await?;
+    blogs.delete(("Channel9", "0001"), IfMatch::Any).await?;
+    Ok(())
+}
+
+fn print(stats: &ClientStats) {
+    println!(
+        "{:<12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>10} {:>10} {:>6} {:>6}",
+        "operation",
+        "calls",
+        "failed",
+        "requests",
+        "retries",
+        "throttled",
+        "bytes out",
+        "bytes in",
+        "pages",
+        "rows"
+    );
+    for (operation, counts) in stats.by_operation() {
+        line(operation.as_str(), &counts);
+    }
+    line("all", &stats.total());
+}
+
+fn line(name: &str, counts: &Counts) {
+    println!(
+        "{name:<12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>10} {:>10} {:>6} {:>6}",
+        counts.calls,
+        counts.failed,
+        counts.requests,
+        counts.retries,
+        counts.throttled,
+        counts.bytes_out,
+        counts.bytes_in,
+        counts.pages,
+        counts.rows
+    );
+}
