@@ -25,9 +25,7 @@ pub(crate) use sas_signature::{
     AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
 };
 pub use shared_key::SharedKey;
-#[cfg(feature = "mock")]
-pub(crate) use shared_key::string_to_sign_lite;
-pub(crate) use shared_key::{canonicalized_resource, string_to_sign};
+pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 
 /// The development account of emulators; public knowledge, and no secret.
 pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
@@ -41,6 +39,9 @@ pub const DEVELOPMENT_KEY: &str =
 pub enum Credential {
     /// The account's key; every request is signed with it.
     SharedKey(SharedKey),
+    /// The account's key, in the shorter form that signs the date and the resource only. For
+    /// services and proxies that need it; [`SharedKey`](Self::SharedKey) signs more.
+    SharedKeyLite(SharedKey),
     /// A shared access signature, added to every request as it was given.
     Sas(SasToken),
     /// A token of Microsoft Entra ID, renewed before it expires.
@@ -52,9 +53,10 @@ pub enum Credential {
 
 impl Credential {
     /// The credential as a client of this endpoint uses it.
-    #[cfg(feature = "entra")]
+    #[cfg_attr(not(feature = "entra"), allow(unused_variables))]
     pub(crate) fn for_endpoint(self, endpoint: &str) -> Self {
         match self {
+            #[cfg(feature = "entra")]
             Self::Token(tokens) => Self::Token(tokens.for_endpoint(endpoint)),
             other => other,
         }
@@ -68,12 +70,26 @@ impl Credential {
             _ => false,
         }
     }
+
+    /// The account's key, if requests are signed with it.
+    pub(crate) const fn key(&self) -> Option<&SharedKey> {
+        match self {
+            Self::SharedKey(key) | Self::SharedKeyLite(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Whether nobody may read it on the way.
+    pub(crate) const fn is_secret(&self) -> bool {
+        !matches!(self, Self::Anonymous)
+    }
 }
 
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SharedKey(key) => key.fmt(f),
+            Self::SharedKeyLite(key) => f.debug_tuple("SharedKeyLite").field(key).finish(),
             Self::Sas(token) => token.fmt(f),
             #[cfg(feature = "entra")]
             Self::Token(tokens) => tokens.fmt(f),

@@ -4,6 +4,7 @@ mod attempts;
 #[cfg(feature = "entra")]
 mod bearer;
 mod budget;
+mod credential;
 mod endpoint;
 mod failure;
 mod location;
@@ -17,7 +18,6 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::Semaphore;
 
-use crate::auth::Credential;
 use crate::clock::SharedClock;
 use crate::error::Error;
 use crate::limits::COMPARISONS;
@@ -29,6 +29,7 @@ use crate::wire::Metadata;
 
 use attempts::Attempts;
 pub(crate) use budget::{Budget, TOKENS};
+pub(crate) use credential::{CurrentCredential, Takes};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
 pub use retry::{FailedAttempt, RetryPolicy};
@@ -43,7 +44,7 @@ pub(crate) struct Pipeline {
     /// Where the copy of the data is, if it is asked.
     pub(crate) secondary: Option<Endpoint>,
     pub(crate) locations: LocationMode,
-    pub(crate) credential: Credential,
+    pub(crate) credential: CurrentCredential,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) clock: SharedClock,
     skew: Skew,
@@ -86,12 +87,10 @@ impl Pipeline {
     /// A pipeline with the default settings.
     pub(crate) fn new(
         endpoint: Endpoint,
-        credential: Credential,
+        credential: CurrentCredential,
         transport: Arc<dyn Transport>,
         clock: SharedClock,
     ) -> Self {
-        #[cfg(feature = "entra")]
-        let credential = credential.for_endpoint(endpoint.base());
         Self {
             endpoint,
             secondary: None,

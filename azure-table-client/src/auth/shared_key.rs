@@ -119,7 +119,6 @@ pub(crate) fn string_to_sign(
 }
 
 /// What SharedKeyLite signs for a request to the table service.
-#[cfg(feature = "mock")]
 pub(crate) fn string_to_sign_lite(date: &str, resource: &str) -> String {
     format!("{date}\n{resource}")
 }

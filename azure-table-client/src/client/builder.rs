@@ -10,7 +10,9 @@ use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::error::Error;
 use crate::limits::{self, COMPARISONS};
 use crate::operation::query::ScanPolicy;
-use crate::pipeline::{Budget, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS};
+use crate::pipeline::{
+    Budget, CurrentCredential, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS, Takes,
+};
 use crate::telemetry::Observer;
 use crate::transport::{HttpTransport, Transport};
 use crate::wire::Metadata;
@@ -83,6 +85,15 @@ impl TableServiceClientBuilder {
     /// such a client is an error, but for one of `UseDevelopmentStorage`, whose key is public.
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
+        self
+    }
+
+    /// Signs with SharedKeyLite where the credential is an account's key; the same as
+    /// [`Credential::SharedKeyLite`], for connection strings.
+    pub fn shared_key_lite(mut self) -> Self {
+        if let Credential::SharedKey(key) = self.credential {
+            self.credential = Credential::SharedKeyLite(key);
+        }
         self
     }
 
@@ -259,18 +270,14 @@ impl TableServiceClientBuilder {
                 "the secondary is to be asked, but secondary_endpoint does not say where it is",
             ));
         }
-        let is_secret = !matches!(self.credential, Credential::Anonymous);
-        let is_private = |endpoint: &Endpoint| {
-            let is_token = self.credential.is_token();
-            if is_token { endpoint.is_https() } else { endpoint.is_private() }
+        let everywhere = |is: fn(&Endpoint) -> bool| {
+            self.allow_http || (is(&endpoint) && secondary.as_ref().is_none_or(is))
         };
-        let is_private = is_private(&endpoint) && secondary.as_ref().is_none_or(is_private);
-        if is_secret && !is_private && !self.allow_http {
-            return Err(Error::configuration(
-                "the endpoint is plain HTTP, where the credential could be read on the way; use \
-                 https://, or allow_http(true) if that is meant",
-            ));
-        }
+        let takes = Takes {
+            keys: everywhere(Endpoint::is_private),
+            tokens: everywhere(Endpoint::is_https),
+        };
+        let credential = CurrentCredential::new(self.credential, endpoint.base(), takes)?;
         let transport: Arc<dyn Transport> = match (self.transport, self.http_client) {
             (Some(transport), _) => transport,
             (None, Some(client)) => {
@@ -288,7 +295,7 @@ impl TableServiceClientBuilder {
                 })?)
             }
         };
-        let mut pipeline = Pipeline::new(endpoint, self.credential, transport, self.clock);
+        let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;
         pipeline.retry = self.retry.unwrap_or(pipeline.retry);

@@ -83,6 +83,33 @@ impl TableServiceClient {
         TableServiceClientBuilder::from_connection_string(text)
     }
 
+    /// Replaces the credential: that of this client, of its clones and of their tables.
+    ///
+    /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
+    /// authentic (403 `AuthenticationFailed`), is signed once more with the new one. So an account's key
+    /// can be rotated while a program runs: give it the other key, then regenerate the first.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// use azure_table_client::auth::SharedKey;
+    /// # fn read_new_key() -> String { azure_table_client::auth::DEVELOPMENT_KEY.into() }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let service = MockTableService::new().client();
+    /// let blogs = service.table_named::<DynamicEntity>("Blogs");
+    /// service.set_credential(SharedKey::new("devstoreaccount1", &read_new_key())?)?;
+    /// blogs.create().await?; // with the new key
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it would travel over plain HTTP,
+    /// as when the client is built.
+    pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
+        self.pipeline.credential.replace(credential.into())
+    }
+
     /// The table that `T` names in `#[table(name = "…")]`. Nothing is sent.
     pub fn table<T: NamedTable>(&self) -> TableClient<T> {
         self.table_named(T::TABLE_NAME)

@@ -2,7 +2,7 @@
 
 use super::{IN_PROCESS_ORIGIN, MockTableService};
 use crate::client::TableServiceClient;
-use crate::pipeline::{Endpoint, Pipeline};
+use crate::pipeline::{CurrentCredential, Endpoint, Pipeline};
 
 impl MockTableService {
     /// A client of this service, in process and on its clock.
@@ -11,7 +11,7 @@ impl MockTableService {
     /// [`clock`](Self::clock) to a [`builder`](TableServiceClient::builder).
     pub fn client(&self) -> TableServiceClient {
         let endpoint = Endpoint::of_account(IN_PROCESS_ORIGIN, self.account());
-        let credential = self.0.credential.clone().into();
+        let credential = CurrentCredential::on_this_machine(self.0.credential.clone().into());
         TableServiceClient::new(Pipeline::new(endpoint, credential, self.transport(), self.clock()))
     }
 }

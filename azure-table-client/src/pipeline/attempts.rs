@@ -1,5 +1,6 @@
 //! One call, from attempt to attempt.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
@@ -44,6 +45,10 @@ pub(super) struct Attempts<'c> {
     dated: SystemTime,
     /// It was dated by the service's own date.
     is_dated_anew: bool,
+    /// What the last attempt was signed with.
+    pub(super) credential: Arc<Credential>,
+    /// It was signed again, as the credential had been replaced meanwhile.
+    is_signed_anew: bool,
     /// What the last retry took of the budget.
     spent: Option<Spent>,
     #[cfg(feature = "entra")]
@@ -92,6 +97,8 @@ impl<'c> Attempts<'c> {
             outcome_open: false,
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
+            credential: pipeline.credential.get(),
+            is_signed_anew: false,
             spent: None,
             #[cfg(feature = "entra")]
             bearer: Bearer::default(),
@@ -148,6 +155,7 @@ impl<'c> Attempts<'c> {
         let pipeline = self.pipeline;
         // While it waits for a place it is not an attempt.
         let _place = self.place().await?;
+        self.credential = pipeline.credential.get();
         #[cfg(feature = "entra")]
         let token = self.authorization().await?;
         #[cfg(not(feature = "entra"))]
@@ -167,6 +175,7 @@ impl<'c> Attempts<'c> {
         let outgoing = pipeline.prepare(
             self.request,
             Added {
+                credential: &self.credential,
                 client_request_id: id,
                 date: self.dated,
                 token,
@@ -211,9 +220,15 @@ impl<'c> Attempts<'c> {
         let HttpResponse { status, headers, body } = response;
         match self.request.status_of(*status, headers, body) {
             StatusCode::NOT_FOUND => self.route.lacks(),
-            StatusCode::FORBIDDEN if !self.is_dated_anew => {
-                self.is_dated_anew = self.is_misdated(response);
-                self.is_dated_anew
+            StatusCode::FORBIDDEN if is_not_authentic(response) => {
+                if !self.is_dated_anew && self.is_misdated(response) {
+                    self.is_dated_anew = true;
+                    return true;
+                }
+                let is_replaced = !self.is_signed_anew
+                    && self.pipeline.credential.is_newer_than(&self.credential);
+                self.is_signed_anew |= is_replaced;
+                is_replaced
             }
             _ => false,
         }
@@ -221,9 +236,7 @@ impl<'c> Attempts<'c> {
 
     /// Whether the service refuses the date of a signature, since this machine's clock is off.
     fn is_misdated(&self, response: &HttpResponse) -> bool {
-        let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
-        matches!(self.pipeline.credential, Credential::SharedKey(_))
-            && code() == Some(ErrorCode::AUTHENTICATION_FAILED)
+        self.credential.key().is_some()
             && self.pipeline.skew.learn(&response.headers, self.dated, self.pipeline.clock.now())
     }
 
@@ -276,4 +289,10 @@ impl<'c> Attempts<'c> {
             .with_attempts(self.count, &self.client_request_id)
             .with_outcome(outcome)
     }
+}
+
+/// Whether the service says that it cannot know who asks.
+fn is_not_authentic(response: &HttpResponse) -> bool {
+    let code = service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
+    code == Some(ErrorCode::AUTHENTICATION_FAILED)
 }

@@ -23,7 +23,7 @@ pub(super) struct Bearer {
 
 impl Attempts<'_> {
     fn tokens(&self) -> Option<&BearerTokens> {
-        match &self.pipeline.credential {
+        match &*self.credential {
             Credential::Token(tokens) => Some(tokens),
             _ => None,
         }

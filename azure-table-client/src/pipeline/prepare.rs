@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::{HeaderMap, HeaderValue, header};
 
 use super::Pipeline;
-use crate::auth::{Credential, canonicalized_resource, string_to_sign};
+use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::error::Error;
 use crate::operation::{Location, Request};
 use crate::transport::HttpRequest;
@@ -19,6 +19,7 @@ const SERVICE_TIME: Duration = Duration::from_secs(30);
 
 /// What an attempt adds to its request.
 pub(super) struct Added<'a> {
+    pub(super) credential: &'a Credential,
     pub(super) client_request_id: &'a str,
     pub(super) date: SystemTime,
     /// The `Authorization`, where it is a token.
@@ -37,7 +38,8 @@ impl Pipeline {
         request: &Request,
         added: Added<'_>,
     ) -> Result<HttpRequest, Error> {
-        let Added { client_request_id, date, token, location, time, headers: mut map } = added;
+        let Added { credential, client_request_id, date, token, location, time, headers: mut map } =
+            added;
         let endpoint = self.endpoint_at(location);
         let date = headers::http_date(date);
         map.reserve(16);
@@ -51,23 +53,12 @@ impl Pipeline {
         };
         map.insert(header::ACCEPT, accept);
         map.insert(header::USER_AGENT, USER_AGENT.clone());
-        map.insert(&headers::X_MS_VERSION, self.service_version().clone());
+        map.insert(&headers::X_MS_VERSION, service_version(credential).clone());
         map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());
         map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
         map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
-        if let Credential::SharedKey(key) = &self.credential {
-            let content_type = match &request.body {
-                body if body.is_empty() => "",
-                // Of our own making, and so text.
-                _ => request.content_type.to_str().unwrap_or_default(),
-            };
-            let mut path = String::with_capacity(endpoint.path().len() + request.path.len());
-            path.push_str(endpoint.path());
-            path.push_str(&request.path);
-            let resource = canonicalized_resource(key.account(), &path, request.query.as_str());
-            let text = string_to_sign(request.method.as_str(), "", content_type, &date, &resource);
-            let mut value =
-                header_value(&format!("SharedKey {}:{}", key.account(), key.sign(&text)))?;
+        if let Some(value) = authorization(request, credential, endpoint.path(), &date) {
+            let mut value = header_value(&value)?;
             value.set_sensitive(true);
             map.insert(header::AUTHORIZATION, value);
         }
@@ -80,44 +71,69 @@ impl Pipeline {
         }
         Ok(HttpRequest {
             method: request.method.clone(),
-            url: self.url(request, endpoint.base(), time),
+            url: url(request, credential, endpoint.base(), time),
             headers: map,
             body: request.body.clone(),
         })
     }
+}
 
-    fn service_version(&self) -> &'static HeaderValue {
-        if self.credential.is_token() {
-            &headers::SERVICE_VERSION_OF_TOKENS
-        } else {
-            &headers::SERVICE_VERSION
-        }
+/// The version of the service that understands the credential.
+fn service_version(credential: &Credential) -> &'static HeaderValue {
+    if credential.is_token() {
+        &headers::SERVICE_VERSION_OF_TOKENS
+    } else {
+        &headers::SERVICE_VERSION
     }
+}
 
-    fn url(&self, request: &Request, base: &str, time: Duration) -> String {
-        let sas = match &self.credential {
-            Credential::Sas(token) => token.as_query(),
-            _ => "",
+/// The `Authorization` header of a request that is signed with a key, below an endpoint with this path.
+fn authorization(
+    request: &Request,
+    credential: &Credential,
+    path: &str,
+    date: &str,
+) -> Option<String> {
+    let key = credential.key()?;
+    let path = [path, &request.path].concat();
+    let resource = canonicalized_resource(key.account(), &path, request.query.as_str());
+    let (scheme, text) = if matches!(credential, Credential::SharedKeyLite(_)) {
+        ("SharedKeyLite", string_to_sign_lite(date, &resource))
+    } else {
+        let content_type = match &request.body {
+            body if body.is_empty() => "",
+            // Of our own making, and so text.
+            _ => request.content_type.to_str().unwrap_or_default(),
         };
-        // Else the service may go on with what nobody waits for any more.
-        let timeout = (time < SERVICE_TIME).then(|| format!("timeout={}", time.as_secs().max(1)));
-        let timeout = timeout.as_deref().unwrap_or_default();
-        let query = request.query.as_str();
-        let parts = [query, timeout, sas];
-        let length = parts.iter().map(|part| part.len() + 1).sum::<usize>();
-        let mut url = String::with_capacity(base.len() + request.path.len() + length);
-        url.push_str(base);
-        url.push_str(&request.path);
-        let mut separator = '?';
-        for part in parts {
-            if !part.is_empty() {
-                url.push(separator);
-                url.push_str(part);
-                separator = '&';
-            }
+        let text = string_to_sign(request.method.as_str(), "", content_type, date, &resource);
+        ("SharedKey", text)
+    };
+    Some(format!("{scheme} {}:{}", key.account(), key.sign(&text)))
+}
+
+fn url(request: &Request, credential: &Credential, base: &str, time: Duration) -> String {
+    let sas = match credential {
+        Credential::Sas(token) => token.as_query(),
+        _ => "",
+    };
+    // Else the service may go on with what nobody waits for any more.
+    let timeout = (time < SERVICE_TIME).then(|| format!("timeout={}", time.as_secs().max(1)));
+    let timeout = timeout.as_deref().unwrap_or_default();
+    let query = request.query.as_str();
+    let parts = [query, timeout, sas];
+    let length = parts.iter().map(|part| part.len() + 1).sum::<usize>();
+    let mut url = String::with_capacity(base.len() + request.path.len() + length);
+    url.push_str(base);
+    url.push_str(&request.path);
+    let mut separator = '?';
+    for part in parts {
+        if !part.is_empty() {
+            url.push(separator);
+            url.push_str(part);
+            separator = '&';
         }
-        url
     }
+    url
 }
 
 fn header_value(text: &str) -> Result<HeaderValue, Error> {

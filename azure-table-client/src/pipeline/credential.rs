@@ -1,0 +1,69 @@
+//! The credential of a client, which can be replaced while requests run.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::auth::Credential;
+use crate::error::Error;
+
+/// What the next request is signed with. Each attempt takes it as it then is, and keeps it to itself.
+#[derive(Debug)]
+pub(crate) struct CurrentCredential {
+    credential: RwLock<Arc<Credential>>,
+    takes: Takes,
+    /// Of the endpoint: what a token is for follows from it.
+    base: Box<str>,
+}
+
+/// What may be sent to all endpoints: what nobody can read on the way, and else what is meant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Takes {
+    /// Signatures, by keys and shared ones.
+    pub(crate) keys: bool,
+    /// Tokens, which whoever reads them can use.
+    pub(crate) tokens: bool,
+}
+
+impl CurrentCredential {
+    pub(crate) fn new(credential: Credential, base: &str, takes: Takes) -> Result<Self, Error> {
+        check(&credential, takes)?;
+        Ok(Self::unchecked(credential, base, takes))
+    }
+
+    /// The credential for an endpoint on this machine.
+    #[cfg(feature = "mock")]
+    pub(crate) fn on_this_machine(credential: Credential) -> Self {
+        Self::unchecked(credential, "", Takes { keys: true, tokens: true })
+    }
+
+    fn unchecked(credential: Credential, base: &str, takes: Takes) -> Self {
+        let credential = RwLock::new(Arc::new(credential.for_endpoint(base)));
+        Self { credential, takes, base: base.into() }
+    }
+
+    pub(crate) fn get(&self) -> Arc<Credential> {
+        Arc::clone(&self.credential.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn replace(&self, credential: Credential) -> Result<(), Error> {
+        check(&credential, self.takes)?;
+        let credential = credential.for_endpoint(&self.base);
+        *self.credential.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(credential);
+        Ok(())
+    }
+
+    /// Whether it is another one than this, which [`get`](Self::get) gave.
+    pub(super) fn is_newer_than(&self, taken: &Arc<Credential>) -> bool {
+        !Arc::ptr_eq(&self.get(), taken)
+    }
+}
+
+fn check(credential: &Credential, takes: Takes) -> Result<(), Error> {
+    let is_taken = if credential.is_token() { takes.tokens } else { takes.keys };
+    if credential.is_secret() && !is_taken {
+        return Err(Error::configuration(
+            "the endpoint is plain HTTP, where the credential could be read on the way; use \
+             https://, or allow_http(true) if that is meant",
+        ));
+    }
+    Ok(())
+}
