@@ -1,17 +1,22 @@
 //! Credentials, and how a request is authorized with them. No I/O but that of a credential for tokens.
 
+mod account_sas;
 #[cfg(feature = "entra")]
 mod bearer;
 mod connection_string;
+mod permissions;
 mod sas;
-#[cfg(feature = "mock")]
+mod sas_error;
 mod sas_signature;
+mod sas_terms;
 mod shared_key;
+mod table_sas;
 
 use std::fmt;
 #[cfg(feature = "entra")]
 use std::sync::Arc;
 
+pub use account_sas::AccountSas;
 #[cfg(all(test, feature = "entra"))]
 pub(crate) use bearer::issuer::Issuer;
 #[cfg(feature = "entra")]
@@ -19,13 +24,17 @@ pub use bearer::{BearerTokens, TokenCredential};
 #[cfg(feature = "entra")]
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
+pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
 pub use sas::SasToken;
+pub use sas_error::SasError;
 #[cfg(feature = "mock")]
 pub(crate) use sas_signature::{
     AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
 };
+pub use sas_terms::SasProtocol;
 pub use shared_key::SharedKey;
 pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
+pub use table_sas::TableSas;
 
 /// The development account of emulators; public knowledge, and no secret.
 pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";

@@ -10,6 +10,7 @@ use http::StatusCode;
 
 pub use code::ErrorCode;
 
+use crate::auth::SasError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
@@ -353,7 +354,7 @@ macro_rules! invalid_input {
     )*};
 }
 
-invalid_input!(LimitError, EncodeError, KeyError);
+invalid_input!(LimitError, EncodeError, KeyError, SasError);
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {

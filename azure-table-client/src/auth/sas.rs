@@ -40,8 +40,14 @@ impl SasToken {
         Ok(Self(Zeroizing::new(token.to_owned())))
     }
 
-    /// The query string, without `?`.
-    pub(crate) fn as_query(&self) -> &str {
+    /// One that was just signed.
+    pub(super) fn signed(query: String) -> Self {
+        Self(Zeroizing::new(query))
+    }
+
+    /// The query string, without `?`, to be handed to whoever shall use it. It is a secret: whoever has
+    /// it can use it.
+    pub fn as_query(&self) -> &str {
         &self.0
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
-use crate::auth::Credential;
+use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
@@ -108,6 +108,51 @@ impl TableServiceClient {
     /// as when the client is built.
     pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
         self.pipeline.credential.replace(credential.into())
+    }
+
+    /// Signs a shared access signature for a table with the key of this client.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, TableServiceClient, mock::MockTableService};
+    /// use azure_table_client::auth::{TablePermissions, TableSas};
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let mock = MockTableService::new();
+    /// # let service = mock.client();
+    /// # let endpoint = "http://127.0.0.1:10002/devstoreaccount1";
+    /// # service.create_table("Blogs").await?;
+    /// let token = service.sign_table_sas(
+    ///     &TableSas::new("Blogs")
+    ///         .permissions(TablePermissions::READ)
+    ///         .expires_at(mock.clock().now() + Duration::from_hours(1)),
+    /// )?;
+    /// let reader = TableServiceClient::builder(endpoint, token) // elsewhere
+    /// #   .transport(mock.transport()).clock(mock.clock())
+    ///     .build()?;
+    /// let blogs = reader.table_named::<DynamicEntity>("Blogs");
+    /// assert!(blogs.query().await?.is_empty());
+    /// assert!(blogs.insert(&DynamicEntity::new("Channel9", "1")).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SasError`] as the source: the service would refuse it, or the client does not have the key.
+    pub fn sign_table_sas(&self, sas: &TableSas) -> Result<SasToken, Error> {
+        Ok(sas.sign(&self.key()?)?)
+    }
+
+    /// Signs a shared access signature for the account with the key of this client.
+    ///
+    /// # Errors
+    /// As [`sign_table_sas`](Self::sign_table_sas).
+    pub fn sign_account_sas(&self, sas: &AccountSas) -> Result<SasToken, Error> {
+        Ok(sas.sign(&self.key()?)?)
+    }
+
+    fn key(&self) -> Result<SharedKey, SasError> {
+        self.pipeline.credential.get().key().cloned().ok_or(SasError::NoKey)
     }
 
     /// The table that `T` names in `#[table(name = "…")]`. Nothing is sent.

@@ -117,6 +117,14 @@ impl EdmDateTime {
     }
 }
 
+impl TryFrom<SystemTime> for EdmDateTime {
+    type Error = DateTimeError;
+
+    fn try_from(time: SystemTime) -> Result<Self, DateTimeError> {
+        Self::from_system_time(time)
+    }
+}
+
 impl fmt::Display for EdmDateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_seconds(f)?;

@@ -6,7 +6,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 /// bytes that are signed are the bytes that are sent.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-fn push_encoded(out: &mut String, text: &str) {
+/// Writes `text` with all but unreserved characters percent-encoded.
+pub(crate) fn push_encoded(out: &mut String, text: &str) {
     out.extend(utf8_percent_encode(text, RESERVED));
 }
 

@@ -1,0 +1,101 @@
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use crate::edm::EdmDateTime;
+use crate::limits::LimitError;
+
+/// Why a shared access signature cannot be made: the service would refuse it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SasError {
+    /// It says no expiry, and names no stored access policy that could.
+    NoExpiry,
+    /// It permits nothing, and names no stored access policy that could.
+    NoPermissions,
+    /// It reaches nothing of the account.
+    NoResourceTypes,
+    /// A time that is none of the service's, before 1601 or after 9999.
+    TimeOutOfRange,
+    /// It ends before it starts, or at once.
+    EndsBeforeStart {
+        /// When it starts.
+        start: EdmDateTime,
+        /// When it ends.
+        expiry: EdmDateTime,
+    },
+    /// The name of the table, or a key.
+    Limit(LimitError),
+    /// A RowKey bounds only beside its PartitionKey, which is missing.
+    RowKeyWithoutPartitionKey,
+    /// The first keys of the range come behind the last ones.
+    EmptyKeyRange,
+    /// The first address comes behind the last one.
+    EmptyAddressRange {
+        /// The first address.
+        first: Ipv4Addr,
+        /// The last address.
+        last: Ipv4Addr,
+    },
+    /// The identifier of a stored access policy is empty or has more than 64 characters.
+    PolicyIdentifier,
+    /// The version is no date of the form `2019-02-02`.
+    MalformedVersion,
+    /// The version has no such signatures, or cannot restrict addresses or protocols.
+    VersionTooEarly {
+        /// The first version that can.
+        first: &'static str,
+    },
+    /// The client does not have the account's key, with which it would be signed.
+    NoKey,
+}
+
+impl fmt::Display for SasError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the shared access signature ")?;
+        match self {
+            Self::NoExpiry => {
+                f.write_str("needs an expiry, or a stored access policy that says it")
+            }
+            Self::NoPermissions => {
+                f.write_str("needs permissions, or a stored access policy that says them")
+            }
+            Self::NoResourceTypes => f.write_str("needs a type of resources that it reaches"),
+            Self::TimeOutOfRange => f.write_str("has a time outside of 1601 to 9999"),
+            Self::EndsBeforeStart { start, expiry } => write!(
+                f,
+                "expires at {}, which is not after its start at {}",
+                expiry.trimmed(),
+                start.trimmed()
+            ),
+            Self::Limit(error) => write!(f, "cannot be made: {error}"),
+            Self::RowKeyWithoutPartitionKey => {
+                f.write_str("bounds RowKeys without the PartitionKey beside which they count")
+            }
+            Self::EmptyKeyRange => {
+                f.write_str("has a range of keys that begins behind its own end")
+            }
+            Self::EmptyAddressRange { first, last } => {
+                write!(f, "has a range of addresses from {first} to {last}, which is empty")
+            }
+            Self::PolicyIdentifier => f.write_str(
+                "names a stored access policy by an identifier that is empty or has more than 64 \
+                 characters",
+            ),
+            Self::MalformedVersion => f.write_str("has a version that is no date like 2019-02-02"),
+            Self::VersionTooEarly { first } => {
+                write!(f, "needs version {first} or a later one for what it says")
+            }
+            Self::NoKey => {
+                f.write_str("is signed with the account's key, which this client does not have")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SasError {}
+
+impl From<LimitError> for SasError {
+    fn from(error: LimitError) -> Self {
+        Self::Limit(error)
+    }
+}

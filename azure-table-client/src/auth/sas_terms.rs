@@ -1,0 +1,178 @@
+//! What the signatures for tables and for accounts have in common: when, from where and how they can be
+//! used.
+
+use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
+
+use super::SasError;
+use super::sas_signature::RESTRICTS_ORIGIN;
+use crate::edm::EdmDateTime;
+use crate::wire::encoding::push_encoded;
+
+/// The version of signatures that say none.
+const VERSION: &str = "2019-02-02";
+
+/// The protocols with which a shared access signature can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SasProtocol {
+    /// HTTPS only, so that nobody can read the signature on the way.
+    Https,
+    /// HTTPS and HTTP; also what holds for signatures that say none.
+    HttpsAndHttp,
+}
+
+impl SasProtocol {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::HttpsAndHttp => "https,http",
+        }
+    }
+}
+
+/// A time; `None` is one that the service does not know.
+type Time = Option<EdmDateTime>;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terms {
+    pub(super) start: Option<Time>,
+    pub(super) expiry: Option<Time>,
+    pub(super) addresses: Option<RangeInclusive<Ipv4Addr>>,
+    pub(super) protocol: Option<SasProtocol>,
+    pub(super) version: Option<String>,
+}
+
+/// The same, checked, as it is signed and sent; what is left out is empty.
+#[derive(Debug)]
+pub(super) struct TermTexts<'a> {
+    pub(super) start: String,
+    pub(super) expiry: String,
+    pub(super) ip: String,
+    pub(super) protocol: &'static str,
+    pub(super) version: &'a str,
+}
+
+impl Terms {
+    /// The texts, for signatures that there are from version `first` on.
+    pub(super) fn checked(&self, first: &'static str) -> Result<TermTexts<'_>, SasError> {
+        let version = self.version.as_deref().unwrap_or(VERSION);
+        if !is_version(version) {
+            return Err(SasError::MalformedVersion);
+        }
+        let restricts_origin = self.addresses.is_some() || self.protocol.is_some();
+        let first = if restricts_origin { RESTRICTS_ORIGIN } else { first };
+        if version < first {
+            return Err(SasError::VersionTooEarly { first });
+        }
+        let (start, expiry) = (whole_second(self.start)?, whole_second(self.expiry)?);
+        if let (Some(start), Some(expiry)) = (start, expiry)
+            && expiry <= start
+        {
+            return Err(SasError::EndsBeforeStart { start, expiry });
+        }
+        let text = |time: Option<EdmDateTime>| {
+            time.map(|time| time.trimmed().to_string()).unwrap_or_default()
+        };
+        Ok(TermTexts {
+            start: text(start),
+            expiry: text(expiry),
+            ip: self.ip()?,
+            protocol: self.protocol.map(SasProtocol::as_str).unwrap_or_default(),
+            version,
+        })
+    }
+
+    fn ip(&self) -> Result<String, SasError> {
+        let Some((first, last)) = self.addresses.clone().map(RangeInclusive::into_inner) else {
+            return Ok(String::new());
+        };
+        if last < first {
+            return Err(SasError::EmptyAddressRange { first, last });
+        }
+        Ok(if first == last { first.to_string() } else { format!("{first}-{last}") })
+    }
+}
+
+/// The service takes no fractions of seconds here.
+fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
+    let Some(time) = time else { return Ok(None) };
+    let ticks = time.ok_or(SasError::TimeOutOfRange)?.ticks();
+    let second = EdmDateTime::from_ticks(ticks - ticks % 10_000_000);
+    second.map(Some).map_err(|_| SasError::TimeOutOfRange)
+}
+
+/// Whether it has the form of `2019-02-02`.
+fn is_version(text: &str) -> bool {
+    let is_fine = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == 10 && text.bytes().enumerate().all(is_fine)
+}
+
+/// The query string of the fields that are there.
+pub(super) fn query(fields: &[(&str, Option<&str>)]) -> String {
+    let mut query = String::new();
+    for (name, value) in fields {
+        let Some(value) = value else { continue };
+        if !query.is_empty() {
+            query.push('&');
+        }
+        query.push_str(name);
+        query.push('=');
+        push_encoded(&mut query, value);
+    }
+    query
+}
+
+/// A field that is left out where it is empty.
+pub(super) fn unless_empty(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// The setters of the terms.
+macro_rules! terms_setters {
+    () => {
+        /// It cannot be used before this time; without it, from now on. Clocks differ: a start a
+        /// quarter of an hour in the past is one that has begun everywhere. Fractions of seconds
+        /// are dropped.
+        pub fn starts_at(mut self, time: impl TryInto<EdmDateTime>) -> Self {
+            self.terms.start = Some(time.try_into().ok());
+            self
+        }
+
+        /// It cannot be used from this time on: a `SystemTime` or an
+        /// [`EdmDateTime`]. Fractions of seconds are dropped.
+        pub fn expires_at(mut self, time: impl TryInto<EdmDateTime>) -> Self {
+            self.terms.expiry = Some(time.try_into().ok());
+            self
+        }
+
+        /// It can be used from this address only.
+        pub fn address(self, address: std::net::Ipv4Addr) -> Self {
+            self.addresses(address..=address)
+        }
+
+        /// It can be used from these addresses only.
+        pub fn addresses(
+            mut self,
+            addresses: std::ops::RangeInclusive<std::net::Ipv4Addr>,
+        ) -> Self {
+            self.terms.addresses = Some(addresses);
+            self
+        }
+
+        /// The protocols with which it can be used; without it, both.
+        pub fn protocol(mut self, protocol: $crate::auth::SasProtocol) -> Self {
+            self.terms.protocol = Some(protocol);
+            self
+        }
+
+        /// The version of the service by whose rules it is read; 2019-02-02 by default.
+        pub fn version(mut self, version: impl Into<String>) -> Self {
+            self.terms.version = Some(version.into());
+            self
+        }
+    };
+}
+pub(super) use terms_setters;
