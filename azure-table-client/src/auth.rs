@@ -5,10 +5,12 @@ mod account_sas;
 mod bearer;
 mod connection_string;
 mod permissions;
+mod refusal;
 mod sas;
 mod sas_error;
 mod sas_signature;
 mod sas_terms;
+mod sas_time;
 mod shared_key;
 mod table_sas;
 
@@ -25,6 +27,7 @@ pub use bearer::{BearerTokens, TokenCredential};
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
 pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
+pub(crate) use refusal::{Refused, hint};
 pub use sas::SasToken;
 pub use sas_error::SasError;
 #[cfg(feature = "mock")]
@@ -32,6 +35,8 @@ pub(crate) use sas_signature::{
     AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
 };
 pub use sas_terms::SasProtocol;
+#[cfg(feature = "mock")]
+pub(crate) use sas_time::read_time;
 pub use shared_key::SharedKey;
 pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 pub use table_sas::TableSas;

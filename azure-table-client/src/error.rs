@@ -41,6 +41,8 @@ struct Inner {
     entity_key: Option<EntityKey>,
     attempts: u32,
     rounds: u32,
+    /// What to do about it, in one sentence.
+    hint: Option<Box<str>>,
     source: Option<Source>,
 }
 
@@ -98,6 +100,7 @@ impl Error {
             entity_key: None,
             attempts: 0,
             rounds: 0,
+            hint: None,
             source: None,
         }))
     }
@@ -166,16 +169,13 @@ impl Error {
         self
     }
 
-    /// Adds to the text what to do about it.
-    #[cfg(feature = "entra")]
-    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
-        let said = self.0.message.trim_end_matches('.');
-        self.0.message = format!("{said}: {advice}").into();
+    pub(crate) fn with_rounds(mut self, rounds: u32) -> Self {
+        self.0.rounds = rounds;
         self
     }
 
-    pub(crate) fn with_rounds(mut self, rounds: u32) -> Self {
-        self.0.rounds = rounds;
+    pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.0.hint = hint.map(String::into_boxed_str);
         self
     }
 
@@ -200,6 +200,12 @@ impl Error {
     /// The service's error code, if it answered with one.
     pub fn code(&self) -> Option<&ErrorCode> {
         self.0.code.as_ref()
+    }
+
+    /// What is probably the matter and what to do about it, in one sentence, where the service says less
+    /// than the client knows: why it refused a credential. The text of the error has it too.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
     }
 
     /// The HTTP status of the last answer, if there was one.
@@ -288,6 +294,9 @@ impl fmt::Display for Error {
             write!(f, "{operation} on {resource}: ")?;
         }
         f.write_str(&inner.message)?;
+        if let Some(hint) = &inner.hint {
+            write!(f, " {hint}")?;
+        }
         let mut details = Vec::new();
         if let Some(status) = inner.status {
             details.push(match &inner.code {
@@ -333,6 +342,7 @@ impl fmt::Debug for Error {
             .field("entity_key", &inner.entity_key)
             .field("attempts", &inner.attempts)
             .field("rounds", &inner.rounds)
+            .field("hint", &inner.hint)
             .field("source", &inner.source)
             .finish()
     }

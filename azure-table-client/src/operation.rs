@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 pub use location::Location;
-pub(crate) use reply::{Reply, is_missing};
+pub(crate) use reply::{Reply, Signed, is_missing};
 
 use crate::entity::ReadRow;
 use crate::error::Error;

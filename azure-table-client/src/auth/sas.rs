@@ -1,7 +1,9 @@
 use std::fmt;
 
+use url::form_urlencoded;
 use zeroize::Zeroizing;
 
+use super::sas_time::read_time;
 use crate::error::Error;
 
 /// A shared access signature, used as it was given. `Debug` does not show it, and it is overwritten when
@@ -14,8 +16,8 @@ impl SasToken {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it has no signature
-    /// (`sig=`) or a character that cannot stand in a URL, or is a URL itself. The error does not
-    /// show it.
+    /// (`sig=`) or a character that cannot stand in a URL, is a URL itself, was taken out of HTML or
+    /// encoded twice, or has a time that is none. The error does not show it.
     pub fn new(token: &str) -> Result<Self, Error> {
         let token = token.trim().trim_start_matches('?');
         // What stands before the first = is the name of a parameter; in a URL it has the host too.
@@ -23,6 +25,11 @@ impl SasToken {
             return Err(Error::configuration(
                 "the shared access signature is a whole URL; only its query is wanted, which is \
                  what follows the question mark",
+            ));
+        }
+        if token.contains("&amp;") {
+            return Err(Error::configuration(
+                "the shared access signature was taken out of HTML: it has &amp; where & is meant",
             ));
         }
         if !token
@@ -37,7 +44,36 @@ impl SasToken {
                  it must be percent-encoded",
             ));
         }
-        Ok(Self(Zeroizing::new(token.to_owned())))
+        let token = Self(Zeroizing::new(token.to_owned()));
+        token.check_fields()?;
+        Ok(token)
+    }
+
+    /// What no service takes; the rest is for the service to judge.
+    fn check_fields(&self) -> Result<(), Error> {
+        // A signature is base64, which has no percent sign.
+        if self.field("sig").is_some_and(|signature| signature.contains('%')) {
+            return Err(Error::configuration(
+                "the shared access signature was percent-encoded twice; it is used as it was given",
+            ));
+        }
+        for name in ["st", "se"] {
+            let Some(time) = self.field(name) else { continue };
+            // Whatever form of the time follows, it begins with a day.
+            if time.get(..10).and_then(read_time).is_none() {
+                return Err(Error::configuration(format!(
+                    "the shared access signature has a time in {name} that does not begin with a \
+                     date like 2026-01-31"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A field, decoded.
+    pub(super) fn field(&self, name: &str) -> Option<String> {
+        let mut fields = form_urlencoded::parse(self.0.as_bytes());
+        fields.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.into())
     }
 
     /// One that was just signed.
@@ -82,6 +118,30 @@ mod tests {
         assert_eq!(SasToken::new(unencoded).unwrap().as_query(), unencoded);
         for bad in ["", "sv=2019-02-02", "sig=", "sig=a b", "sig=a#b"] {
             assert!(SasToken::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_no_service_takes_is_refused_and_what_one_may_take_is_not() {
+        for (bad, why) in [
+            ("sv=2019-02-02&amp;sig=c2Vj", "out of HTML"),
+            ("sig=c2Vj%253D", "encoded twice"),
+            ("se=tomorrow&sig=c2Vj", "time in se"),
+            ("se=&sig=c2Vj", "time in se"),
+            ("se=2026-02-30&sig=c2Vj", "time in se"),
+            ("st=01/31/2026&se=2026-02-01&sig=c2Vj", "time in st"),
+        ] {
+            let error = SasToken::new(bad).unwrap_err();
+            assert!(error.to_string().contains(why), "{bad}: {error}");
+            assert!(!format!("{error} {error:?}").contains("c2Vj"), "{error}");
+        }
+        for good in [
+            "se=2026-01-31&sig=c2Vj",
+            "se=2026-01-31T12%3A00Z&st=2026-01-31T10:00:00.1234567Z&sig=c2Vj",
+            "se=2026-01-31T12:00:00%2B0200&sp=racwdxyltmei&sr=zz&sig=c2Vj",
+            "sp=&sip=x&spr=x&si=p&sig=c2Vj",
+        ] {
+            assert!(SasToken::new(good).is_ok(), "{good}");
         }
     }
 }

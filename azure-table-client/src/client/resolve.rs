@@ -227,6 +227,7 @@ impl Settled {
             outcome_open: false,
             by_earlier_attempt: true,
             location: Location::Primary,
+            signed: None,
         }
     }
 }

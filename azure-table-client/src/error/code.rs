@@ -20,7 +20,12 @@ macro_rules! codes {
 
 codes! {
     AUTHENTICATION_FAILED = "AuthenticationFailed",
+    AUTHORIZATION_FAILURE = "AuthorizationFailure",
     AUTHORIZATION_PERMISSION_MISMATCH = "AuthorizationPermissionMismatch",
+    AUTHORIZATION_PROTOCOL_MISMATCH = "AuthorizationProtocolMismatch",
+    AUTHORIZATION_RESOURCE_TYPE_MISMATCH = "AuthorizationResourceTypeMismatch",
+    AUTHORIZATION_SERVICE_MISMATCH = "AuthorizationServiceMismatch",
+    AUTHORIZATION_SOURCE_IP_MISMATCH = "AuthorizationSourceIPMismatch",
     COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS = "CommandsInBatchActOnDifferentPartitions",
     CONTENT_LENGTH_EXCEEDED = "ContentLengthExceeded",
     DUPLICATE_PROPERTIES_SPECIFIED = "DuplicatePropertiesSpecified",

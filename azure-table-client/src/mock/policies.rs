@@ -7,6 +7,7 @@
 //! [policy]: https://learn.microsoft.com/rest/api/storageservices/define-stored-access-policy
 
 use super::failure::Failure;
+use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::wire::xml_tree::{Document, Element};
 
@@ -115,22 +116,6 @@ fn time(field: Option<&Element>) -> Result<Option<EdmDateTime>, Failure> {
 pub(super) fn are_ordered(letters: &str, order: &str) -> bool {
     let mut order = order.chars();
     letters.chars().all(|letter| order.any(|next| next == letter))
-}
-
-/// Reads a time of a policy or a signature: a day, or a day with hours and minutes, also with
-/// seconds and their fraction.
-///
-/// Source: [Format date/time values](https://learn.microsoft.com/rest/api/storageservices/formatting-datetime-values).
-pub(super) fn read_time(text: &str) -> Option<EdmDateTime> {
-    let text = match text.as_bytes() {
-        bytes if bytes.len() == 10 => format!("{text}T00:00:00Z"),
-        [_, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, b':', ..] => text.to_owned(),
-        _ => {
-            let (minutes, zone) = text.split_at_checked(16)?;
-            format!("{minutes}:00{zone}")
-        }
-    };
-    text.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! How an answer is read, whatever the operation.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::{Done, Location, Request, Written};
+use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::etag::ETag;
@@ -24,6 +28,17 @@ pub(crate) struct Reply {
     pub(crate) by_earlier_attempt: bool,
     /// Where it came from.
     pub(crate) location: Location,
+    /// How its request was signed; `None` if it is made up.
+    pub(crate) signed: Option<Signed>,
+}
+
+/// How a request was signed, for what can be said of a refusal.
+#[derive(Debug, Clone)]
+pub(crate) struct Signed {
+    pub(crate) credential: Arc<Credential>,
+    pub(crate) is_https: bool,
+    /// When the answer came, by this machine's clock.
+    pub(crate) answered: SystemTime,
 }
 
 impl Reply {
@@ -68,7 +83,28 @@ impl Reply {
         } else {
             Outcome::NotApplied
         };
-        self.describe(error.with_outcome(outcome), request)
+        let hint = error.code().and_then(|code| self.hint(code, request));
+        self.describe(error.with_outcome(outcome).with_hint(hint), request)
+    }
+
+    /// What to do about a refusal of the credential, as far as can be told.
+    fn hint(&self, code: &ErrorCode, request: &Request) -> Option<String> {
+        if self.status != StatusCode::FORBIDDEN {
+            return None;
+        }
+        let signed = self.signed.as_ref()?;
+        let date = self.header(&header::DATE);
+        auth::hint(
+            &signed.credential,
+            &Refused {
+                code,
+                operation: request.operation,
+                resource: &request.resource,
+                is_https: signed.is_https,
+                service_time: date.and_then(|date| httpdate::parse_http_date(date).ok()),
+                machine_time: signed.answered,
+            },
+        )
     }
 
     /// Adds to an error how the answer was reached.

@@ -461,6 +461,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         outcome_open: reply.outcome_open,
         by_earlier_attempt: false,
         location: reply.location,
+        signed: reply.signed.clone(),
     })
 }
 

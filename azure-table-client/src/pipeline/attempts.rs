@@ -19,7 +19,7 @@ use super::trace::{AttemptTrace, CallTrace};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::{Location, Reply, Request};
+use crate::operation::{Location, Reply, Request, Signed};
 use crate::transport::HttpResponse;
 use crate::wire::{Operation, service_error};
 
@@ -117,7 +117,10 @@ impl<'c> Attempts<'c> {
                     #[cfg(feature = "entra")]
                     if let Some(advice) = self.advice(&response) {
                         let request = self.request;
-                        return Err(self.reply(response).into_error(request).with_advice(&advice));
+                        return Err(self
+                            .reply(response)
+                            .into_error(request)
+                            .with_hint(Some(advice)));
                     }
                     return Ok(self.reply(response));
                 }
@@ -267,6 +270,12 @@ impl<'c> Attempts<'c> {
 
     fn reply(self, response: HttpResponse) -> Reply {
         let HttpResponse { status, headers, body } = response;
+        let location = self.route.location();
+        let signed = Signed {
+            credential: self.credential,
+            is_https: self.pipeline.endpoint_at(location).is_https(),
+            answered: self.pipeline.clock.now(),
+        };
         let reply = Reply {
             status,
             headers,
@@ -275,7 +284,8 @@ impl<'c> Attempts<'c> {
             client_request_id: self.client_request_id,
             outcome_open: self.outcome_open,
             by_earlier_attempt: false,
-            location: self.route.location(),
+            location,
+            signed: Some(signed),
         };
         self.trace.answered(&reply.client_request_id, Some(&reply));
         reply

@@ -87,15 +87,15 @@ impl Attempts<'_> {
             StatusCode::FORBIDDEN if code() == Some(ErrorCode::AUTHENTICATION_FAILED) => {}
             StatusCode::FORBIDDEN => {
                 return Some(
-                    "the identity may lack a role such as Storage Table Data Contributor, or \
+                    "The identity may lack a role such as Storage Table Data Contributor, or \
                      Storage Table Data Reader to read, which the owner of an account lacks as \
-                     well; a new one takes some minutes to be known"
+                     well; a new one takes some minutes to be known."
                         .to_owned(),
                 );
             }
             _ => return None,
         }
-        let mut advice = format!("the token for {} was refused", tokens.scope());
+        let mut advice = format!("The token for {} was refused", tokens.scope());
         let Challenge { tenant, resource } = Challenge::of(&response.headers).unwrap_or_default();
         if let Some(resource) = resource {
             advice.push_str(", where the service names the audience ");
@@ -105,7 +105,7 @@ impl Attempts<'_> {
             advice.push_str(", and the tenant ");
             advice.push_str(&tenant);
         }
-        advice.push_str("; see BearerTokens::audience and the tenant of the credential");
+        advice.push_str("; see BearerTokens::audience and the tenant of the credential.");
         Some(advice)
     }
 }

@@ -58,7 +58,7 @@ impl Endpoint {
         &self.base[self.path_at..]
     }
 
-    /// Whether a token can be sent to it.
+    /// Whether nobody can read on the way what is sent to it.
     pub(crate) const fn is_https(&self) -> bool {
         self.is_https
     }

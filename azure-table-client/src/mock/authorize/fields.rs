@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use url::form_urlencoded;
 
 use super::super::failure::Failure;
-use super::super::policies::read_time;
 use super::super::request::{Incoming, is_version};
 use super::refused;
+use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 
 /// The options of a query, decoded, among which a signature and its fields are.

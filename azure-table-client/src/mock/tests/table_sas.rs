@@ -416,6 +416,57 @@ async fn our_client_uses_it_as_it_was_given() {
     assert!(!format!("{error} {error:?}").contains("sig="));
 }
 
+#[tokio::test]
+async fn our_client_builds_signatures_that_leave_the_rest_to_a_policy() {
+    use crate::auth::{TablePermissions, TableSas};
+    use crate::{DynamicEntity, IfMatch, TableServiceClient};
+
+    let service = filled();
+    let set = |policy: &str| {
+        let body = format!(
+            "<SignedIdentifiers><SignedIdentifier><Id>readers</Id><AccessPolicy>{policy}\
+             </AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+        );
+        assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", &body).status, 204);
+    };
+    let holder = |sas: TableSas| {
+        let endpoint = format!("{IN_PROCESS_ORIGIN}/devstoreaccount1");
+        TableServiceClient::builder(endpoint, service.client().sign_table_sas(&sas).unwrap())
+            .transport(service.transport())
+            .clock(service.clock())
+            .build()
+            .unwrap()
+            .table_named::<DynamicEntity>("Blogs")
+    };
+    let expiry: EdmDateTime = EXPIRY.parse().unwrap();
+    let by_policy = || TableSas::new("Blogs").policy("readers");
+
+    set("<Expiry>2017-11-11</Expiry><Permission>r</Permission>");
+    let blogs = holder(by_policy());
+    assert_eq!(blogs.query().await.unwrap().len(), 9);
+    let error = blogs.delete(("b", "1"), IfMatch::Any).await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthorizationPermissionMismatch");
+    assert!(
+        error.hint().unwrap().contains("policy \"readers\", and Delete needs \"d\""),
+        "{error}"
+    );
+    let both = holder(by_policy().permissions(TablePermissions::READ));
+    let error = both.query().await.unwrap_err();
+    assert!(error.hint().unwrap().contains("says as well"), "{error}");
+
+    set("<Permission>r</Permission>");
+    assert!(blogs.query().await.is_err(), "nothing says the expiry any more");
+    assert_eq!(holder(by_policy().expires_at(expiry)).query().await.unwrap().len(), 9);
+    set("<Expiry>2017-11-11</Expiry>");
+    let delete = holder(by_policy().permissions(TablePermissions::DELETE));
+    delete.delete(("b", "1"), IfMatch::Any).await.unwrap();
+
+    assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", "").status, 204);
+    let error = blogs.query().await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthenticationFailed");
+    assert!(error.hint().unwrap().contains("stored access policy \"readers\""), "{error}");
+}
+
 #[test]
 fn a_loose_service_looks_at_nothing() {
     let service = loose();

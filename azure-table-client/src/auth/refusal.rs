@@ -1,0 +1,296 @@
+//! What to do about a refusal, where that can be told.
+
+use std::time::{Duration, SystemTime};
+
+use super::{Credential, SasToken};
+use crate::edm::EdmDateTime;
+use crate::error::ErrorCode;
+use crate::wire::Operation;
+
+use super::sas_time::read_time;
+
+/// A request that is dated further from the service's clock is refused.
+const MAX_SKEW: Duration = Duration::from_mins(15);
+
+/// How a request was sent that was refused, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refused<'a> {
+    pub(crate) code: &'a ErrorCode,
+    pub(crate) operation: Operation,
+    /// The table, if it is about one.
+    pub(crate) resource: &'a str,
+    pub(crate) is_https: bool,
+    /// The service's clock, if the answer shows it.
+    pub(crate) service_time: Option<SystemTime>,
+    /// This machine's clock.
+    pub(crate) machine_time: SystemTime,
+}
+
+/// One sentence about what to do; it shows fields of a signature, and never the signature itself.
+pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<String> {
+    match credential {
+        Credential::SharedKey(_) | Credential::SharedKeyLite(_) => of_key(refused),
+        Credential::Sas(token) => of_signature(token, refused),
+        // Of a token it is said where its renewal is known.
+        _ => None,
+    }
+}
+
+fn of_key(refused: &Refused<'_>) -> Option<String> {
+    if *refused.code != ErrorCode::AUTHENTICATION_FAILED {
+        return None;
+    }
+    Some(match clocks_apart(refused) {
+        Some((by, side)) => format!(
+            "This machine's clock is {} min {side} the service's, and a request dated by the \
+             service's clock was refused as well: check the account's key, and set the clock.",
+            by.as_secs() / 60
+        ),
+        None => "Check that the account's name and key belong together, and that the key was not \
+                 regenerated since."
+            .to_owned(),
+    })
+}
+
+/// How far apart the clocks are, if that is more than the service allows.
+fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
+    let service = refused.service_time?;
+    let (by, side) = match refused.machine_time.duration_since(service) {
+        Ok(ahead) => (ahead, "ahead of"),
+        Err(behind) => (behind.duration(), "behind"),
+    };
+    (by > MAX_SKEW).then_some((by, side))
+}
+
+fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+    let code = refused.code;
+    if *code == ErrorCode::AUTHENTICATION_FAILED {
+        return Some(not_authentic(token, refused));
+    }
+    if *code == ErrorCode::AUTHORIZATION_PERMISSION_MISMATCH {
+        return Some(not_permitted(token, refused.operation));
+    }
+    if *code == ErrorCode::AUTHORIZATION_PROTOCOL_MISMATCH {
+        return by_https_only(token, refused);
+    }
+    if *code == ErrorCode::AUTHORIZATION_SOURCE_IP_MISMATCH {
+        let from = token.field("sip")?;
+        return Some(format!("The shared access signature can be used from {from:?} only."));
+    }
+    if *code == ErrorCode::AUTHORIZATION_RESOURCE_TYPE_MISMATCH {
+        let reached = token.field("srt")?;
+        let needed = resource_type(refused.operation)?;
+        return Some(format!(
+            "The shared access signature reaches the resource types {reached:?}, and {} needs \
+             {needed:?}.",
+            refused.operation
+        ));
+    }
+    if *code == ErrorCode::AUTHORIZATION_SERVICE_MISMATCH {
+        let services = token.field("ss")?;
+        return Some(format!(
+            "The shared access signature is for the services {services:?}, and tables need \"t\"."
+        ));
+    }
+    (*code == ErrorCode::AUTHORIZATION_FAILURE).then(|| out_of_reach(token, refused))?
+}
+
+/// The service does not say why it is not authentic; its clock and the fields do.
+fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
+    let time = |name| token.field(name).and_then(|text| read_time(&text));
+    let now = refused.service_time.and_then(|now| EdmDateTime::from_system_time(now).ok());
+    if let (Some(expiry), Some(now)) = (time("se"), now)
+        && expiry <= now
+    {
+        return format!(
+            "The shared access signature expired at {}; get a new one.",
+            expiry.trimmed()
+        );
+    }
+    if let (Some(start), Some(now)) = (time("st"), now)
+        && now < start
+    {
+        return format!(
+            "The shared access signature does not hold before {}, and the service's clock shows \
+             {}: wait, or get one that starts earlier.",
+            start.trimmed(),
+            now.trimmed()
+        );
+    }
+    if let Some(sentence) = by_https_only(token, refused) {
+        return sentence;
+    }
+    match token.field("si") {
+        Some(policy) => format!(
+            "The table's stored access policy {policy:?} may have expired, be gone, or say what \
+             the shared access signature says as well; or the account's key was regenerated."
+        ),
+        None => "The shared access signature was changed after it was signed, or the account's \
+                 key was regenerated: get a new one."
+            .to_owned(),
+    }
+}
+
+fn by_https_only(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+    let is_https_only = token.field("spr").is_some_and(|protocols| protocols == "https");
+    (is_https_only && !refused.is_https).then(|| {
+        "The shared access signature can be used by https only, and the endpoint is http."
+            .to_owned()
+    })
+}
+
+fn not_permitted(token: &SasToken, operation: Operation) -> String {
+    let is_of_account = token.field("srt").is_some();
+    let permitted = match (token.field("sp"), token.field("si")) {
+        (Some(letters), _) => format!("The shared access signature permits {letters:?}"),
+        (None, Some(policy)) => format!(
+            "What the shared access signature permits is said by the table's stored access policy \
+             {policy:?}"
+        ),
+        (None, None) => "The shared access signature permits nothing".to_owned(),
+    };
+    match permissions(operation, is_of_account) {
+        Some(needed) => format!("{permitted}, and {operation} needs {needed}."),
+        None => format!("{permitted}."),
+    }
+}
+
+/// Why a table or a key is out of reach of a signature.
+fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+    let Some(table) = token.field("tn") else {
+        return Some(format!("{} needs the account's key.", refused.operation));
+    };
+    if permissions(refused.operation, false).is_none()
+        && refused.operation != Operation::Transaction
+    {
+        return Some(format!(
+            "The shared access signature is for the entities of the table {table:?}, and {} needs \
+             one for the account, or its key.",
+            refused.operation
+        ));
+    }
+    if !table.eq_ignore_ascii_case(refused.resource) {
+        return Some(format!("The shared access signature is for the table {table:?} only."));
+    }
+    let is_ranged = token.field("spk").or_else(|| token.field("epk")).is_some();
+    is_ranged.then(|| {
+        "The shared access signature reaches a range of keys, and these keys are out of it."
+            .to_owned()
+    })
+}
+
+/// The permissions that an operation needs.
+const fn permissions(operation: Operation, is_of_account: bool) -> Option<&'static str> {
+    Some(match operation {
+        Operation::Get | Operation::Query => "\"r\"",
+        Operation::Insert => "\"a\"",
+        Operation::Merge | Operation::Replace => "\"u\"",
+        Operation::InsertOrMerge | Operation::InsertOrReplace => "\"a\" and \"u\"",
+        Operation::Delete => "\"d\"",
+        Operation::GetServiceProperties | Operation::GetStats if is_of_account => "\"r\"",
+        Operation::SetServiceProperties if is_of_account => "\"w\"",
+        Operation::ListTables | Operation::GetTable if is_of_account => "\"l\"",
+        Operation::CreateTable if is_of_account => "\"c\" or \"w\"",
+        Operation::DeleteTable if is_of_account => "\"d\"",
+        _ => return None,
+    })
+}
+
+/// The type of the resources that an operation is about.
+const fn resource_type(operation: Operation) -> Option<&'static str> {
+    Some(match operation {
+        Operation::GetServiceProperties | Operation::SetServiceProperties | Operation::GetStats => {
+            "s"
+        }
+        Operation::ListTables
+        | Operation::GetTable
+        | Operation::CreateTable
+        | Operation::DeleteTable => "c",
+        Operation::Get | Operation::Query | Operation::Transaction => "o",
+        operation if operation.is_entity_write() => "o",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::SharedKey;
+
+    /// 2017-11-10T12:00:00Z.
+    fn noon() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_hours(419_532)
+    }
+
+    fn hint_of(token: &str, code: &'static str, operation: Operation) -> Option<String> {
+        let credential = SasToken::new(&format!("{token}&sig=c2VjcmV0")).unwrap().into();
+        let refused = Refused {
+            code: &ErrorCode::from(code.to_owned()),
+            operation,
+            resource: "Blogs",
+            is_https: false,
+            service_time: Some(noon()),
+            machine_time: noon(),
+        };
+        let hint = hint(&credential, &refused);
+        assert!(!hint.as_ref().is_some_and(|hint| hint.contains("c2VjcmV0")), "{hint:?}");
+        hint
+    }
+
+    #[test]
+    fn a_refused_signature_says_what_is_the_matter_with_it() {
+        let failed = "AuthenticationFailed";
+        let denied = "AuthorizationPermissionMismatch";
+        let get = Operation::Get;
+        for (token, code, operation, expected) in [
+            ("se=2017-11-10T12:00:00Z", failed, get, "expired at 2017-11-10T12:00:00Z"),
+            ("se=2017-11-10", failed, get, "expired at 2017-11-10T00:00:00Z"),
+            ("se=2017-11-10T11%3A59Z", failed, get, "expired at 2017-11-10T11:59:00Z"),
+            ("st=2017-11-11&se=2017-11-12", failed, get, "not hold before 2017-11-11T00:00:00Z"),
+            ("se=2017-11-11&spr=https", failed, get, "https only"),
+            ("se=2017-11-11&si=readers", failed, get, "stored access policy \"readers\""),
+            ("se=2017-11-11", failed, get, "changed after it was signed"),
+            ("sp=au", denied, get, "permits \"au\", and Get needs \"r\"."),
+            ("sp=r", denied, Operation::InsertOrMerge, "needs \"a\" and \"u\"."),
+            ("sp=r&srt=c", denied, Operation::CreateTable, "needs \"c\" or \"w\"."),
+            ("sp=r", denied, Operation::Transaction, "permits \"r\"."),
+            ("si=p", denied, Operation::Delete, "policy \"p\", and Delete needs \"d\"."),
+            ("spr=https", "AuthorizationProtocolMismatch", get, "the endpoint is http."),
+            ("sip=1.2.3.4", "AuthorizationSourceIPMismatch", get, "from \"1.2.3.4\" only."),
+            ("srt=c", "AuthorizationResourceTypeMismatch", get, "\"c\", and Get needs \"o\"."),
+            ("ss=b", "AuthorizationServiceMismatch", get, "services \"b\""),
+            ("tn=Other", "AuthorizationFailure", get, "for the table \"Other\" only."),
+            ("tn=blogs", "AuthorizationFailure", Operation::ListTables, "one for the account"),
+            ("tn=blogs&spk=b", "AuthorizationFailure", get, "out of it."),
+            ("srt=sco", "AuthorizationFailure", Operation::SetTableAcl, "needs the account's key."),
+        ] {
+            let hint = hint_of(token, code, operation).unwrap();
+            assert!(hint.contains(expected), "{token} {code}: {hint}");
+        }
+        assert_eq!(hint_of("tn=blogs", "AuthorizationFailure", get), None);
+        assert_eq!(hint_of("sp=r", "ServerBusy", get), None);
+        assert_eq!(hint_of("sp=r", "AuthorizationSourceIPMismatch", get), None);
+    }
+
+    #[test]
+    fn a_refused_key_says_how_far_the_clocks_are_apart() {
+        let credential = SharedKey::development().into();
+        let of = |machine_time, service_time| {
+            let refused = Refused {
+                code: &ErrorCode::AUTHENTICATION_FAILED,
+                operation: Operation::Get,
+                resource: "Blogs",
+                is_https: true,
+                service_time,
+                machine_time,
+            };
+            hint(&credential, &refused).unwrap()
+        };
+        let minutes = |minutes| Duration::from_mins(minutes);
+        assert!(of(noon() + minutes(16), Some(noon())).contains("16 min ahead of the service's"));
+        assert!(of(noon() - minutes(90), Some(noon())).contains("90 min behind the service's"));
+        for (machine, service) in [(noon() + minutes(15), Some(noon())), (noon(), None)] {
+            assert!(of(machine, service).contains("key was not regenerated"));
+        }
+    }
+}
