@@ -13,6 +13,8 @@ mod sas_terms;
 mod sas_time;
 mod shared_key;
 mod table_sas;
+#[cfg(test)]
+mod vectors;
 
 use std::fmt;
 #[cfg(feature = "entra")]

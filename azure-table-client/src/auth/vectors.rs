@@ -1,0 +1,173 @@
+//! The vectors in the folder of this name, whose README says where they are from.
+
+use serde_json::Value;
+
+use super::sas_signature::{AccountSasFields, TableSasFields};
+use super::{
+    AccountPermissions, AccountSas, ResourceTypes, SasProtocol, SharedKey, TablePermissions,
+    TableSas, canonicalized_resource, string_to_sign, string_to_sign_lite,
+};
+use crate::edm::EdmDateTime;
+
+fn vectors(json: &str) -> Vec<Value> {
+    let vectors: Vec<Value> = serde_json::from_str(json).unwrap();
+    assert!(!vectors.is_empty());
+    vectors
+}
+
+/// A text that every vector of its file has.
+fn text<'v>(vector: &'v Value, name: &str) -> &'v str {
+    vector[name].as_str().unwrap_or_else(|| panic!("{name} in {vector}"))
+}
+
+/// A field of a signature, which may be left out.
+fn field<'v>(vector: &'v Value, name: &str) -> &'v str {
+    vector["fields"][name].as_str().unwrap_or_default()
+}
+
+fn key(vector: &Value, account: &str) -> SharedKey {
+    SharedKey::new(account, text(vector, "key")).unwrap()
+}
+
+#[test]
+fn shared_key() {
+    let file: Value = serde_json::from_str(include_str!("vectors/shared_key.json")).unwrap();
+    for vector in file["resources"].as_array().unwrap() {
+        let of = |name| text(vector, name);
+        let resource = canonicalized_resource(of("account"), of("path"), of("query"));
+        assert_eq!(resource, of("resource"));
+    }
+    for vector in file["strings"].as_array().unwrap() {
+        let of = |name| text(vector, name);
+        let resource = canonicalized_resource(of("account"), of("path"), of("query"));
+        let string = string_to_sign(
+            of("method"),
+            of("content_md5"),
+            of("content_type"),
+            of("date"),
+            &resource,
+        );
+        assert_eq!(string, of("string"));
+        assert_eq!(key(vector, of("account")).sign(&string), of("signature"));
+    }
+}
+
+#[test]
+fn shared_key_lite() {
+    for vector in vectors(include_str!("vectors/shared_key_lite.json")) {
+        let of = |name| text(&vector, name);
+        let resource = canonicalized_resource(of("account"), of("path"), "");
+        let string = string_to_sign_lite(of("date"), &resource);
+        assert_eq!(string, of("string"));
+        assert_eq!(key(&vector, of("account")).sign(&string), of("signature"));
+    }
+}
+
+#[test]
+fn table_signatures() {
+    for vector in vectors(include_str!("vectors/table_sas.json")) {
+        let of = |name| field(&vector, name);
+        let fields = TableSasFields {
+            account: of("account"),
+            table: of("table"),
+            version: of("version"),
+            permissions: of("permissions"),
+            start: of("start"),
+            expiry: of("expiry"),
+            identifier: of("identifier"),
+            ip: of("ip"),
+            protocol: of("protocol"),
+            start_partition_key: of("start_partition_key"),
+            start_row_key: of("start_row_key"),
+            end_partition_key: of("end_partition_key"),
+            end_row_key: of("end_row_key"),
+        };
+        assert_eq!(fields.string_to_sign(), text(&vector, "string"));
+        let key = key(&vector, of("account"));
+        assert_eq!(key.sign(&fields.string_to_sign()), text(&vector, "signature"));
+    }
+}
+
+#[test]
+fn account_signatures() {
+    for vector in vectors(include_str!("vectors/account_sas.json")) {
+        let of = |name| field(&vector, name);
+        let fields = AccountSasFields {
+            account: of("account"),
+            version: of("version"),
+            permissions: of("permissions"),
+            services: of("services"),
+            resource_types: of("resource_types"),
+            start: of("start"),
+            expiry: of("expiry"),
+            ip: of("ip"),
+            protocol: of("protocol"),
+            encryption_scope: of("encryption_scope"),
+        };
+        assert_eq!(fields.string_to_sign(), text(&vector, "string"));
+        let key = key(&vector, of("account"));
+        assert_eq!(key.sign(&fields.string_to_sign()), text(&vector, "signature"));
+    }
+}
+
+fn time(text: &str) -> EdmDateTime {
+    text.parse().unwrap()
+}
+
+fn permissions(letters: &str) -> TablePermissions {
+    let mut permissions = TablePermissions::default();
+    for (letter, permission) in [
+        ('r', TablePermissions::READ),
+        ('a', TablePermissions::ADD),
+        ('u', TablePermissions::UPDATE),
+        ('d', TablePermissions::DELETE),
+    ] {
+        if letters.contains(letter) {
+            permissions |= permission;
+        }
+    }
+    permissions
+}
+
+/// A signature for a table with the fields of a vector.
+fn table_sas(vector: &Value) -> TableSas {
+    let of = |name| field(vector, name);
+    let set = |sas: TableSas, name, setter: fn(TableSas, String) -> TableSas| {
+        if of(name).is_empty() { sas } else { setter(sas, of(name).to_owned()) }
+    };
+    let sas = TableSas::new(of("table"))
+        .version(of("version"))
+        .permissions(permissions(of("permissions")));
+    let sas = set(sas, "start", |sas, text| sas.starts_at(time(&text)));
+    let sas = set(sas, "expiry", |sas, text| sas.expires_at(time(&text)));
+    let sas = set(sas, "identifier", TableSas::policy);
+    let sas = set(sas, "ip", |sas, text| {
+        let (first, last) = text.split_once('-').unwrap();
+        sas.addresses(first.parse().unwrap()..=last.parse().unwrap())
+    });
+    let sas = set(sas, "protocol", |sas, text| {
+        assert_eq!(text, "https");
+        sas.protocol(SasProtocol::Https)
+    });
+    let sas = set(sas, "start_partition_key", TableSas::start_partition_key);
+    let sas = set(sas, "start_row_key", TableSas::start_row_key);
+    let sas = set(sas, "end_partition_key", TableSas::end_partition_key);
+    set(sas, "end_row_key", TableSas::end_row_key)
+}
+
+#[test]
+fn builders_make_the_signatures_of_the_vectors() {
+    for vector in vectors(include_str!("vectors/table_sas.json")) {
+        let token = table_sas(&vector).sign(&key(&vector, field(&vector, "account"))).unwrap();
+        assert_eq!(token.field("sig").unwrap(), text(&vector, "signature"), "{vector}");
+        assert_eq!(token.field("sv").unwrap(), field(&vector, "version"));
+    }
+    let vector = &vectors(include_str!("vectors/account_sas.json"))[0];
+    let token =
+        AccountSas::new(AccountPermissions::LIST | AccountPermissions::READ, ResourceTypes::ALL)
+            .expires_at(time(field(vector, "expiry")))
+            .sign(&key(vector, field(vector, "account")))
+            .unwrap();
+    assert_eq!(token.field("sig").unwrap(), text(vector, "signature"));
+    assert_eq!(token.field("sp").unwrap(), "rl");
+}
