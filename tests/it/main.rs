@@ -12,6 +12,7 @@
 mod bulk;
 mod chaos;
 mod context;
+mod credentials;
 mod decisions;
 mod derive;
 mod differential;
@@ -29,6 +30,7 @@ mod random_filters;
 mod random_queries;
 mod real_replies;
 mod retry;
+mod sas;
 mod security;
 mod serde_bridge;
 mod streams;

@@ -11,7 +11,9 @@ use crate::transport::TransportErrorKind;
 /// Done again: 408, 429, 500, 502, 503 and 504, and connections that failed or broke or took too
 /// long. A connection that could not be made, or that broke under a read, is replaced at once the first
 /// time. Not done again: every other
-/// answer, but for a 403 of a clock that is off, which is dated anew by the service's own date, once.
+/// answer, but for a 403 of a clock that is off, which is dated anew by the service's own date, once,
+/// and that of a credential that was [replaced](crate::TableServiceClient::set_credential) meanwhile, which
+/// is signed anew, once.
 ///
 /// The default is exponential with three retries: waits of up to 0.8 s, 1.6 s and 3.2 s, drawn at
 /// random between nothing and that ("full jitter"), so that clients that failed together do not

@@ -1,0 +1,221 @@
+//! SharedKeyLite, and credentials that are replaced while requests run.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use azure_table_client::auth::{
+    Credential, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey, TablePermissions, TableSas,
+};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{DynamicEntity, ErrorKind, TableServiceClient};
+use futures_util::future::join_all;
+
+const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
+const NEW_KEY: &str = "bmV3LWtleS1uZXcta2V5LW5ldy1rZXk=";
+const WRONG_KEY: &str = "d3Jvbmcta2V5LXdyb25nLWtleQ==";
+
+/// What becomes of a transport's requests, with the schemes by which they were signed.
+#[derive(Debug)]
+struct Schemes(Arc<dyn Transport>, Mutex<Vec<String>>);
+
+impl Transport for Schemes {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let value = request.headers["authorization"].to_str().unwrap();
+        self.1.lock().unwrap().push(value.split_once(' ').unwrap().0.to_owned());
+        self.0.send(request)
+    }
+}
+
+#[tokio::test]
+async fn a_client_signs_with_shared_key_lite_where_it_is_told_to() {
+    let mock = MockTableService::new();
+    let lite = Credential::SharedKeyLite(SharedKey::development());
+    for (builder, scheme) in [
+        (TableServiceClient::builder(ENDPOINT, lite), "SharedKeyLite"),
+        (TableServiceClient::builder(ENDPOINT, SharedKey::development()), "SharedKey"),
+        (
+            TableServiceClient::builder_from_connection_string(&mock.connection_string())
+                .unwrap()
+                .shared_key_lite(),
+            "SharedKeyLite",
+        ),
+    ] {
+        let schemes = Arc::new(Schemes(mock.transport(), Mutex::default()));
+        let service = builder.transport(schemes.clone()).clock(mock.clock()).build().unwrap();
+        let blogs = service.table_named::<DynamicEntity>("Blogs");
+        blogs.create_if_not_exists().await.unwrap();
+        blogs.insert_or_replace(&DynamicEntity::new("it's", "100% + é").set("A", 1)).await.unwrap();
+        blogs.get(("it's", "100% + é")).await.unwrap();
+        assert_eq!(blogs.query().filter_text("A eq 1").await.unwrap().len(), 1);
+        let rows = blogs.transaction().insert_or_replace(&DynamicEntity::new("p", "1"));
+        rows.await.unwrap();
+        blogs.delete_table().await.unwrap();
+        assert_eq!(*schemes.1.lock().unwrap(), [scheme; 6]);
+    }
+    let shown = format!("{:?}", Credential::SharedKeyLite(SharedKey::development()));
+    assert_eq!(shown, "SharedKeyLite(SharedKey { account: \"devstoreaccount1\", .. })");
+}
+
+/// An account whose key is another one from some request on, when the program learns the new one as
+/// well: requests that were signed before come too late.
+#[derive(Debug)]
+struct Rotation {
+    before: Arc<dyn Transport>,
+    after: Arc<dyn Transport>,
+    /// The request at which it happens.
+    at: u32,
+    count: AtomicU32,
+    /// What the program then does.
+    client: OnceLock<(TableServiceClient, Credential)>,
+}
+
+impl Transport for Rotation {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            // It is on its way, and others are signed meanwhile.
+            tokio::task::yield_now().await;
+            let number = self.count.fetch_add(1, Ordering::SeqCst);
+            if number == self.at
+                && let Some((client, credential)) = self.client.get()
+            {
+                client.set_credential(credential.clone()).unwrap();
+            }
+            let place = if number < self.at { &self.before } else { &self.after };
+            place.send(request).await
+        })
+    }
+}
+
+fn key(key: &str) -> SharedKey {
+    SharedKey::new(DEVELOPMENT_ACCOUNT, key).unwrap()
+}
+
+/// Two keys of one account, each with its table of ten rows.
+async fn rotating(at: u32, learned: Option<Credential>) -> (Arc<Rotation>, TableServiceClient) {
+    let services = [DEVELOPMENT_KEY, NEW_KEY]
+        .map(|key| MockTableService::builder().account(DEVELOPMENT_ACCOUNT, key).unwrap().build());
+    for service in &services {
+        let blogs = service.client().table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        for row in 0..10 {
+            blogs.insert(&DynamicEntity::new("p", row.to_string())).await.unwrap();
+        }
+    }
+    let rotation = Arc::new(Rotation {
+        before: services[0].transport(),
+        after: services[1].transport(),
+        at,
+        count: AtomicU32::new(0),
+        client: OnceLock::new(),
+    });
+    let client = TableServiceClient::builder(ENDPOINT, key(DEVELOPMENT_KEY))
+        .transport(rotation.clone())
+        .build()
+        .unwrap();
+    if let Some(credential) = learned {
+        rotation.client.set((client.clone(), credential)).unwrap();
+    }
+    (rotation, client)
+}
+
+#[tokio::test]
+async fn requests_run_on_while_the_key_is_rotated() {
+    let (rotation, client) = rotating(25, Some(key(NEW_KEY).into())).await;
+    // Made before the rotation: clones and tables share the credential.
+    let blogs = client.clone().table_named::<DynamicEntity>("Blogs");
+    let reads = join_all((0..50).map(|at| {
+        let blogs = &blogs;
+        async move { blogs.get(("p", (at % 10).to_string().as_str())).await }
+    }))
+    .await;
+    let errors: Vec<_> = reads.into_iter().filter_map(Result::err).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    // All were signed before the first of them was answered: the later half was sent again.
+    assert_eq!(rotation.count.load(Ordering::SeqCst), 75);
+    blogs.insert(&DynamicEntity::new("p", "new")).await.unwrap();
+    assert_eq!(rotation.count.load(Ordering::SeqCst), 76, "nothing is sent twice any more");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn threads_run_on_while_the_key_is_rotated() {
+    let (rotation, client) = rotating(200, Some(key(NEW_KEY).into())).await;
+    let tasks = (0..8).map(|task| {
+        let blogs = client.table_named::<DynamicEntity>("Blogs");
+        tokio::spawn(async move {
+            for row in 0..50 {
+                blogs.insert(&DynamicEntity::new(format!("t{task}"), row.to_string())).await?;
+            }
+            Ok::<_, azure_table_client::Error>(())
+        })
+    });
+    for task in join_all(tasks).await {
+        task.unwrap().unwrap();
+    }
+    assert!(rotation.count.load(Ordering::SeqCst) >= 400);
+}
+
+#[tokio::test]
+async fn a_request_is_signed_anew_once_and_only_if_the_credential_changed() {
+    // Nobody tells the client.
+    let (_, client) = rotating(0, None).await;
+    let blogs = client.table_named::<DynamicEntity>("Blogs");
+    let error = blogs.get(("p", "1")).await.unwrap_err();
+    assert_eq!((error.code().unwrap().as_str(), error.attempts()), ("AuthenticationFailed", 1));
+    assert!(error.hint().unwrap().contains("key was not regenerated"), "{error}");
+    client.set_credential(key(NEW_KEY)).unwrap();
+    blogs.get(("p", "1")).await.unwrap();
+
+    // It is told of a wrong one.
+    let (_, client) = rotating(0, Some(key(WRONG_KEY).into())).await;
+    let error = client.table_named::<DynamicEntity>("Blogs").get(("p", "1")).await.unwrap_err();
+    assert_eq!((error.code().unwrap().as_str(), error.attempts()), ("AuthenticationFailed", 2));
+    assert!(!format!("{error} {error:?}").contains(WRONG_KEY), "{error}");
+}
+
+#[tokio::test]
+async fn a_credential_can_be_replaced_by_one_of_another_kind() {
+    let expiry = std::time::SystemTime::now() + Duration::from_hours(1);
+    let token = TableSas::new("Blogs")
+        .permissions(TablePermissions::READ)
+        .expires_at(expiry)
+        .sign(&key(NEW_KEY))
+        .unwrap();
+    let (rotation, client) = rotating(0, Some(token.into())).await;
+    let blogs = client.table_named::<DynamicEntity>("Blogs");
+    assert_eq!(blogs.query().await.unwrap().len(), 10);
+    assert_eq!(rotation.count.load(Ordering::SeqCst), 2);
+    assert!(blogs.insert(&DynamicEntity::new("p", "new")).await.is_err());
+    client.set_credential(Credential::SharedKeyLite(key(NEW_KEY))).unwrap();
+    blogs.insert(&DynamicEntity::new("p", "new")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_does_not_take_the_place_of_none_where_it_could_be_read() {
+    let builder =
+        || TableServiceClient::builder("http://tables.example.com", Credential::Anonymous);
+    let client = builder().build().unwrap();
+    let error = client.set_credential(SharedKey::development()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("plain HTTP"), "{error}");
+    client.set_credential(Credential::Anonymous).unwrap();
+    let meant = builder().allow_http(true).build().unwrap();
+    meant.set_credential(SharedKey::development()).unwrap();
+}
+
+#[tokio::test]
+async fn a_clock_that_is_off_is_in_the_error_of_a_wrong_key() {
+    let mock = MockTableService::new();
+    mock.faults().clock_ahead(Duration::from_mins(90));
+    let client = TableServiceClient::builder(ENDPOINT, key(WRONG_KEY))
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .build()
+        .unwrap();
+    let error = client.create_table("Blogs").await.unwrap_err();
+    assert_eq!(error.attempts(), 2, "it was dated by the service's clock, in vain");
+    let hint = error.hint().unwrap();
+    assert!(hint.starts_with("This machine's clock is "), "{hint}");
+    assert!(hint.contains(" min behind the service's"), "{hint}");
+}
