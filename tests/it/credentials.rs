@@ -46,7 +46,7 @@ async fn a_client_signs_with_shared_key_lite_where_it_is_told_to() {
         let service = builder.transport(schemes.clone()).clock(mock.clock()).build().unwrap();
         let blogs = service.table_named::<DynamicEntity>("Blogs");
         blogs.create_if_not_exists().await.unwrap();
-        blogs.insert_or_replace(&DynamicEntity::new("it's", "100% + é").set("A", 1)).await.unwrap();
+        blogs.insert_or_replace(DynamicEntity::new("it's", "100% + é").set("A", 1)).await.unwrap();
         blogs.get(("it's", "100% + é")).await.unwrap();
         assert_eq!(blogs.query().filter_text("A eq 1").await.unwrap().len(), 1);
         let rows = blogs.transaction().insert_or_replace(&DynamicEntity::new("p", "1"));

@@ -161,17 +161,17 @@ impl TableSas {
 
     /// Without a policy it must say itself what it permits, and until when.
     fn check_policy(&self) -> Result<(), SasError> {
-        match &self.policy {
-            Some(policy)
-                if policy.is_empty() || policy.encode_utf16().count() > POLICY_IDENTIFIER_UNITS =>
-            {
-                Err(SasError::PolicyIdentifier)
-            }
-            Some(_) => Ok(()),
-            None if self.permissions.is_empty() => Err(SasError::NoPermissions),
-            None if self.terms.expiry.is_none() => Err(SasError::NoExpiry),
-            None => Ok(()),
+        let Some(policy) = &self.policy else {
+            return match (self.permissions.is_empty(), &self.terms.expiry) {
+                (true, _) => Err(SasError::NoPermissions),
+                (_, None) => Err(SasError::NoExpiry),
+                _ => Ok(()),
+            };
+        };
+        if policy.is_empty() || policy.encode_utf16().count() > POLICY_IDENTIFIER_UNITS {
+            return Err(SasError::PolicyIdentifier);
         }
+        Ok(())
     }
 
     fn check_keys(&self) -> Result<(), SasError> {
