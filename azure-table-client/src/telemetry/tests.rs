@@ -1,5 +1,7 @@
 //! What spans, events and observers are told, on the service in memory and in virtual time.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod recorder;
 
 use std::sync::{Arc, Mutex};
@@ -113,8 +115,7 @@ async fn each_operation_is_a_span_with_one_attempt() {
     assert_eq!(query.one_call().0.fields.get("db.response.returned_rows"), "3");
     check!("Delete", "Delete Cities", "DELETE", "204", table.delete(KEY, IfMatch::Any));
     let mut context = TableContext::new(&service);
-    let mut tracked = entity();
-    context.table_named::<DynamicEntity>("Cities").add(&mut tracked).unwrap();
+    context.table_named::<DynamicEntity>("Cities").add(&entity()).unwrap();
     check!("Insert", "Insert Cities", "POST", "204", context.save_changes());
     check!("DeleteTable", "DeleteTable Cities", "DELETE", "204", table.delete_table());
 }
