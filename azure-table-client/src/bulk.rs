@@ -232,6 +232,7 @@ impl<T: TableEntity> Bulk<T> {
             table: Arc::from(self.table.name()),
             write_id: pipeline.write_id.clone(),
             base: pipeline.endpoint.base().to_owned(),
+            protocol: pipeline.protocol,
         };
         self.monitor.begin(self.keeps_all);
         if let Err(fault) = T::check_columns() {

@@ -44,3 +44,4 @@ pub use crate::operation::service_properties::{CorsRule, Logging, Metrics, Servi
 pub use crate::operation::stats::{Replication, ServiceStats};
 pub use crate::operation::transaction::{Committed, OperationResult};
 pub use crate::operation::{Done, Written};
+pub use crate::wire::NoServiceVersion;

@@ -225,8 +225,8 @@ impl TableContext {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates =
             plan::candidates(&self.tracker, &options, hook, self.pipeline.write_id.as_deref())?;
-        let base = self.pipeline.endpoint.base();
-        let units = plan::units(&self.tracker, &candidates, &options, base)?;
+        let to = plan::Destination::of(&self.pipeline);
+        let units = plan::units(&self.tracker, &candidates, &options, to)?;
         Ok(SavePlan::of(&units, &candidates))
     }
 

@@ -90,4 +90,4 @@ pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 pub use crate::etag::{ETag, IfMatch};
 pub use crate::operation::Location;
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};
-pub use crate::wire::{Metadata, Operation};
+pub use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};

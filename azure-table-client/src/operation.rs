@@ -17,11 +17,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 pub use location::Location;
 pub(crate) use reply::{Reply, Signed, is_missing};
 
-use crate::entity::ReadRow;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::wire::encoding::QueryString;
-use crate::wire::{Metadata, Operation, headers};
+use crate::wire::{Operation, Protocol, Unsupported, headers};
 
 /// What a request says in its own way, beside the headers that all have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -39,6 +38,8 @@ pub(crate) struct Request {
     pub(crate) header: Option<Header>,
     /// Whether it names the properties that it wants.
     pub(crate) selects: bool,
+    /// Whether what it reads cannot be read without the types of its properties.
+    pub(crate) needs_types: bool,
     /// Of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
@@ -54,6 +55,7 @@ impl Request {
             query: QueryString::default(),
             header: None,
             selects: false,
+            needs_types: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
         }
@@ -62,6 +64,20 @@ impl Request {
     fn body(mut self, body: Vec<u8>) -> Self {
         self.body = body.into();
         self
+    }
+
+    /// A body in the format of `protocol`.
+    fn payload(self, protocol: Protocol, body: Vec<u8>) -> Self {
+        let content_type = protocol.format().content_type().clone();
+        Self { content_type, ..self.body(body) }
+    }
+
+    /// Refuses what the version or the format cannot do.
+    pub(crate) fn check(&self, protocol: Protocol) -> Result<(), Error> {
+        if self.needs_types {
+            check_readable(protocol)?;
+        }
+        protocol.check(self.operation).map_err(unsupported)
     }
 
     fn header(mut self, name: &'static HeaderName, value: HeaderValue) -> Self {
@@ -110,15 +126,20 @@ fn if_match(condition: &IfMatch) -> Result<Header, Error> {
     Ok((&header::IF_MATCH, value))
 }
 
-/// Refuses to read entities that need types at the level that has none.
-pub(crate) fn check_readable<T>(reader: &dyn ReadRow<T>, metadata: Metadata) -> Result<(), Error> {
-    if reader.keeps_others() && metadata == Metadata::None {
-        return Err(Error::invalid_input(
-            "these entities need the types of their properties, which Metadata::None leaves out; \
-             use Metadata::Minimal",
-        ));
+/// Refuses to read what needs types in a format that has none.
+pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
+    if protocol.format().is_typed() {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::invalid_input(
+        "these entities need the types of their properties, which Metadata::None leaves out; \
+         use Metadata::Minimal",
+    ))
+}
+
+/// A call asks for what its version does not have.
+pub(crate) fn unsupported(what: Unsupported) -> Error {
+    Error::invalid_input(what.to_string())
 }
 
 /// The result of a write that leaves an entity behind.

@@ -16,16 +16,17 @@ mod trace;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use http::HeaderValue;
 use tokio::sync::Semaphore;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
 use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
-use crate::operation::{Location, Reply, Request};
+use crate::operation::{Location, Reply, Request, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
-use crate::wire::Metadata;
+use crate::wire::{PayloadFormat, Protocol};
 
 use attempts::Attempts;
 pub(crate) use budget::{Budget, TOKENS};
@@ -54,7 +55,10 @@ pub(crate) struct Pipeline {
     pub(crate) places: Option<Semaphore>,
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
-    pub(crate) metadata: Metadata,
+    /// The version and the format of what is sent, and of answers unless a call says otherwise.
+    pub(crate) protocol: Protocol,
+    /// The version as each request names it.
+    pub(crate) version: HeaderValue,
     pub(crate) scans: ScanPolicy,
     pub(crate) max_comparisons: usize,
     /// Whether it is read back what became of writes whose answers were lost.
@@ -71,6 +75,8 @@ pub(crate) struct CallOptions {
     pub(crate) client_request_id: Option<String>,
     pub(crate) retry: Option<RetryPolicy>,
     pub(crate) deadline: Option<Duration>,
+    /// The format of the answer.
+    pub(crate) format: Option<PayloadFormat>,
     /// A row of the very same values is no proof that it was written by this call.
     pub(crate) only_exact: bool,
     /// What is read must not lag behind.
@@ -104,7 +110,8 @@ impl Pipeline {
             places: None,
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
-            metadata: Metadata::default(),
+            protocol: Protocol::default(),
+            version: Protocol::default().version_header(),
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
             resolves: true,
@@ -125,6 +132,11 @@ impl Pipeline {
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
         check_client_request_id(&client_request_id)?;
         Attempts::new(self, request, options, client_request_id, trace)?.run().await
+    }
+
+    /// The version that is spoken, and the format of the answer to a call.
+    pub(crate) fn protocol(&self, options: &CallOptions) -> Result<Protocol, Error> {
+        self.protocol.with(options.format).map_err(unsupported)
     }
 
     /// Where the service is.

@@ -7,11 +7,18 @@ pub(crate) mod json_read;
 pub(crate) mod json_write;
 pub(crate) mod multipart;
 mod operation;
+mod payload;
+mod protocol;
 pub(crate) mod service_error;
+mod version;
 pub(crate) mod xml;
 pub(crate) mod xml_tree;
 
 pub use operation::Operation;
+pub use payload::PayloadFormat;
+pub(crate) use payload::ReadError;
+pub(crate) use protocol::{Protocol, Unsupported};
+pub use version::{NoServiceVersion, ServiceVersion};
 
 /// How much a JSON reply says beside the data.
 ///

@@ -9,6 +9,7 @@
     reason = "tests"
 )]
 
+mod atom;
 mod bulk;
 mod chaos;
 mod context;
@@ -18,6 +19,7 @@ mod derive;
 mod differential;
 mod endpoint;
 mod faults;
+mod formats;
 mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;

@@ -11,9 +11,10 @@
 
 pub mod conformance;
 pub mod fuzz;
+pub mod left_out;
 mod target;
 
-pub use target::{Server, Target};
+pub use target::{Server, Spoken, Target};
 
 /// The code of the README, compiled and run.
 #[cfg(doctest)]

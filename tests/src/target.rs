@@ -6,7 +6,11 @@ use azure_table_client::clock::Clock;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::Transport;
-use azure_table_client::{TableClient, TableServiceClient};
+use azure_table_client::{
+    Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
+};
+
+use crate::left_out;
 
 /// Which server a test runs against; tests ask only where a server is known to be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +25,44 @@ pub enum Server {
     Other,
 }
 
+/// What the clients of a test speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoken {
+    /// The version of the service.
+    pub version: ServiceVersion,
+    /// The format of what is sent and answered.
+    pub format: PayloadFormat,
+}
+
+impl Spoken {
+    /// What is spoken unless something else is said.
+    pub const USUAL: Self = Self::json(Metadata::Minimal);
+    /// That of the paper.
+    pub const FIRST: Self = Self::atom(ServiceVersion::V2009_04_14);
+    /// The last version with Atom.
+    pub const LAST_ATOM: Self = Self::atom(ServiceVersion::V2015_07_08);
+
+    /// JSON without types and ETags.
+    pub const NO_METADATA: Self = Self::json(Metadata::None);
+    /// JSON with all that it can say.
+    pub const FULL_METADATA: Self = Self::json(Metadata::Full);
+
+    const fn json(level: Metadata) -> Self {
+        Self { version: ServiceVersion::V2019_02_02, format: PayloadFormat::Json(level) }
+    }
+
+    const fn atom(version: ServiceVersion) -> Self {
+        Self { version, format: PayloadFormat::Atom }
+    }
+}
+
 /// A service to test, and how to reach it.
 #[derive(Debug, Clone)]
 pub struct Target {
     server: Server,
     connection_string: String,
     in_process: Option<(Arc<dyn Transport>, Arc<dyn Clock>)>,
+    spoken: Spoken,
 }
 
 impl Target {
@@ -36,12 +72,32 @@ impl Target {
             server: Server::Mock,
             connection_string: mock.connection_string(),
             in_process: Some((mock.transport(), mock.clock())),
+            spoken: Spoken::USUAL,
         }
     }
 
     /// A service behind a socket.
     pub fn over_http(server: Server, connection_string: impl Into<String>) -> Self {
-        Self { server, connection_string: connection_string.into(), in_process: None }
+        Self {
+            server,
+            connection_string: connection_string.into(),
+            in_process: None,
+            spoken: Spoken::USUAL,
+        }
+    }
+
+    /// The same service, to which this is spoken.
+    pub fn speaking(self, spoken: Spoken) -> Self {
+        Self { spoken, ..self }
+    }
+
+    /// Whether to leave out a test, `area::name`, that needs what is not spoken.
+    pub fn leaves_out(&self, test: &str) -> bool {
+        let why = left_out::reason(self.spoken, test);
+        if let Some(why) = why {
+            println!("left out: {why}");
+        }
+        why.is_some()
     }
 
     /// Which server this is.
@@ -94,7 +150,9 @@ impl Target {
     fn builder_for(&self, connection_string: &str) -> TableServiceClientBuilder {
         let builder = TableServiceClient::builder_from_connection_string(connection_string)
             .expect("a connection string")
-            .allow_http(true);
+            .allow_http(true)
+            .service_version(self.spoken.version)
+            .format(self.spoken.format);
         match &self.in_process {
             Some((transport, clock)) => {
                 builder.transport(Arc::clone(transport)).clock(Arc::clone(clock))

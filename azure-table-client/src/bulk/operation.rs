@@ -5,7 +5,7 @@ use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Request;
-use crate::operation::entity::{self, Update, Write};
+use crate::operation::entity::{self, Update, Write, Writing};
 use crate::wire::Operation;
 
 /// What a bulk run does with one row.
@@ -108,7 +108,7 @@ impl<T> BulkOperation<T> {
 }
 
 fn write<T: TableEntity>(
-    Target { table, write_id, .. }: &Target,
+    Target { table, write_id, protocol, .. }: &Target,
     entity: &T,
     write: Write<'_>,
 ) -> Result<(EntityKey, Request), Unfit> {
@@ -116,7 +116,8 @@ fn write<T: TableEntity>(
         Ok(keys) => keys,
         Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
     };
-    let request = entity::write(table, write_id.as_deref(), entity, &keys, write);
+    let writing = Writing { table, write_id: write_id.as_deref(), protocol: *protocol };
+    let request = entity::write(writing, entity, &keys, write);
     checked(EntityKey::new(keys.0, keys.1), request)
 }
 

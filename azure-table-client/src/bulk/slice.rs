@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Batch, Refused, Sent};
 use crate::operation::{Reply, Request};
-use crate::wire::Operation;
+use crate::wire::{Operation, Protocol};
 
 /// The path of one operation alone; a longer one is sent in a batch, where it is no URL.
 const PATH_BYTES: usize = 8 * 1024;
@@ -23,6 +23,7 @@ pub(super) struct Target {
     pub(super) write_id: Option<Arc<str>>,
     /// The address of the service.
     pub(super) base: String,
+    pub(super) protocol: Protocol,
 }
 
 /// Rows of one partition that fit into one transaction. One row alone is sent without.
@@ -58,7 +59,7 @@ impl Slice {
         if (rows.is_empty() || most < 2) && first.request.path.len() <= PATH_BYTES {
             return Some(alone(first));
         }
-        let mut batch = Batch::new(&target.table, &target.base);
+        let mut batch = Batch::new(target.protocol, &target.table, &target.base);
         if push(&mut batch, &first).is_err() {
             return Some(alone(first));
         }

@@ -15,10 +15,11 @@ use super::slice::{Rest, Slice, Target};
 use crate::entity::DynamicEntity;
 use crate::etag::IfMatch;
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
+use crate::wire::Protocol;
 
 fn target() -> Target {
     let base = "http://127.0.0.1:10002/devstoreaccount1".to_owned();
-    Target { table: Arc::from("Blogs"), write_id: None, base }
+    Target { table: Arc::from("Blogs"), write_id: None, base, protocol: Protocol::default() }
 }
 
 fn window() -> Window {

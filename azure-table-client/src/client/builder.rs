@@ -15,7 +15,7 @@ use crate::pipeline::{
 };
 use crate::telemetry::Observer;
 use crate::transport::{HttpTransport, Transport};
-use crate::wire::Metadata;
+use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
 
 /// A page is at most 4 MiB of data; JSON and escapes make more of it.
 const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -37,7 +37,8 @@ pub struct TableServiceClientBuilder {
     connect_timeout: Option<Duration>,
     try_timeout: Option<Duration>,
     deadline: Option<Duration>,
-    metadata: Option<Metadata>,
+    version: ServiceVersion,
+    format: Option<PayloadFormat>,
     scans: ScanPolicy,
     max_comparisons: usize,
     resolves: bool,
@@ -63,7 +64,8 @@ impl TableServiceClientBuilder {
             connect_timeout: None,
             try_timeout: None,
             deadline: None,
-            metadata: None,
+            version: ServiceVersion::default(),
+            format: None,
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
             resolves: true,
@@ -200,9 +202,55 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// How much the replies say beside the data; [`Metadata::Minimal`] by default.
-    pub fn metadata(mut self, metadata: Metadata) -> Self {
-        self.metadata = Some(metadata);
+    /// How much the replies say beside the data; [`Metadata::Minimal`] by default. It is the
+    /// [format](Self::format) of JSON of this level.
+    pub fn metadata(self, metadata: Metadata) -> Self {
+        self.format(metadata)
+    }
+
+    /// The format of what is sent and answered; JSON by default where the version has it, else Atom. A
+    /// query and a point read can ask for answers in another.
+    ///
+    /// ```
+    /// use azure_table_client::{PayloadFormat, ServiceVersion};
+    /// # use azure_table_client::{DynamicEntity, TableServiceClient, mock::MockTableService};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let mock = MockTableService::new();
+    /// # let text = mock.connection_string();
+    /// # let builder = || TableServiceClient::builder_from_connection_string(&text);
+    /// # let builder = || builder().map(|it| it.transport(mock.transport()).clock(mock.clock()));
+    /// let service = builder()?
+    ///     .service_version(ServiceVersion::V2013_08_15)
+    ///     .format(PayloadFormat::Atom)
+    ///     .build()?;
+    /// let blogs = service.table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// assert_eq!(blogs.query().await?.len(), 1);
+    ///
+    /// // Its last version is 2015-07-08.
+    /// assert!(builder()?.format(PayloadFormat::Atom).build().is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
+        self.format = Some(format.into());
+        self
+    }
+
+    /// The version of the service that is spoken; 2019-02-02 by default.
+    ///
+    /// What older versions lack is done without, or refused before anything is sent:
+    ///
+    /// | before | |
+    /// |---|---|
+    /// | 2013-08-15 | The format is Atom. Inserts are answered with the whole entity, which is not read. There are no stats. |
+    /// | 2012-02-12 | Tables have no access policies: an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
+    /// | 2011-08-18 | Upserts are such an error too, in transactions and bulk runs as well. A projection reads whole rows and takes what it needs of them; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
+    pub fn service_version(mut self, version: ServiceVersion) -> Self {
+        self.version = version;
         self
     }
 
@@ -257,13 +305,16 @@ impl TableServiceClientBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is no URL of a
-    /// service, a secret would travel over plain HTTP, or the HTTP client cannot be built.
+    /// service, a secret would travel over plain HTTP, the version of the service does not have the format, or
+    /// the HTTP client cannot be built.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         if let Some(Err(error)) = self.write_id.as_deref().map(limits::check_property_name) {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
+        let protocol = Protocol::new(self.version, self.format)
+            .map_err(|what| Error::configuration(what.to_string()))?;
         let secondary = self.secondary.as_deref().map(Endpoint::parse).transpose()?;
         if secondary.is_none() && self.locations.uses_secondary() {
             return Err(Error::configuration(
@@ -303,7 +354,8 @@ impl TableServiceClientBuilder {
         pipeline.places = self.max_in_flight.map(Semaphore::new);
         pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
-        pipeline.metadata = self.metadata.unwrap_or(pipeline.metadata);
+        pipeline.protocol = protocol;
+        pipeline.version = protocol.version_header();
         pipeline.scans = self.scans;
         pipeline.max_comparisons = self.max_comparisons;
         pipeline.resolves = self.resolves;
@@ -320,7 +372,8 @@ impl fmt::Debug for TableServiceClientBuilder {
             .field("retry", &self.retry)
             .field("try_timeout", &self.try_timeout)
             .field("deadline", &self.deadline)
-            .field("metadata", &self.metadata)
+            .field("version", &self.version)
+            .field("format", &self.format)
             .finish_non_exhaustive()
     }
 }

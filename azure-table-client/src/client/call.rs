@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::resolve;
 use crate::error::Error;
-use crate::operation::{Reply, Request};
+use crate::operation::{Reply, Request, query};
 use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
-use crate::wire::Operation;
+use crate::wire::{Operation, PayloadFormat};
 
 /// A call that is ready to be sent: set what is special about it, then `.await` it.
 ///
@@ -77,8 +77,20 @@ impl<T> Call<T> {
         self
     }
 
+    /// The format of the answer, instead of the client's: a [`PayloadFormat`], or a level of JSON. An
+    /// entity that is written travels in the client's format whatever this says.
+    ///
+    /// # Errors
+    /// A format that does not go with the client's version of the service is one of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
+    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
+        self.options.format = Some(format.into());
+        self
+    }
+
     async fn send(self) -> Result<T, Error> {
-        let request = self.request?;
+        let protocol = self.pipeline.protocol(&self.options)?;
+        let request = query::fitting(self.request?, protocol, self.pipeline.endpoint.base())?;
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
         let work = async {

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
 use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
-use crate::wire::Operation;
+use crate::wire::{Operation, PayloadFormat};
 
 /// The tables of an account. `.await` collects all names over all pages.
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
@@ -54,6 +54,16 @@ impl ListTables {
     /// When and how often the request of a page is tried again, instead of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = Some(policy);
+        self
+    }
+
+    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
+    ///
+    /// # Errors
+    /// A format that does not go with the client's version of the service is one of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
+    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
+        self.options.format = Some(format.into());
         self
     }
 

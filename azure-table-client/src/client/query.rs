@@ -18,10 +18,10 @@ use crate::filter::{
     Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection, ProjectionOf,
 };
 use crate::limits::{PAGE_ENTITIES, SYSTEM_PROPERTIES, check_property_name};
-use crate::operation::check_readable;
 use crate::operation::continuation::Continuation;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::wire::PayloadFormat;
 
 /// How much of a table a query looks at, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,6 +374,16 @@ impl<E, T> Query<E, T> {
         self
     }
 
+    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
+    ///
+    /// # Errors
+    /// A format that does not go with the client's version of the service is one of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
+    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
+        self.options.format = Some(format.into());
+        self
+    }
+
     /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
     /// visible ASCII characters. Without it, each page has a random UUID.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
@@ -408,7 +418,6 @@ impl<E, T> Query<E, T> {
             return Err(fault);
         }
         check_page_size(self.page_size)?;
-        check_readable(&*self.reader, self.pipeline.metadata)?;
         self.check_scan()?;
         let source = Source {
             pipeline: self.pipeline,

@@ -4,7 +4,7 @@
 use crate::entity::{DynamicEntity, Ownership, TableEntity};
 use crate::error::Error;
 use crate::operation::entity::Source;
-use crate::wire::json_read::ReadError;
+use crate::wire::ReadError;
 
 /// An entity before it is changed.
 pub(super) struct Before {
@@ -49,6 +49,7 @@ impl Before {
 fn refusal(name: &str, error: &ReadError) -> Error {
     let reason = match error {
         ReadError::Json(error) => error.to_string(),
+        ReadError::Atom(error) => error.to_string(),
         ReadError::Decode(error) => error.to_string(),
     };
     Error::invalid_input(format!(

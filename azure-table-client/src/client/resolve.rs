@@ -21,8 +21,8 @@ use crate::filter::{CompareOp, Filter};
 use crate::operation::evidence::{Evidence, Found, Known, Wrote, properties};
 use crate::operation::{Location, Reply, Request};
 use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy, is_transient};
-use crate::wire::Operation;
 use crate::wire::headers::X_MS_REQUEST_ID;
+use crate::wire::{Operation, PayloadFormat};
 
 /// The answer to a request, or what takes its place.
 pub(crate) enum Settled {
@@ -185,7 +185,9 @@ pub(crate) async fn read_back(
     let Some(rows) = keys.iter().map(row).reduce(|a, b| a | b) else { return Ok(HashMap::new()) };
     let filter = Filter::partition(&*first.partition_key) & rows;
     // The secondary may not have it yet.
-    let options = CallOptions { primary_only: true, ..options.clone() };
+    // Without types nothing could be compared.
+    let format = Some(pipeline.protocol(options)?.typed().format());
+    let options = CallOptions { primary_only: true, format, ..options.clone() };
     let query = Query::<DynamicEntity>::new(Arc::clone(pipeline), table.into(), None);
     let found = query.matching(&filter).with_options(options).into_dynamic().await?;
     let mut all = HashMap::with_capacity(found.len());
@@ -222,6 +224,7 @@ impl Settled {
             status: StatusCode::NO_CONTENT,
             headers,
             body: bytes::Bytes::new(),
+            asked: PayloadFormat::default(),
             attempts,
             client_request_id,
             outcome_open: false,

@@ -174,15 +174,19 @@ impl TableServiceClient {
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
     pub fn create_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::create(name), Reply::done)
+        Call::new(&self.pipeline, table::create(self.pipeline.protocol, name), Reply::done)
     }
 
     /// Creates a table unless it is there; `true` if this call created it.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::create(name), table::created_if_not_exists)
-            .expecting(table::is_there)
+        Call::new(
+            &self.pipeline,
+            table::create(self.pipeline.protocol, name),
+            table::created_if_not_exists,
+        )
+        .expecting(table::is_there)
     }
 
     /// Deletes a table with all its entities.

@@ -67,18 +67,17 @@ impl<T> Source<T> {
         at: Option<&Token>,
         trace: &CallTrace<'_>,
     ) -> Result<Rows<R>, Error> {
+        let protocol = self.pipeline.protocol(&self.options)?;
+        let mut request = match what {
+            What::Row(key) => query::point(protocol, &self.table, key, &self.select)?,
+            What::Rows(spec) => query::query(protocol, &self.table, spec, top, at)?,
+        };
+        request.needs_types = reader.keeps_others();
+        let request = query::fitting(request, protocol, self.pipeline.endpoint.base())?;
+        let reply = self.pipeline.send(&request, &self.options, trace).await?;
         let rows = match what {
-            What::Row(key) => {
-                let base = self.pipeline.endpoint.base();
-                let request = query::point(&self.table, key, &self.select, base)?;
-                let reply = self.pipeline.send(&request, &self.options, trace).await?;
-                query::point_rows(reply, &request, reader)?
-            }
-            What::Rows(spec) => {
-                let request = query::query(&self.table, spec, top, at)?;
-                let reply = self.pipeline.send(&request, &self.options, trace).await?;
-                query::rows(reply, &request, reader)?
-            }
+            What::Row(_) => query::point_rows(reply, &request, reader)?,
+            What::Rows(_) => query::rows(reply, &request, reader)?,
         };
         trace.page(rows.values.len());
         Ok(rows)

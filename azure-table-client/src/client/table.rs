@@ -3,13 +3,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Call, Query, Transaction};
-use crate::entity::{Entities, EntityKey, TableEntity};
+use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
-use crate::operation::entity::{self, Fetched, Source, Update, Write};
+use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
 use crate::operation::query;
-use crate::operation::{Done, Reply, Request, Written, check_readable, table};
+use crate::operation::{Done, Reply, Request, Written, table};
 use crate::pipeline::Pipeline;
 
 /// One table whose rows are of type `T`. Cheap to clone.
@@ -107,13 +107,17 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Creates the table; see [`TableServiceClient::create_table`](super::TableServiceClient::create_table).
     pub fn create(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::create(&self.name), Reply::done)
+        Call::new(&self.pipeline, table::create(self.pipeline.protocol, &self.name), Reply::done)
     }
 
     /// Creates the table unless it is there; `true` if this call created it.
     pub fn create_if_not_exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::create(&self.name), table::created_if_not_exists)
-            .expecting(table::is_there)
+        Call::new(
+            &self.pipeline,
+            table::create(self.pipeline.protocol, &self.name),
+            table::created_if_not_exists,
+        )
+        .expecting(table::is_there)
     }
 
     /// Deletes the table with all its entities.
@@ -170,8 +174,9 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
-        check_readable::<T>(&Entities, self.pipeline.metadata)?;
-        self.checked(|| query::point(&self.name, key, &[], self.pipeline.endpoint.base()))
+        let request =
+            self.checked(|| query::point(self.pipeline.protocol, &self.name, key, &[]))?;
+        Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
@@ -202,8 +207,12 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
-        let write_id = self.pipeline.write_id.as_deref();
-        let request = self.checked(|| entity::checked_write(&self.name, write_id, entity, write));
+        let writing = Writing {
+            table: &self.name,
+            write_id: self.pipeline.write_id.as_deref(),
+            protocol: self.pipeline.protocol,
+        };
+        let request = self.checked(|| entity::checked_write(writing, entity, write));
         Call::new(&self.pipeline, request, Reply::written)
     }
 

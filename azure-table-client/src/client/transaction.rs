@@ -58,9 +58,8 @@ pub struct Transaction<T> {
 impl<T: TableEntity> Transaction<T> {
     pub(super) fn new(pipeline: Arc<Pipeline>, table: &str) -> Self {
         let batch = match T::check_columns() {
-            Ok(()) => {
-                Ok(Batch::new(table, pipeline.endpoint.base()).write_id(pipeline.write_id.clone()))
-            }
+            Ok(()) => Ok(Batch::new(pipeline.protocol, table, pipeline.endpoint.base())
+                .write_id(pipeline.write_id.clone())),
             Err(fault) => Err(fault.into()),
         };
         Self { pipeline, batch, options: CallOptions::default(), entity: PhantomData }

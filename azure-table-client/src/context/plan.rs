@@ -11,10 +11,11 @@ use super::state::{Identity, Sent, Tracked, Tracker};
 use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
 use crate::operation::Request;
-use crate::operation::entity::{self, Write};
+use crate::operation::entity::{self, Write, Writing};
 use crate::operation::evidence::properties;
 use crate::operation::transaction::{self, Batch, Refused};
-use crate::wire::Operation;
+use crate::pipeline::Pipeline;
+use crate::wire::{Operation, Protocol};
 
 /// What a save would send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,20 +102,37 @@ pub(super) fn candidates(
     Ok(candidates)
 }
 
+/// Where the requests go, and what is spoken there.
+#[derive(Clone, Copy)]
+pub(super) struct Destination<'p> {
+    base: &'p str,
+    protocol: Protocol,
+}
+
+impl<'p> Destination<'p> {
+    pub(super) fn of(pipeline: &'p Pipeline) -> Self {
+        Self { base: pipeline.endpoint.base(), protocol: pipeline.protocol }
+    }
+
+    fn batch(self, table: &str) -> Batch {
+        Batch::new(self.protocol, table, self.base)
+    }
+}
+
 /// The requests for these changes. Whatever is wrong with one of them is found here.
 pub(super) fn units(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
-    base: &str,
+    to: Destination<'_>,
 ) -> Result<Vec<Unit>, Error> {
     match options.mode {
         Mode::Each => {
             let units = candidates.iter().enumerate();
-            units.map(|(at, candidate)| single(tracker, candidate, at)).collect()
+            units.map(|(at, candidate)| single(tracker, candidate, to.protocol, at)).collect()
         }
-        Mode::Atomic => atomic(tracker, candidates, base),
-        Mode::PerPartition => per_partition(tracker, candidates, base),
+        Mode::Atomic => atomic(tracker, candidates, to),
+        Mode::PerPartition => per_partition(tracker, candidates, to),
     }
 }
 
@@ -123,7 +141,12 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
     tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
 }
 
-fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, Error> {
+fn single(
+    tracker: &Tracker,
+    candidate: &Candidate,
+    protocol: Protocol,
+    at: usize,
+) -> Result<Unit, Error> {
     let Candidate { table, key, sent, .. } = candidate;
     let change = &sent.wire;
     let tracked = tracked(tracker, candidate)?;
@@ -133,7 +156,8 @@ fn single(tracker: &Tracker, candidate: &Candidate, at: usize) -> Result<Unit, E
             let entity = dynamic(tracked, properties);
             let keys = entity::checked_keys(table, &entity)?;
             // The id of the write, if there is one, is among the properties.
-            entity::write(table, None, &entity, &keys, write)
+            let writing = Writing { table, write_id: None, protocol };
+            entity::write(writing, &entity, &keys, write)
         }
         _ => entity::delete(table, key, condition),
     };
@@ -156,9 +180,13 @@ fn finish(table: &Arc<str>, batch: Batch, changes: Vec<usize>) -> Result<Unit, E
     Ok(Unit { table: Arc::clone(table), request, sent: Some(sent), changes })
 }
 
-fn atomic(tracker: &Tracker, candidates: &[Candidate], base: &str) -> Result<Vec<Unit>, Error> {
+fn atomic(
+    tracker: &Tracker,
+    candidates: &[Candidate],
+    to: Destination<'_>,
+) -> Result<Vec<Unit>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
-    let mut batch = Batch::new(&first.table, base);
+    let mut batch = to.batch(&first.table);
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.table.eq_ignore_ascii_case(&first.table) {
             let error = Error::invalid_input(format!(
@@ -175,7 +203,7 @@ fn atomic(tracker: &Tracker, candidates: &[Candidate], base: &str) -> Result<Vec
 fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
-    base: &str,
+    to: Destination<'_>,
 ) -> Result<Vec<Unit>, Error> {
     let mut units = Vec::new();
     // The transaction that is being filled of each partition, in the order of their first changes.
@@ -185,14 +213,14 @@ fn per_partition(
         let partition = (candidate.table.to_ascii_lowercase(), &*candidate.key.partition_key);
         let place = *by_partition.entry(partition).or_insert_with(|| {
             let table = Arc::clone(&candidate.table);
-            open.push((table, Batch::new(&candidate.table, base), Vec::new()));
+            open.push((table, to.batch(&candidate.table), Vec::new()));
             open.len() - 1
         });
         let (table, batch, changes) = &mut open[place];
         match push(tracker, batch, candidate) {
             Ok(()) => {}
             Err(Refused::Full(_)) if batch.len() > 0 => {
-                let full = std::mem::replace(batch, Batch::new(table, base));
+                let full = std::mem::replace(batch, to.batch(table));
                 units.push(finish(table, full, std::mem::take(changes))?);
                 push(tracker, batch, candidate)?;
             }

@@ -7,7 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use super::TableContext;
 use super::look_up::dropped;
 use super::options::{Mode, SaveOptions};
-use super::plan::{self, Candidate, Unit};
+use super::plan::{self, Candidate, Destination, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::state::{Change, Sent};
 use crate::error::{Error, ErrorCode, Outcome};
@@ -31,8 +31,8 @@ impl TableContext {
             self.pipeline.write_id.as_deref(),
         );
         let candidates = candidates.map_err(|error| self.refused(error))?;
-        let base = self.pipeline.endpoint.base();
-        let units = plan::units(&self.tracker, &candidates, &options, base);
+        let to = Destination::of(&self.pipeline);
+        let units = plan::units(&self.tracker, &candidates, &options, to);
         let first = self.last_report.results.len();
         self.last_report.results.extend(candidates.iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),

@@ -7,7 +7,7 @@ use super::query::ContextQuery;
 use super::state::{Add, Identity, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{DynamicEntity, Entities, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::limits::{check_key, check_table_name};
@@ -116,7 +116,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     fn values(&self, entity: &T) -> Result<Values, Error> {
         check_table_name(&self.table)?;
-        check_readable::<DynamicEntity>(&Entities, self.context.pipeline.metadata)?;
+        check_readable(self.context.pipeline.protocol)?;
         let (key, properties) = DynamicEntity::from_entity(entity)?.into_parts();
         check_key("PartitionKey", &key.partition_key)?;
         check_key("RowKey", &key.row_key)?;

@@ -11,12 +11,12 @@ use std::ops::Deref;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
-use super::{Header, Location, Reply, Request, if_match, transaction};
+use super::{Header, Location, Reply, Request, if_match, transaction, unsupported};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{check_key, check_table_name};
-use crate::wire::{Operation, encoding, headers, json_read, json_write};
+use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
 
 /// How an entity that may exist is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,11 +94,16 @@ impl Write<'_> {
         }
     }
 
-    pub(super) fn header(self) -> Result<Option<Header>, Error> {
+    /// The condition or the preference; an error for what the version does not have.
+    pub(super) fn header(self, protocol: Protocol) -> Result<Option<Header>, Error> {
         match self {
+            Self::Insert if !protocol.has_preferences() => Ok(None),
             Self::Insert => Ok(Some((&headers::PREFER, headers::RETURN_NO_CONTENT.clone()))),
             Self::Update(_, condition) => if_match(condition).map(Some),
-            Self::Upsert(_) => Ok(None),
+            Self::Upsert(_) => {
+                protocol.check(self.operation()).map_err(unsupported)?;
+                Ok(None)
+            }
         }
     }
 
@@ -113,30 +118,38 @@ impl Write<'_> {
     }
 }
 
-/// A write of an entity; `write_id` is the column that tells it from others.
+/// Where entities are written, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writing<'t> {
+    pub(crate) table: &'t str,
+    /// The column that tells one write from another.
+    pub(crate) write_id: Option<&'t str>,
+    pub(crate) protocol: Protocol,
+}
+
+/// A write of an entity.
 pub(crate) fn checked_write<T: TableEntity>(
-    table: &str,
-    write_id: Option<&str>,
+    writing: Writing<'_>,
     entity: &T,
     write: Write<'_>,
 ) -> Result<Request, Error> {
-    self::write(table, write_id, entity, &checked_keys(table, entity)?, write)
+    self::write(writing, entity, &checked_keys(writing.table, entity)?, write)
 }
 
 /// A write of the entity with these keys, which are checked.
 pub(crate) fn write<T: TableEntity>(
-    table: &str,
-    write_id: Option<&str>,
+    Writing { table, write_id, protocol }: Writing<'_>,
     entity: &T,
     (partition_key, row_key): &(Cow<'_, str>, Cow<'_, str>),
     write: Write<'_>,
 ) -> Result<Request, Error> {
     let mut body = Vec::with_capacity(256);
-    json_write::entity(&mut body, entity, partition_key, row_key, write_id)?;
+    let keys = (&**partition_key, &**row_key);
+    protocol.format().write_entity(&mut body, entity, keys, write_id)?;
     let mut path = String::new();
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
-    Ok(Request { header: write.header()?, ..request.body(body) })
+    Ok(Request { header: write.header(protocol)?, ..request.payload(protocol, body) })
 }
 
 pub(crate) fn delete(table: &str, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
@@ -170,13 +183,14 @@ pub(crate) fn checked_keys<'e, T: TableEntity>(
 /// The row that an entity was read from: it may have more than the entity holds.
 pub(crate) struct Source {
     body: Bytes,
+    format: PayloadFormat,
     form: Form,
 }
 
 impl Source {
     /// All that the row has.
-    pub(crate) fn read(&self) -> Result<DynamicEntity, json_read::ReadError> {
-        json_read::read_one(&self.body, self.form, &Entities)
+    pub(crate) fn read(&self) -> Result<DynamicEntity, ReadError> {
+        self.format.read_one(&self.body, self.form, &Entities)
     }
 }
 
@@ -195,8 +209,9 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, form) = reply.json(request)?;
-    let entity = json_read::read_one(body, form, &Entities)
+    let (format, form) = reply.format(request)?;
+    let entity = format
+        .read_one(&reply.body, form, &Entities)
         .map_err(|error| reply.read_error(error, request))?;
     let fetched = Fetched {
         entity,
@@ -205,7 +220,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
         request_id: reply.request_id().map(str::to_owned),
         location: reply.location,
     };
-    Ok((fetched, Source { body: reply.body, form }))
+    Ok((fetched, Source { body: reply.body, format, form }))
 }
 
 /// `None` where the entity is not there.
@@ -227,16 +242,20 @@ mod tests {
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
 
+    fn writing(table: &str) -> Writing<'_> {
+        Writing { table, write_id: None, protocol: Protocol::default() }
+    }
+
     fn insert(table: &str, entity: &DynamicEntity) -> Result<Request, Error> {
-        checked_write(table, None, entity, Write::Insert)
+        checked_write(writing(table), entity, Write::Insert)
     }
 
     fn update(way: Update, condition: &IfMatch) -> Result<Request, Error> {
-        checked_write("Blogs", None, &blog(), Write::Update(way, condition))
+        checked_write(writing("Blogs"), &blog(), Write::Update(way, condition))
     }
 
     fn upsert(way: Update) -> Result<Request, Error> {
-        checked_write("Blogs", None, &blog(), Write::Upsert(way))
+        checked_write(writing("Blogs"), &blog(), Write::Upsert(way))
     }
 
     fn blog() -> DynamicEntity {

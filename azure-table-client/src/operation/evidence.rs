@@ -9,7 +9,7 @@ use crate::edm::{EdmDateTime, EdmValue};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form};
 use crate::etag::ETag;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
-use crate::wire::{Operation, encoding, json_read};
+use crate::wire::{Operation, PayloadFormat, encoding};
 
 /// Properties by name.
 pub(crate) type Properties = BTreeMap<String, EdmValue>;
@@ -147,6 +147,7 @@ impl Wrote {
         }
         let mut headers = HeaderMap::new();
         headers.extend(request.header.iter().map(|(name, value)| ((*name).clone(), value.clone())));
+        headers.insert(header::CONTENT_TYPE, request.content_type.clone());
         let wrote = Self::new(&request.method, &request.path, &headers, &request.body)?;
         Some(vec![wrote])
     }
@@ -178,7 +179,9 @@ impl Wrote {
             return Some(Self { key, fence, effect: Kind::Gone, properties: Properties::new() });
         }
         let form = Form { typed: true, selected: false };
-        let entity: DynamicEntity = json_read::read_one(body, form, &Entities).ok()?;
+        let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let format = PayloadFormat::of_media_type(kind)?;
+        let entity: DynamicEntity = format.read_one(body, form, &Entities).ok()?;
         let effect = if method.as_str() == "MERGE" { Kind::Some } else { Kind::Whole };
         Some(Self { key: entity.key().clone(), fence, effect, properties: properties(&entity) })
     }
@@ -192,8 +195,9 @@ pub(crate) fn properties(entity: &DynamicEntity) -> Properties {
 mod tests {
     use super::*;
     use crate::etag::IfMatch;
-    use crate::operation::entity::{self, Update, Write};
+    use crate::operation::entity::{self, Update, Write, Writing};
     use crate::operation::transaction::Batch;
+    use crate::wire::Protocol;
 
     fn row(text: &str, etag: &str) -> Found {
         let properties = [("Text".to_owned(), EdmValue::from(text))].into_iter().collect();
@@ -277,7 +281,8 @@ mod tests {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
         let stored =
             Found { etag: ETag::from("W/\"2\""), timestamp: None, properties: properties(&blog) };
-        let mut batch = Batch::new("Blogs", "http://127.0.0.1:10002/devstoreaccount1");
+        let mut batch =
+            Batch::new(Protocol::default(), "Blogs", "http://127.0.0.1:10002/devstoreaccount1");
         let mut expected = Vec::new();
         for (n, write) in [
             Write::Insert,
@@ -289,7 +294,8 @@ mod tests {
         .enumerate()
         {
             let keys = entity::checked_keys("Blogs", &blog).unwrap();
-            let request = entity::write("Blogs", None, &blog, &keys, write).unwrap();
+            let writing = Writing { table: "Blogs", write_id: None, protocol: Protocol::default() };
+            let request = entity::write(writing, &blog, &keys, write).unwrap();
             let wrote = Wrote::all_of(&request).unwrap().remove(0);
             assert_eq!(wrote.key, *blog.key());
             assert!(wrote.evidence(Known::default(), Some(&stored)).is_made(), "{write:?}");

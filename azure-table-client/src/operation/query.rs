@@ -9,7 +9,7 @@ use super::{Location, Reply, Request, entity, transaction};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::check_table_name;
-use crate::wire::{Operation, encoding, headers, json_read};
+use crate::wire::{Operation, Protocol, encoding, headers};
 
 /// What to do about queries that look at a whole table, which cost the more the larger it grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -55,6 +55,7 @@ pub(crate) struct Rows<T> {
 const URL_BYTES: usize = 15 * 1024;
 
 pub(crate) fn query(
+    protocol: Protocol,
     table: &str,
     spec: &QuerySpec,
     top: Option<u32>,
@@ -66,7 +67,7 @@ pub(crate) fn query(
     if let Some(filter) = &spec.filter {
         request.query.push("$filter", filter);
     }
-    select(&mut request, &spec.select);
+    select(protocol, &mut request, &spec.select);
     if let Some(top) = top {
         request.query.push("$top", &top.to_string());
     }
@@ -87,23 +88,29 @@ pub(crate) fn query(
     Ok(request)
 }
 
-/// The request for the one row with these keys; in a batch if no URL holds them.
+/// The request for the one row with these keys.
 pub(crate) fn point(
+    protocol: Protocol,
     table: &str,
     key: &EntityKey,
     properties: &[String],
-    base: &str,
 ) -> Result<Request, Error> {
     let mut request = entity::get(table, key)?;
-    select(&mut request, properties);
-    if request.path.len() + 1 + request.query.as_str().len() > URL_BYTES {
-        return transaction::in_batch(&request, table, base);
+    select(protocol, &mut request, properties);
+    Ok(request)
+}
+
+/// The same request, in a batch if it reads a row whose keys no URL holds.
+pub(crate) fn fitting(request: Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
+    let is_point = request.operation == Operation::Get && request.body.is_empty();
+    if is_point && request.path.len() + 1 + request.query.as_str().len() > URL_BYTES {
+        return transaction::in_batch(&request, protocol, base);
     }
     Ok(request)
 }
 
-fn select(request: &mut Request, properties: &[String]) {
-    if !properties.is_empty() {
+fn select(protocol: Protocol, request: &mut Request, properties: &[String]) {
+    if !properties.is_empty() && protocol.has_select() {
         request.query.push("$select", &properties.join(","));
         request.selects = true;
     }
@@ -117,8 +124,9 @@ pub(crate) fn rows<T>(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, form) = reply.json(request)?;
-    let values = json_read::read_page(body, form, reader)
+    let (format, form) = reply.format(request)?;
+    let values = format
+        .read_page(&reply.body, form, reader)
         .map_err(|error| reply.read_error(error, request))?;
     let next = token(&reply, request)?;
     Ok(Rows {
@@ -142,8 +150,8 @@ pub(crate) fn point_rows<T>(
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
         }
-        let (body, form) = reply.json(request)?;
-        json_read::read_one(body, form, reader).map_err(|error| reply.read_error(error, request))
+        let (format, form) = reply.format(request)?;
+        format.read_one(&reply.body, form, reader).map_err(|error| reply.read_error(error, request))
     })?;
     Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
 }
@@ -172,7 +180,7 @@ mod tests {
             select: vec!["A".into(), "RowKey".into()],
         };
         let next = Token { partition_key: "1!8!cGs-".into(), row_key: None };
-        let request = query("Blogs", &spec, Some(5), Some(&next)).unwrap();
+        let request = query(Protocol::default(), "Blogs", &spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
         assert_eq!(
             request.query.as_str(),
@@ -183,7 +191,7 @@ mod tests {
     #[test]
     fn a_filter_that_no_url_holds_is_an_error_that_says_so() {
         let spec = QuerySpec { filter: Some("A".repeat(URL_BYTES)), select: Vec::new() };
-        let error = query("Blogs", &spec, None, None).unwrap_err();
+        let error = query(Protocol::default(), "Blogs", &spec, None, None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the query needs a URL of 15377 bytes, 15360 of them for its filter, and 15360 are \

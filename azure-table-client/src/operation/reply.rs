@@ -11,7 +11,7 @@ use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::etag::ETag;
-use crate::wire::{Metadata, Operation, headers, json_read, service_error};
+use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 
 /// The service's answer to a call, with how it was reached.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// What was asked for.
+    pub(crate) asked: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
     /// An earlier attempt of this write may have been done, so that a refusal of the last one may
@@ -182,30 +184,34 @@ impl Reply {
         self.unusable(error, request)
     }
 
-    /// The body of a 200 that must be JSON, and its form.
-    pub(super) fn json(&self, request: &Request) -> Result<(&[u8], Form), Error> {
-        let typed = match self.header(&header::CONTENT_TYPE) {
-            Some(kind) => match Metadata::of_media_type(kind) {
-                Some(level) => level != Metadata::None,
-                None => {
-                    let error = Error::unexpected_reply(format!(
-                        "the answer is {kind} instead of JSON; a proxy or another server may have sent it"
-                    ));
-                    return Err(self.unusable(error, request));
-                }
-            },
-            None => true,
+    /// The format of the body of a 200, which must be the one that was asked for, and the form of its
+    /// rows.
+    pub(super) fn format(&self, request: &Request) -> Result<(PayloadFormat, Form), Error> {
+        let Some(kind) = self.header(&header::CONTENT_TYPE) else {
+            return Ok((self.asked, Form { typed: true, selected: request.selects }));
         };
-        Ok((&self.body, Form { typed, selected: request.selects }))
+        let format = PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.asked));
+        let format = format.ok_or_else(|| {
+            let error = Error::unexpected_reply(format!(
+                "the answer is {kind} instead of {}; a proxy or another server may have sent it",
+                self.asked.name()
+            ));
+            self.unusable(error, request)
+        })?;
+        Ok((format, Form { typed: format.is_typed(), selected: request.selects }))
     }
 
-    pub(super) fn read_error(&self, error: json_read::ReadError, request: &Request) -> Error {
+    pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
-            json_read::ReadError::Json(error) => {
+            ReadError::Json(error) => {
                 Error::unexpected_reply("the answer is not the JSON it should be")
                     .with_source(error)
             }
-            json_read::ReadError::Decode(error) => Error::from(error),
+            ReadError::Atom(error) => {
+                Error::unexpected_reply("the answer is not the Atom it should be")
+                    .with_source(error)
+            }
+            ReadError::Decode(error) => Error::from(error),
         };
         self.unusable(error, request)
     }

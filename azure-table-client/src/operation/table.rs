@@ -10,15 +10,18 @@ use super::{Reply, Request};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{check_own_table_name, check_table_name};
-use crate::wire::{Operation, encoding, headers, json_read, json_write};
+use crate::wire::{Operation, Protocol, encoding, headers};
 
 const TABLES: &str = "/Tables";
 
-pub(crate) fn create(table: &str) -> Result<Request, Error> {
+pub(crate) fn create(protocol: Protocol, table: &str) -> Result<Request, Error> {
     check_own_table_name(table)?;
-    Ok(Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
-        .header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone())
-        .body(json_write::table_name(table)))
+    let request = Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
+        .payload(protocol, protocol.format().write_table_name(table));
+    if !protocol.has_preferences() {
+        return Ok(request);
+    }
+    Ok(request.header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone()))
 }
 
 pub(crate) fn delete(table: &str) -> Result<Request, Error> {
@@ -73,7 +76,7 @@ pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool,
 /// `false` where there is no such table.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     existed(reply.if_exists(request, |reply, request| match reply.status {
-        StatusCode::OK => reply.json(request).map(|_| ()),
+        StatusCode::OK => reply.format(request).map(|_| ()),
         _ => Err(reply.into_error(request)),
     }))
 }
@@ -93,8 +96,9 @@ pub(crate) fn names(
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
-    let (body, form) = reply.json(request)?;
-    let names = json_read::read_page(body, form, &TableNames)
+    let (format, form) = reply.format(request)?;
+    let names = format
+        .read_page(&reply.body, form, &TableNames)
         .map_err(|error| reply.read_error(error, request))?;
     let next = reply.token(&headers::NEXT_TABLE_NAME, request)?;
     if next == Some("") {

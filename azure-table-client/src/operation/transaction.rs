@@ -16,7 +16,7 @@ use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS, check_table_name};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
-use crate::wire::{Metadata, Operation, headers, json_write};
+use crate::wire::{Operation, Protocol, headers};
 
 const PATH: &str = "/$batch";
 
@@ -49,6 +49,7 @@ pub struct Committed {
 #[derive(Debug)]
 pub(crate) struct Batch {
     table: String,
+    protocol: Protocol,
     /// The column that tells one write from another.
     write_id: Option<Arc<str>>,
     /// The address of the service, before the path of each operation.
@@ -106,13 +107,14 @@ pub(crate) struct Sent {
 }
 
 impl Batch {
-    pub(crate) fn new(table: &str, base: &str) -> Self {
+    pub(crate) fn new(protocol: Protocol, table: &str, base: &str) -> Self {
         let id = |kind| format!("{kind}_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
         let (outer, inner) = (id("batch"), id("changeset"));
         let mut body = Vec::with_capacity(1024);
         Writer::new(&mut body, &outer).parts(&inner);
         Self {
             table: table.to_owned(),
+            protocol,
             write_id: None,
             base: base.to_owned(),
             outer,
@@ -152,9 +154,11 @@ impl Batch {
         body.clear();
         write.path(&mut path, &self.table, &partition_key, &row_key);
         let write_id = self.write_id.as_deref();
-        let header = json_write::entity(&mut body, entity, &partition_key, &row_key, write_id)
+        let format = self.protocol.format();
+        let header = format
+            .write_entity(&mut body, entity, (&partition_key, &row_key), write_id)
             .map_err(Error::from)
-            .and_then(|()| write.header())
+            .and_then(|()| write.header(self.protocol))
             .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
         let operation = Single {
             operation: write.operation(),
@@ -257,11 +261,14 @@ impl Batch {
 
     fn write_part(&mut self, operation: Single<'_>, index: usize) {
         let Single { method, path, header, body, .. } = operation;
-        let accept = HeaderValue::from_static(Metadata::Minimal.media_type());
-        let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, &headers::JSON));
+        // Nothing in the answer is read that differs between the levels of JSON.
+        let protocol = self.protocol.typed();
+        let accept = protocol.format().accept();
+        let content_type = protocol.format().content_type();
+        let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, content_type));
         let fixed = [
             (&header::ACCEPT, &accept),
-            (&headers::DATA_SERVICE_VERSION, &headers::DATA_SERVICE_VERSION_3),
+            (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0]),
         ];
         let own = header.map(|(name, value)| (*name, value));
         let headers = fixed.into_iter().chain(kind).chain(own);
@@ -296,25 +303,22 @@ fn batch_request(
 }
 
 /// A read in a batch: its address then need not fit into a URL.
-pub(super) fn in_batch(read: &Request, table: &str, base: &str) -> Result<Request, Error> {
+pub(super) fn in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
     let boundary = format!("batch_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
     let mut target = read.path.clone();
     if !read.query.as_str().is_empty() {
         target.push('?');
         target.push_str(read.query.as_str());
     }
-    let accept = HeaderValue::from_static(Metadata::Minimal.media_type());
-    let headers = [
-        (&header::ACCEPT, &accept),
-        (&headers::DATA_SERVICE_VERSION, &headers::DATA_SERVICE_VERSION_3),
-    ];
+    let accept = protocol.format().accept();
+    let headers =
+        [(&header::ACCEPT, &accept), (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0])];
     let mut body = Vec::with_capacity(512 + target.len());
     let mut batch = Writer::new(&mut body, &boundary);
     batch.request(&read.method, [base, &target], None, headers, &[]);
     batch.close();
-    let mut request = batch_request(read.operation, table, &boundary, body)?;
-    request.selects = read.selects;
-    Ok(request)
+    let request = batch_request(read.operation, &read.resource, &boundary, body)?;
+    Ok(Request { selects: read.selects, needs_types: read.needs_types, ..request })
 }
 
 impl Sent {
@@ -456,6 +460,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         status: message.status().map_err(of)?,
         headers,
         body: reply.body.slice_ref(message.body),
+        asked: reply.asked,
         attempts: reply.attempts,
         client_request_id: reply.client_request_id.clone(),
         outcome_open: reply.outcome_open,

@@ -21,13 +21,15 @@ use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::{Location, Reply, Request, Signed};
 use crate::transport::HttpResponse;
-use crate::wire::{Operation, service_error};
+use crate::wire::{Operation, PayloadFormat, service_error};
 
 /// One call, and what came of its attempts so far.
 pub(super) struct Attempts<'c> {
     pub(super) pipeline: &'c Pipeline,
     request: &'c Request,
     retry: &'c RetryPolicy,
+    /// The format of the answer.
+    format: PayloadFormat,
     client_request_id: String,
     trace: &'c CallTrace<'c>,
     /// `None` is later than any clock can show.
@@ -81,12 +83,17 @@ impl<'c> Attempts<'c> {
             )),
             _ => Ok(route),
         });
-        let route =
-            route.map_err(|error| error.with_operation(request.operation, &request.resource))?;
+        let protocol = pipeline
+            .protocol(options)
+            .and_then(|protocol| request.check(protocol).map(|()| protocol));
+        let (route, protocol) = route
+            .and_then(|route| Ok((route, protocol?)))
+            .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         Ok(Self {
             pipeline,
             request,
             retry: options.retry.as_ref().unwrap_or(&pipeline.retry),
+            format: protocol.format(),
             client_request_id,
             trace,
             deadline: Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline)),
@@ -179,6 +186,7 @@ impl<'c> Attempts<'c> {
             self.request,
             Added {
                 credential: &self.credential,
+                format: self.format,
                 client_request_id: id,
                 date: self.dated,
                 token,
@@ -280,6 +288,7 @@ impl<'c> Attempts<'c> {
             status,
             headers,
             body,
+            asked: self.format,
             attempts: self.count,
             client_request_id: self.client_request_id,
             outcome_open: self.outcome_open,

@@ -9,7 +9,7 @@ use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_
 use crate::error::Error;
 use crate::operation::{Location, Request};
 use crate::transport::HttpRequest;
-use crate::wire::headers;
+use crate::wire::{PayloadFormat, headers};
 
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
@@ -20,6 +20,7 @@ const SERVICE_TIME: Duration = Duration::from_secs(30);
 /// What an attempt adds to its request.
 pub(super) struct Added<'a> {
     pub(super) credential: &'a Credential,
+    pub(super) format: PayloadFormat,
     pub(super) client_request_id: &'a str,
     pub(super) date: SystemTime,
     /// The `Authorization`, where it is a token.
@@ -32,30 +33,38 @@ pub(super) struct Added<'a> {
 }
 
 impl Pipeline {
+    /// The version that requests name: with a token a later one, unless one was chosen.
+    fn version_for(&self, credential: &Credential) -> &HeaderValue {
+        if credential.is_token() && self.version == headers::SERVICE_VERSION {
+            &headers::SERVICE_VERSION_OF_TOKENS
+        } else {
+            &self.version
+        }
+    }
+
     /// The request of one attempt.
     pub(super) fn prepare(
         &self,
         request: &Request,
         added: Added<'_>,
     ) -> Result<HttpRequest, Error> {
-        let Added { credential, client_request_id, date, token, location, time, headers: mut map } =
+        let Added { credential, format, client_request_id, date, token, location, time, .. } =
             added;
+        let mut map = added.headers;
         let endpoint = self.endpoint_at(location);
         let date = headers::http_date(date);
         map.reserve(16);
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }
-        let accept = if request.operation.is_in_xml() {
-            headers::XML.clone()
-        } else {
-            HeaderValue::from_static(self.metadata.media_type())
-        };
+        let accept =
+            if request.operation.is_in_xml() { headers::XML.clone() } else { format.accept() };
         map.insert(header::ACCEPT, accept);
         map.insert(header::USER_AGENT, USER_AGENT.clone());
-        map.insert(&headers::X_MS_VERSION, service_version(credential).clone());
-        map.insert(&headers::DATA_SERVICE_VERSION, headers::DATA_SERVICE_VERSION_3.clone());
-        map.insert(&headers::MAX_DATA_SERVICE_VERSION, headers::MAX_DATA_SERVICE_VERSION_3.clone());
+        map.insert(&headers::X_MS_VERSION, self.version_for(credential).clone());
+        let [odata, max_odata] = self.protocol.odata_headers();
+        map.insert(&headers::DATA_SERVICE_VERSION, odata.clone());
+        map.insert(&headers::MAX_DATA_SERVICE_VERSION, max_odata.clone());
         map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
         if let Some(value) = authorization(request, credential, endpoint.path(), &date) {
             let mut value = header_value(&value)?;
@@ -75,15 +84,6 @@ impl Pipeline {
             headers: map,
             body: request.body.clone(),
         })
-    }
-}
-
-/// The version of the service that understands the credential.
-fn service_version(credential: &Credential) -> &'static HeaderValue {
-    if credential.is_token() {
-        &headers::SERVICE_VERSION_OF_TOKENS
-    } else {
-        &headers::SERVICE_VERSION
     }
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 #[cfg(feature = "mock")]
 pub(crate) use read::read_row;
 pub(crate) use read::{read_one, read_page};
-pub(crate) use write::entity;
+pub(crate) use write::{entity, table_name};
 #[cfg(feature = "mock")]
 pub(crate) use write::{null, property, typed};
 
@@ -63,6 +63,8 @@ impl fmt::Display for AtomError {
         }
     }
 }
+
+impl std::error::Error for AtomError {}
 
 impl From<quick_xml::Error> for AtomError {
     fn from(error: quick_xml::Error) -> Self {

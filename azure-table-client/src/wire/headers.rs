@@ -20,15 +20,18 @@ pub(crate) static NEXT_ROW_KEY: HeaderName =
 pub(crate) static NEXT_TABLE_NAME: HeaderName =
     HeaderName::from_static("x-ms-continuation-nexttablename");
 
-/// The service version that the client speaks.
+/// The service version that the client speaks unless another is asked for.
 pub(crate) static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-02-02");
 /// The first version in which a request without a token is told of which tenant it must be.
 pub(crate) static SERVICE_VERSION_OF_TOKENS: HeaderValue = HeaderValue::from_static("2020-12-06");
+pub(crate) static ODATA_1: HeaderValue = HeaderValue::from_static("1.0;NetFx");
+pub(crate) static ODATA_2: HeaderValue = HeaderValue::from_static("2.0;NetFx");
 pub(crate) static DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0");
 pub(crate) static MAX_DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0;NetFx");
 pub(crate) static RETURN_NO_CONTENT: HeaderValue = HeaderValue::from_static("return-no-content");
 pub(crate) static XML: HeaderValue = HeaderValue::from_static("application/xml");
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) static ATOM: HeaderValue = HeaderValue::from_static("application/atom+xml");
 
 /// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
 const LAST_HTTP_SECOND: u64 = 253_402_300_799;

@@ -19,6 +19,28 @@ pub(crate) fn entity<T: TableEntity>(
     row_key: &str,
     write_id: Option<&str>,
 ) -> Result<(), EncodeError> {
+    begin(out);
+    let mut body = Body(out);
+    body.put("PartitionKey", EdmCow::String(partition_key.into()));
+    body.put("RowKey", EdmCow::String(row_key.into()));
+    let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
+    entity.write_properties(&mut writer)?;
+    writer.finish()?;
+    end(out);
+    Ok(())
+}
+
+/// The body that creates a table.
+pub(crate) fn table_name(name: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
+    begin(&mut out);
+    typed(&mut out, "TableName", EdmType::String, name);
+    end(&mut out);
+    out
+}
+
+/// An entry up to its properties. Without a title, an author and an id it would be no entry of Atom.
+fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(xml::DECLARATION);
     // Writing to a Vec cannot fail.
     let _ = write!(
@@ -26,14 +48,10 @@ pub(crate) fn entity<T: TableEntity>(
         "<entry xmlns:d=\"{DATA}\" xmlns:m=\"{METADATA}\" xmlns=\"{ATOM}\"><title /><author>\
          <name /></author><id /><content type=\"application/xml\"><m:properties>"
     );
-    let mut body = Body(out);
-    body.put("PartitionKey", EdmCow::String(partition_key.into()));
-    body.put("RowKey", EdmCow::String(row_key.into()));
-    let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
-    entity.write_properties(&mut writer)?;
-    writer.finish()?;
+}
+
+fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"</m:properties></content></entry>");
-    Ok(())
 }
 
 struct Body<'o>(&'o mut Vec<u8>);

@@ -1,0 +1,177 @@
+//! Bodies in the format that a client or a call speaks. The format is looked at once for a body, and
+//! not for each row in it.
+
+use http::HeaderValue;
+
+use super::{Metadata, atom, headers, json_read, json_write};
+use crate::entity::{DecodeError, EncodeError, Form, ReadRow, TableEntity};
+
+/// The format of what is sent and answered.
+///
+/// Which ones there are depends on the [version](super::ServiceVersion) that is spoken:
+///
+/// | version | formats |
+/// |---|---|
+/// | before 2013-08-15 | Atom |
+/// | from 2013-08-15, before 2015-12-11 | JSON, Atom |
+/// | from 2015-12-11 | JSON |
+///
+/// Source: [Payload format for Table service operations][format].
+///
+/// [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PayloadFormat {
+    /// JSON, and how much it says beside the data.
+    Json(Metadata),
+    /// Atom (XML), with types and ETags.
+    Atom,
+}
+
+impl Default for PayloadFormat {
+    fn default() -> Self {
+        Self::Json(Metadata::default())
+    }
+}
+
+impl From<Metadata> for PayloadFormat {
+    fn from(level: Metadata) -> Self {
+        Self::Json(level)
+    }
+}
+
+/// Why a body could not be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Json(serde_json::Error),
+    Atom(atom::AtomError),
+    /// An entity in it does not fit the struct.
+    Decode(DecodeError),
+}
+
+impl From<json_read::ReadError> for ReadError {
+    fn from(error: json_read::ReadError) -> Self {
+        match error {
+            json_read::ReadError::Json(error) => Self::Json(error),
+            json_read::ReadError::Decode(error) => Self::Decode(error),
+        }
+    }
+}
+
+impl From<atom::ReadError> for ReadError {
+    fn from(error: atom::ReadError) -> Self {
+        match error {
+            atom::ReadError::Atom(error) => Self::Atom(error),
+            atom::ReadError::Decode(error) => Self::Decode(error),
+        }
+    }
+}
+
+impl PayloadFormat {
+    /// The format that a `Content-Type` names, if it is one.
+    pub(crate) fn of_media_type(media_type: &str) -> Option<Self> {
+        let kind = media_type.split(';').next().unwrap_or_default().trim();
+        if kind.eq_ignore_ascii_case("application/atom+xml") {
+            return Some(Self::Atom);
+        }
+        Metadata::of_media_type(media_type).map(Self::Json)
+    }
+
+    /// The `Accept` header that asks for it.
+    pub(crate) fn accept(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Json(level) => level.media_type(),
+            Self::Atom => "application/atom+xml,application/xml",
+        })
+    }
+
+    /// The media type of what is sent in it.
+    pub(crate) fn content_type(self) -> &'static HeaderValue {
+        match self {
+            Self::Json(_) => &headers::JSON,
+            Self::Atom => &headers::ATOM,
+        }
+    }
+
+    /// Whether the types of properties are in it.
+    pub(crate) fn is_typed(self) -> bool {
+        self != Self::Json(Metadata::None)
+    }
+
+    /// Whether both are JSON, or both are Atom.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        (self == Self::Atom) == (other == Self::Atom)
+    }
+
+    /// The name in errors.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Json(_) => "JSON",
+            Self::Atom => "Atom",
+        }
+    }
+
+    /// Writes an entity as the body of an insert, update or merge; see [`json_write::entity`].
+    pub(crate) fn write_entity<T: TableEntity>(
+        self,
+        out: &mut Vec<u8>,
+        entity: &T,
+        (partition_key, row_key): (&str, &str),
+        write_id: Option<&str>,
+    ) -> Result<(), EncodeError> {
+        match self {
+            Self::Json(_) => json_write::entity(out, entity, partition_key, row_key, write_id),
+            Self::Atom => atom::entity(out, entity, partition_key, row_key, write_id),
+        }
+    }
+
+    /// The body that creates a table.
+    pub(crate) fn write_table_name(self, name: &str) -> Vec<u8> {
+        match self {
+            Self::Json(_) => json_write::table_name(name),
+            Self::Atom => atom::table_name(name),
+        }
+    }
+
+    /// Reads the rows of a query's reply.
+    pub(crate) fn read_page<T>(
+        self,
+        body: &[u8],
+        form: Form,
+        reader: &dyn ReadRow<T>,
+    ) -> Result<Vec<T>, ReadError> {
+        match self {
+            Self::Json(_) => Ok(json_read::read_page(body, form, reader)?),
+            Self::Atom => Ok(atom::read_page(body, form, reader)?),
+        }
+    }
+
+    /// Reads the reply of a point query: one row.
+    pub(crate) fn read_one<T>(
+        self,
+        body: &[u8],
+        form: Form,
+        reader: &dyn ReadRow<T>,
+    ) -> Result<T, ReadError> {
+        match self {
+            Self::Json(_) => Ok(json_read::read_one(body, form, reader)?),
+            Self::Atom => Ok(atom::read_one(body, form, reader)?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_of_media_types() {
+        let of = PayloadFormat::of_media_type;
+        assert_eq!(of("application/atom+xml;charset=utf-8"), Some(PayloadFormat::Atom));
+        assert_eq!(of("Application/Atom+XML; type=feed"), Some(PayloadFormat::Atom));
+        let none = "application/json;odata=nometadata;streaming=true;charset=utf-8";
+        assert_eq!(of(none), Some(PayloadFormat::Json(Metadata::None)));
+        for other in ["", "application/xml", "text/html", "application/atom", "multipart/mixed"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
+}

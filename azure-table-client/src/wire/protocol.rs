@@ -1,0 +1,194 @@
+//! What the versions of the service have, and which formats go with them. What a client asks follows
+//! from these rules; nothing else looks at a version.
+//!
+//! Sources: [Payload format for Table service operations][format], [Setting the OData data service
+//! version headers][odata], [Setting the Prefer header][prefer], [Query Entities][query] for `$select`,
+//! [Insert Or Merge Entity][upsert], [Get Table ACL][acl], [Get Table Service Stats][stats].
+//!
+//! [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
+//! [odata]: https://learn.microsoft.com/rest/api/storageservices/setting-the-odata-data-service-version-headers
+//! [prefer]: https://learn.microsoft.com/rest/api/storageservices/setting-the-prefer-header-to-manage-response-echo-on-insert-operations
+//! [query]: https://learn.microsoft.com/rest/api/storageservices/query-entities
+//! [upsert]: https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity
+//! [acl]: https://learn.microsoft.com/rest/api/storageservices/get-table-acl
+//! [stats]: https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats
+
+use std::fmt;
+
+use http::HeaderValue;
+
+use super::{Metadata, Operation, PayloadFormat, ServiceVersion, headers};
+
+/// The version and the format that a client or a call speaks. They go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Protocol {
+    version: ServiceVersion,
+    format: PayloadFormat,
+}
+
+/// What a version does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsupported {
+    Format(ServiceVersion, PayloadFormat),
+    Operation(ServiceVersion, Operation, ServiceVersion),
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(version, format) => write!(
+                f,
+                "service version {version} has no {}: JSON goes with versions from {} on, and Atom \
+                 with those before {}",
+                format.name(),
+                ServiceVersion::V2013_08_15,
+                ServiceVersion::V2015_12_11
+            ),
+            Self::Operation(version, operation, since) => {
+                write!(f, "service version {version} has no {operation}; it came with {since}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+impl Protocol {
+    /// A version, and a format if one is asked for; else JSON where there is JSON.
+    pub(crate) fn new(
+        version: ServiceVersion,
+        format: Option<PayloadFormat>,
+    ) -> Result<Self, Unsupported> {
+        let has_json = version >= ServiceVersion::V2013_08_15;
+        let usual = if has_json { PayloadFormat::default() } else { PayloadFormat::Atom };
+        Self { version, format: usual }.with(format)
+    }
+
+    /// The same version with another format, if one is asked for.
+    pub(crate) fn with(self, format: Option<PayloadFormat>) -> Result<Self, Unsupported> {
+        let format = format.unwrap_or(self.format);
+        let goes_together = match format {
+            PayloadFormat::Json(_) => self.version >= ServiceVersion::V2013_08_15,
+            PayloadFormat::Atom => self.version < ServiceVersion::V2015_12_11,
+        };
+        if goes_together {
+            return Ok(Self { format, ..self });
+        }
+        Err(Unsupported::Format(self.version, format))
+    }
+
+    /// The same, with types.
+    pub(crate) fn typed(self) -> Self {
+        let format = match self.format {
+            PayloadFormat::Json(Metadata::None) => PayloadFormat::Json(Metadata::Minimal),
+            format => format,
+        };
+        Self { format, ..self }
+    }
+
+    pub(crate) const fn format(self) -> PayloadFormat {
+        self.format
+    }
+
+    /// Refuses an operation that came with a later version.
+    pub(crate) fn check(self, operation: Operation) -> Result<(), Unsupported> {
+        let since = match operation {
+            Operation::InsertOrMerge | Operation::InsertOrReplace => ServiceVersion::V2011_08_18,
+            Operation::GetTableAcl | Operation::SetTableAcl => ServiceVersion::V2012_02_12,
+            Operation::GetStats => ServiceVersion::V2013_08_15,
+            _ => return Ok(()),
+        };
+        if self.version >= since {
+            return Ok(());
+        }
+        Err(Unsupported::Operation(self.version, operation, since))
+    }
+
+    /// Whether a query can name the properties that it wants. Without, whole rows travel.
+    pub(crate) fn has_select(self) -> bool {
+        self.odata() >= 2
+    }
+
+    /// Whether an insert can ask for an answer without the entity.
+    pub(crate) fn has_preferences(self) -> bool {
+        self.odata() >= 3
+    }
+
+    /// The highest version of OData that the version of the service has.
+    fn odata(self) -> u8 {
+        match self.version {
+            version if version >= ServiceVersion::V2013_08_15 => 3,
+            version if version >= ServiceVersion::V2011_08_18 => 2,
+            _ => 1,
+        }
+    }
+
+    /// `DataServiceVersion` and `MaxDataServiceVersion`.
+    pub(crate) fn odata_headers(self) -> [&'static HeaderValue; 2] {
+        match self.odata() {
+            1 => [&headers::ODATA_1, &headers::ODATA_1],
+            2 => [&headers::ODATA_2, &headers::ODATA_2],
+            _ => [&headers::DATA_SERVICE_VERSION_3, &headers::MAX_DATA_SERVICE_VERSION_3],
+        }
+    }
+
+    /// `x-ms-version`
+    pub(crate) fn version_header(self) -> HeaderValue {
+        if self.version == ServiceVersion::default() {
+            return headers::SERVICE_VERSION.clone();
+        }
+        // Digits and hyphens are always a header.
+        HeaderValue::from_str(self.version.as_str()).unwrap_or(headers::SERVICE_VERSION.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATOM: PayloadFormat = PayloadFormat::Atom;
+    const JSON: PayloadFormat = PayloadFormat::Json(Metadata::Minimal);
+
+    #[test]
+    fn formats_go_with_versions() {
+        for (version, usual, atom, json) in [
+            (ServiceVersion::V2009_04_14, ATOM, true, false),
+            (ServiceVersion::V2012_02_12, ATOM, true, false),
+            (ServiceVersion::V2013_08_15, JSON, true, true),
+            (ServiceVersion::V2015_07_08, JSON, true, true),
+            (ServiceVersion::V2015_12_11, JSON, false, true),
+            (ServiceVersion::V2019_02_02, JSON, false, true),
+        ] {
+            let of = |format| Protocol::new(version, format);
+            assert_eq!(of(None).unwrap().format(), usual, "{version}");
+            assert_eq!(of(Some(ATOM)).is_ok(), atom, "{version}");
+            assert_eq!(of(Some(JSON)).is_ok(), json, "{version}");
+            assert_eq!(of(None).unwrap().version_header(), version.as_str());
+        }
+        let error = Protocol::new(ServiceVersion::V2015_12_11, Some(ATOM)).unwrap_err().to_string();
+        for part in ["2015-12-11 has no Atom", "JSON goes with versions from 2013-08-15 on"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_each_version_has() {
+        for (version, upserts, select, acl, prefer, odata) in [
+            (ServiceVersion::V2009_04_14, false, false, false, false, "1.0;NetFx"),
+            (ServiceVersion::V2011_08_18, true, true, false, false, "2.0;NetFx"),
+            (ServiceVersion::V2012_02_12, true, true, true, false, "2.0;NetFx"),
+            (ServiceVersion::V2013_08_15, true, true, true, true, "3.0;NetFx"),
+            (ServiceVersion::V2019_02_02, true, true, true, true, "3.0;NetFx"),
+        ] {
+            let protocol = Protocol::new(version, None).unwrap();
+            assert_eq!(protocol.check(Operation::InsertOrMerge).is_ok(), upserts, "{version}");
+            assert_eq!(protocol.check(Operation::InsertOrReplace).is_ok(), upserts, "{version}");
+            assert_eq!(protocol.check(Operation::SetTableAcl).is_ok(), acl, "{version}");
+            assert_eq!(protocol.check(Operation::GetStats).is_ok(), prefer, "{version}");
+            assert!(protocol.check(Operation::Merge).is_ok(), "{version}");
+            assert_eq!(protocol.has_select(), select, "{version}");
+            assert_eq!(protocol.has_preferences(), prefer, "{version}");
+            assert_eq!(protocol.odata_headers()[1], odata, "{version}");
+        }
+    }
+}
