@@ -324,7 +324,7 @@ async fn bulk_runs_in_the_version_of_the_paper() {
     blogs.create().await.unwrap();
     let rows = (0..250).map(|id| BulkOperation::Insert(blog(&format!("{id:03}"))));
     let report = blogs.bulk().run(rows).await.unwrap();
-    assert_eq!(report.applied, 250);
+    assert!(report.is_complete());
     assert_eq!(blogs.query().count().await.unwrap(), 250);
 }
 

@@ -2,7 +2,7 @@
 //! name.
 
 use azure_table_client::mock::MockTableService;
-use azure_table_tests::{Spoken, Target, conformance, for_each_conformance_test};
+use azure_table_tests::{Spoken, Target, conformance, for_each_conformance_test, left_out};
 
 /// A mock, to which this is spoken.
 fn target(spoken: Spoken) -> Target {
@@ -44,4 +44,24 @@ suite! {
     atom_2015_07_08: Spoken::LAST_ATOM;
     no_metadata: Spoken::NO_METADATA;
     full_metadata: Spoken::FULL_METADATA;
+}
+
+macro_rules! names {
+    ($($area:ident { $($name:ident),* $(,)? })*) => {
+        [$($(concat!(stringify!($area), "::", stringify!($name)),)*)*]
+    };
+}
+
+#[test]
+fn what_is_left_out_is_a_test_and_is_left_out_once() {
+    let tests = for_each_conformance_test!(names);
+    for spoken in [Spoken::FIRST, Spoken::LAST_ATOM, Spoken::NO_METADATA, Spoken::FULL_METADATA] {
+        let names: Vec<_> = left_out::lists(spoken).flat_map(|(_, names)| names).collect();
+        for (at, name) in names.iter().enumerate() {
+            assert!(tests.contains(name), "{name}");
+            assert!(!names[..at].contains(name), "{name} twice");
+        }
+    }
+    assert!(left_out::lists(Spoken::USUAL).next().is_none());
+    assert!(left_out::lists(Spoken::FULL_METADATA).next().is_none());
 }

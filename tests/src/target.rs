@@ -87,8 +87,14 @@ impl Target {
     }
 
     /// The same service, to which this is spoken.
+    #[must_use]
     pub fn speaking(self, spoken: Spoken) -> Self {
         Self { spoken, ..self }
+    }
+
+    /// The status of what is created: without a preference, it comes back as a whole.
+    pub fn created(&self) -> u16 {
+        if self.spoken.version < ServiceVersion::V2013_08_15 { 201 } else { 204 }
     }
 
     /// Whether to leave out a test, `area::name`, that needs what is not spoken.

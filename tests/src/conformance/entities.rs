@@ -37,7 +37,7 @@ pub async fn insert_and_get(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
     let written = table.insert(&blog).await.unwrap();
-    assert_eq!(written.status, 204);
+    assert_eq!(written.status, target.created());
     assert!(written.request_id.is_some());
     let read = table.get(blog.entity_key().unwrap()).await.unwrap();
     assert_eq!(read.entity, blog);

@@ -9,7 +9,7 @@ use crate::Target;
 pub async fn create_and_delete(target: &Target) {
     let (service, name) = (target.service(), target.unique_name());
     let created = service.create_table(&name).await.unwrap();
-    assert_eq!(created.status, 204);
+    assert_eq!(created.status, target.created());
     assert!(created.request_id.is_some());
     assert!(service.table_exists(&name).await.unwrap());
     assert_eq!(service.delete_table(&name).await.unwrap().status, 204);
