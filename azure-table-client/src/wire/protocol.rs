@@ -95,7 +95,9 @@ impl Protocol {
         let since = match operation {
             Operation::InsertOrMerge | Operation::InsertOrReplace => ServiceVersion::V2011_08_18,
             Operation::GetTableAcl | Operation::SetTableAcl => ServiceVersion::V2012_02_12,
-            Operation::GetStats => ServiceVersion::V2013_08_15,
+            Operation::GetStats
+            | Operation::GetServiceProperties
+            | Operation::SetServiceProperties => ServiceVersion::V2013_08_15,
             _ => return Ok(()),
         };
         if self.version >= since {

@@ -41,6 +41,7 @@ mod tests {
     use crate::entity::EntityKey;
     use crate::operation::query::{self, QuerySpec};
     use crate::operation::table;
+    use crate::wire::Protocol;
 
     fn shown(request: &Request) -> String {
         RedactedUrl { base: "https://me.table.core.windows.net", request }.to_string()
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn keys_filters_and_continuations_are_not_shown() {
         let key = EntityKey::new("secret part", "secret row");
-        let point = query::point("Blogs", &key, &["Title".into()], "https://me").unwrap();
+        let point = query::point(Protocol::default(), "Blogs", &key, &["Title".into()]).unwrap();
         assert_eq!(
             shown(&point),
             "https://me.table.core.windows.net/Blogs(PartitionKey='REDACTED',RowKey='REDACTED')\
@@ -57,7 +58,7 @@ mod tests {
         );
         let filter = Some("Title eq 'secret'".to_owned());
         let spec = QuerySpec { filter, select: Vec::new() };
-        let query = query::query("Blogs", &spec, Some(7), None).unwrap();
+        let query = query::query(Protocol::default(), "Blogs", &spec, Some(7), None).unwrap();
         assert_eq!(
             shown(&query),
             "https://me.table.core.windows.net/Blogs()?$filter=REDACTED&$top=7"
