@@ -120,14 +120,15 @@ pub async fn slices_by_bytes(target: &Target) {
     let rows = (0..20).map(|n| {
         let mut row = row(0, n);
         for part in 0..15 {
-            row.set(format!("P{part}"), "é".repeat(30_000));
+            row.set(format!("P{part}"), "e".repeat(32_000));
         }
         BulkOperation::InsertOrReplace(row)
     });
     let report = table.bulk().run(rows).await.unwrap();
     assert_eq!(report.progress.applied, 20, "{report}");
     assert!(report.progress.bytes / report.progress.requests <= 4 * 1024 * 1024, "{report}");
-    assert!((5..=7).contains(&report.progress.requests), "{report}");
+    // 8 rows of 480 kB fit into a slice, but one that waits for a second goes before it is full.
+    assert!((3..=10).contains(&report.progress.requests), "{report}");
     table.delete_table().await.unwrap();
 }
 
