@@ -37,7 +37,6 @@ pub(crate) use sas_signature::{
     AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
 };
 pub use sas_terms::SasProtocol;
-#[cfg(feature = "mock")]
 pub(crate) use sas_time::read_time;
 pub use shared_key::SharedKey;
 pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};

@@ -37,6 +37,7 @@ pub use table::TableClient;
 pub use transaction::Transaction;
 pub use update_with::{UpdateWith, Updated};
 
+pub use crate::operation::access_policies::StoredAccessPolicy;
 pub use crate::operation::continuation::Continuation;
 pub use crate::operation::entity::Fetched;
 pub use crate::operation::query::ScanPolicy;

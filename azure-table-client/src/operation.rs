@@ -1,5 +1,6 @@
 //! One REST call each: how its request is made, and how its answer is read. No I/O.
 
+pub(crate) mod access_policies;
 pub(crate) mod continuation;
 pub(crate) mod entity;
 pub(crate) mod evidence;

@@ -24,7 +24,7 @@ pub mod types;
 macro_rules! for_each_conformance_test {
     ($run:ident) => {
         $run! {
-            service { settings, settings_that_cannot_be }
+            service { settings, settings_that_cannot_be, access_policies }
             tables {
                 create_and_delete, create_twice, create_if_not_exists, delete_missing,
                 delete_if_exists, exists, names_ignore_case, list_by_filter, list_in_pages,

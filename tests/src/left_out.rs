@@ -24,6 +24,7 @@ pub fn lists(spoken: Spoken) -> impl Iterator<Item = (&'static str, &'static [&'
         (is_first, "it upserts, which came with 2011-08-18", UPSERTS),
         (is_first, "it selects properties, which came with 2011-08-18", SELECT),
         (is_first, "it sets CORS rules, which came with 2013-08-15", CORS),
+        (is_first, "it sets access policies, which came with 2012-02-12", POLICIES),
     ]
     .into_iter()
     .filter_map(|(is_so, why, tests)| is_so.then_some((why, tests)))
@@ -33,6 +34,8 @@ const JSON: &[&str] =
     &["metadata::dynamic_entities_need_types", "metadata::every_level_reads_the_same_structs"];
 
 const CORS: &[&str] = &["service::settings", "service::settings_that_cannot_be"];
+
+const POLICIES: &[&str] = &["service::access_policies"];
 
 const TYPES: &[&str] = &[
     "bulk::copying",

@@ -81,6 +81,22 @@ letters! {
     }
 }
 
+impl TablePermissions {
+    /// What these letters say; `None` if one of them says nothing.
+    pub(crate) fn from_letters(letters: &str) -> Option<Self> {
+        letters.chars().try_fold(Self::default(), |all, letter| {
+            let one = match letter {
+                'r' => Self::READ,
+                'a' => Self::ADD,
+                'u' => Self::UPDATE,
+                'd' => Self::DELETE,
+                _ => return None,
+            };
+            Some(all | one)
+        })
+    }
+}
+
 letters! {
     /// What a signature for an account permits with its tables, put together with `|`.
     AccountPermissions: u8 {

@@ -7,6 +7,7 @@ use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
+use crate::operation::access_policies::{self, StoredAccessPolicy};
 use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, table};
@@ -134,6 +135,27 @@ impl<T: TableEntity> TableClient<T> {
     /// Whether the table is there.
     pub fn exists(&self) -> Call<bool> {
         Call::new(&self.pipeline, table::get(&self.name), table::exists).expecting(table::is_gone)
+    }
+
+    /// The stored access policies of the table.
+    ///
+    /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl)
+    pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
+        let request = access_policies::get(&self.name);
+        Call::new(&self.pipeline, request, access_policies::policies)
+    }
+
+    /// Sets the stored access policies of the table, in place of those that are there; it can take half
+    /// a minute until they hold.
+    ///
+    /// # Errors
+    /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
+    /// with more than 64 UTF-16 code units.
+    ///
+    /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl)
+    pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<Done> {
+        let request = access_policies::set(&self.name, policies);
+        Call::new(&self.pipeline, request, Reply::done)
     }
 
     /// Inserts a new entity.

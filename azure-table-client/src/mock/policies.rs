@@ -52,7 +52,7 @@ impl Policies {
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
-        let mut document = Document::new();
+        let mut document = Document::of_service();
         document.element("SignedIdentifiers", |document| {
             for policy in &self.0 {
                 document.element("SignedIdentifier", |document| policy.write(document));

@@ -77,7 +77,7 @@ impl Default for ServiceProperties {
 
 impl ServiceProperties {
     pub(super) fn write(&self, version: Option<&str>) -> Vec<u8> {
-        let mut document = Document::new();
+        let mut document = Document::of_service();
         document.element("StorageServiceProperties", |document| {
             document.element("Logging", |document| self.logging.write(document));
             if !has_cors(version) {

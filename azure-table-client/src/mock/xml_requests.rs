@@ -131,7 +131,7 @@ impl MockTableService {
         if grant.place == Place::Primary {
             return Err(Failure::invalid_query_value());
         }
-        let mut document = Document::new();
+        let mut document = Document::of_service();
         document.element("StorageServiceStats", |document| {
             document.element("GeoReplication", |document| {
                 document.leaf("Status", "live");

@@ -112,12 +112,19 @@ impl Element {
     }
 }
 
-/// A document in the making. The service begins each with a byte order mark.
+/// A document in the making.
 #[derive(Debug)]
 pub(crate) struct Document(String);
 
 impl Document {
+    /// The body of a request.
     pub(crate) fn new() -> Self {
+        Self("<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
+    }
+
+    /// The body of an answer, which the service begins with a byte order mark.
+    #[cfg(feature = "mock")]
+    pub(crate) fn of_service() -> Self {
         Self("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
     }
 

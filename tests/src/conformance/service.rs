@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use azure_table_client::ErrorKind;
-use azure_table_client::client::{CorsRule, Logging, Metrics, ServiceProperties};
+use azure_table_client::auth::{TablePermissions, TableSas};
+use azure_table_client::client::{
+    CorsRule, Logging, Metrics, ServiceProperties, StoredAccessPolicy,
+};
+use azure_table_client::{DynamicEntity, ErrorKind};
 
 use crate::Target;
 
@@ -45,4 +48,29 @@ pub async fn settings_that_cannot_be(target: &Target) {
     let properties = ServiceProperties { cors: Some(rules), ..ServiceProperties::default() };
     let error = target.service().set_properties(&properties).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+/// Policies are there as they were set, until others take their place.
+pub async fn access_policies(target: &Target) {
+    let table = target.table::<DynamicEntity>().await;
+    assert_eq!(table.access_policies().await.unwrap(), []);
+    let readers = StoredAccessPolicy {
+        start: "2026-01-01T00:00:00Z".parse().ok(),
+        expiry: "2031-01-01T12:30:00Z".parse().ok(),
+        permissions: Some(TablePermissions::READ),
+        ..StoredAccessPolicy::new("read <only> & \u{e9}")
+    };
+    let mut policies = vec![readers];
+    if !target.skips_on_azurite("it refuses an access policy that leaves everything open") {
+        policies.push(StoredAccessPolicy::new("open"));
+    }
+    assert_eq!(table.set_access_policies(&policies).await.unwrap().status, 204);
+    assert_eq!(table.access_policies().await.unwrap(), policies);
+    // A signature of a policy is as long as it names one.
+    let sas = TableSas::new(table.name()).policy("open");
+    assert!(target.service().sign_table_sas(&sas).is_ok());
+    table.set_access_policies(&[]).await.unwrap();
+    assert_eq!(table.access_policies().await.unwrap(), []);
+    table.delete_table().await.unwrap();
+    assert!(table.access_policies().await.unwrap_err().is_not_found());
 }
