@@ -123,23 +123,24 @@ impl Table {
         now: impl Fn() -> EdmDateTime,
         then: impl Fn(&[Written]),
     ) -> Result<Vec<Written>, (usize, Failure)> {
-        let Some(partition) = writes.first().map(|write| write.key.partition.clone()) else {
+        let Some(first) = writes.first() else {
             return Ok(Vec::new());
         };
         let partitions = read(&self.partitions);
-        if let Some(rows) = partitions.get(&&*partition as &dyn Text) {
+        if let Some(rows) = partitions.get(&&*first.key.partition as &dyn Text) {
             let mut rows = write(rows);
             let written = self.change(&mut rows, writes, now())?;
             then(&written);
             let is_empty = rows.is_empty();
             drop(rows);
             drop(partitions);
-            if is_empty {
-                self.forget(&partition);
+            if let Some(first) = written.first().filter(|_| is_empty) {
+                self.forget(&first.key.partition);
             }
             return Ok(written);
         }
         drop(partitions);
+        let partition = first.key.partition.clone();
         let mut partitions = write(&self.partitions);
         // Another writer may have been faster.
         let rows = partitions.entry(Key(partition.clone())).or_default();
