@@ -2,8 +2,9 @@
 //! and statistics of the service.
 
 use quick_xml::Reader;
-use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::{BytesStart, Event};
+
+use super::xml::{Reference, push_text, resolve};
 
 /// No document of the service is nested deeper.
 const MAX_DEPTH: usize = 8;
@@ -49,9 +50,9 @@ impl Element {
                 }
                 Event::Text(part) => inner.text.push_str(&part.xml10_content()),
                 Event::CData(part) => inner.text.push_str(&part.xml10_content()),
-                Event::GeneralRef(reference) => match reference.resolve_char_ref().ok()? {
-                    Some(character) => inner.text.push(character),
-                    None => inner.text.push_str(resolve_predefined_entity(&reference)?),
+                Event::GeneralRef(reference) => match resolve(&reference) {
+                    Reference::Character(character) => inner.text.push(character),
+                    Reference::Surrogate | Reference::Unknown => return None,
                 },
                 Event::Eof => break,
                 Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
@@ -112,49 +113,52 @@ impl Element {
     }
 }
 
+/// What every document begins with.
+const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>";
+
 /// A document in the making.
 #[derive(Debug)]
-pub(crate) struct Document(String);
+pub(crate) struct Document(Vec<u8>);
 
 impl Document {
     /// The body of a request.
     pub(crate) fn new() -> Self {
-        Self("<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
+        Self(DECLARATION.to_vec())
     }
 
     /// The body of an answer, which the service begins with a byte order mark.
     #[cfg(feature = "mock")]
     pub(crate) fn of_service() -> Self {
-        Self("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>".to_owned())
+        Self(["\u{feff}".as_bytes(), DECLARATION].concat())
     }
 
     /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
     pub(crate) fn element(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
         let start = self.0.len();
-        self.0.push('<');
-        self.0.push_str(name);
-        self.0.push('>');
+        self.push(["<", name, ">"]);
         let end = self.0.len();
         inner(self);
         if self.0.len() == end {
             self.0.truncate(start);
-            for part in ["<", name, " />"] {
-                self.0.push_str(part);
-            }
-            return;
+            self.push(["<", name, " />"]);
+        } else {
+            self.push(["</", name, ">"]);
         }
-        self.0.push_str("</");
-        self.0.push_str(name);
-        self.0.push('>');
     }
 
     /// An element with text.
     pub(crate) fn leaf(&mut self, name: &str, text: &str) {
-        self.element(name, |document| document.0.push_str(&partial_escape(text)));
+        self.element(name, |document| push_text(&mut document.0, text));
+    }
+
+    fn push(&mut self, parts: [&str; 3]) {
+        for part in parts {
+            self.0.extend_from_slice(part.as_bytes());
+        }
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0.into_bytes()
+        self.0
     }
 }
 
