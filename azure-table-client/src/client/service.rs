@@ -234,7 +234,7 @@ impl TableServiceClient {
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties)
     pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
         let request = service_properties::set(properties);
-        Call::new(&self.pipeline, request, service_properties::accepted)
+        Call::new(&self.pipeline, request, Reply::accepted)
     }
 
     /// How far the account's copy in another region is behind. It is asked there, so that the client

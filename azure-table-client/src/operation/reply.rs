@@ -124,7 +124,16 @@ impl Reply {
     }
 
     pub(crate) fn done(self, request: &Request) -> Result<Done, Error> {
-        if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
+        self.done_by(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
+    }
+
+    /// For what the service takes now and does soon.
+    pub(crate) fn accepted(self, request: &Request) -> Result<Done, Error> {
+        self.done_by(&[StatusCode::ACCEPTED], request)
+    }
+
+    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<Done, Error> {
+        if !statuses.contains(&self.status) {
             return Err(self.into_error(request));
         }
         Ok(Done {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
-use super::{Done, Reply, Request};
+use super::{Reply, Request};
 use crate::error::Error;
 use crate::wire::xml_tree::{Document, Element, InvalidXml};
 use crate::wire::{Operation, headers};
@@ -108,18 +108,6 @@ pub(crate) fn set(properties: &ServiceProperties) -> Result<Request, Error> {
     let mut request = request(Operation::SetServiceProperties, Method::PUT);
     request.content_type = headers::XML.clone();
     Ok(request.body(write(properties)))
-}
-
-/// The service takes new settings and needs some time until they hold, hence 202.
-pub(crate) fn accepted(reply: Reply, request: &Request) -> Result<Done, Error> {
-    if reply.status != StatusCode::ACCEPTED {
-        return Err(reply.into_error(request));
-    }
-    Ok(Done {
-        status: reply.status.as_u16(),
-        request_id: reply.request_id().map(str::to_owned),
-        by_earlier_attempt: false,
-    })
 }
 
 pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServiceProperties, Error> {
