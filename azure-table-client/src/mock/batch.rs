@@ -5,6 +5,7 @@
 //!
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -16,11 +17,13 @@ use super::failure::Failure;
 use super::reply::Reply;
 use super::request::{Incoming, Resource, split_origin};
 use super::respond::{Note, new_id, operation};
-use super::store::Write;
+use super::store::{StoredKey, Write};
 use crate::wire;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION, X_MS_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 
+/// About as long as the answer to one operation.
+const ANSWER_BYTES: usize = 640;
 /// The most changes of a transaction.
 const MAX_CHANGES: usize = 100;
 
@@ -74,7 +77,7 @@ impl MockTableService {
 
         let boundary = format!("batchresponse_{}", new_id());
         let kind = media_type(&boundary);
-        let mut body = Vec::new();
+        let mut body = Vec::with_capacity(ANSWER_BYTES * note.operations);
         let mut batch = Writer::new(&mut body, &boundary);
         match &contents[..] {
             [] => return Err(Failure::invalid_input()),
@@ -152,7 +155,7 @@ impl MockTableService {
             Refusal { index, failure, of_batch: false }
         };
         let requests: Vec<_> = operations.iter().map(Operation::incoming).collect();
-        let mut table: Option<String> = None;
+        let mut group = Group::default();
         let mut asked = Vec::with_capacity(count);
         let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
         for (index, request) in requests.iter().enumerate() {
@@ -167,12 +170,11 @@ impl MockTableService {
                 Ok((one, table, write))
             });
             let (one, name, write) = staged.map_err(|failure| of_operation((index, failure)))?;
-            check_group(table.get_or_insert_with(|| name.clone()), &writes, &name, &write)
-                .map_err(|failure| Refusal::of_batch(index, failure))?;
+            group.add(&name, &write.key).map_err(|failure| Refusal::of_batch(index, failure))?;
             asked.push(one);
             writes.push(write);
         }
-        let Some(table) = table else {
+        let Some((table, _)) = group.of else {
             return Ok(Vec::new());
         };
 
@@ -204,25 +206,23 @@ impl MockTableService {
 
     /// Writes the answer to an operation, with what every part has.
     fn answer_in(&self, parts: &mut Writer<'_>, operation: &Operation<'_>, reply: Reply) {
-        let mut headers = HeaderMap::with_capacity(8);
+        // What tells nothing of an entity is of the first version.
+        let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
+        let odata = || self.protocol(&operation.incoming()).map(|protocol| protocol.odata());
+        let version = match is_bare.then_some(1).map_or_else(odata, Ok) {
+            Ok(1) => "1.0;",
+            Ok(2) => "2.0;",
+            _ => "3.0;",
+        };
+        let Reply { status, mut headers, body, .. } = reply;
+        headers.remove(header::CONTENT_LENGTH);
         if let Some(id) = operation.headers.get(&CONTENT_ID) {
             headers.insert(&CONTENT_ID, id.clone());
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // What tells nothing of an entity is of the first version.
-        let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
-        let protocol = self.protocol(&operation.incoming());
-        let version = match protocol.map(|protocol| protocol.odata()) {
-            _ if is_bare => "1.0;",
-            Ok(1) => "1.0;",
-            Ok(2) => "2.0;",
-            _ => "3.0;",
-        };
         headers.insert(&DATA_SERVICE_VERSION, HeaderValue::from_static(version));
-        headers.extend(reply.headers);
-        headers.remove(header::CONTENT_LENGTH);
-        parts.response(reply.status, &headers, &reply.body);
+        parts.response(status, &headers, &body);
     }
 
     /// Answers with a refusal. Where there is no operation to name, as in an empty changeset, there
@@ -245,21 +245,25 @@ impl MockTableService {
     }
 }
 
-/// All changes of a transaction are in one table and partition, and each has a row of its own.
-fn check_group(
-    table: &str,
-    earlier: &[Write<'_>],
-    name: &str,
-    write: &Write<'_>,
-) -> Result<(), Failure> {
-    let is_elsewhere = |first: &Write<'_>| first.key.partition != write.key.partition;
-    if !name.eq_ignore_ascii_case(table) || earlier.first().is_some_and(is_elsewhere) {
-        return Err(Failure::different_partitions());
+/// What the changes of a transaction have in common: they are in one table and partition, and each
+/// has a row of its own.
+#[derive(Default)]
+struct Group {
+    /// The table and the PartitionKey.
+    of: Option<(String, Box<str>)>,
+    row_keys: HashSet<Box<str>>,
+}
+
+impl Group {
+    fn add(&mut self, name: &str, key: &StoredKey) -> Result<(), Failure> {
+        let (table, partition) =
+            self.of.get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
+        if !name.eq_ignore_ascii_case(table) || *partition != key.partition {
+            return Err(Failure::different_partitions());
+        }
+        let is_new = self.row_keys.insert(key.row.clone());
+        is_new.then_some(()).ok_or_else(Failure::duplicate_row)
     }
-    if earlier.iter().any(|other| other.key == write.key) {
-        return Err(Failure::duplicate_row());
-    }
-    Ok(())
 }
 
 impl Refusal {
@@ -272,14 +276,15 @@ impl Refusal {
 impl<'a> Content<'a> {
     /// All that is in a batch, so that one that cannot be read to its end changes nothing.
     pub(super) fn read_all(request: &Incoming<'a>) -> Result<Vec<Self>, MultipartError> {
+        let inherited = Inherited::of(request);
         let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
         let mut contents = Vec::new();
         for part in Parts::read(kind, request.body)? {
             contents.push(match part {
-                Ok(Part::Message(message)) => Self::Single(Operation::read(&message, request)?),
+                Ok(Part::Message(message)) => Self::Single(Operation::read(&message, &inherited)?),
                 Ok(Part::Parts(parts)) => {
                     let operations = parts.map(|part| match part? {
-                        Part::Message(message) => Operation::read(&message, request),
+                        Part::Message(message) => Operation::read(&message, &inherited),
                         Part::Parts(_) => Err(MultipartError::Depth),
                     });
                     Self::Changeset(operations.collect::<Result<_, _>>()?)
@@ -304,26 +309,41 @@ impl<'a> Content<'a> {
     }
 }
 
+/// What the operations of a batch have from it.
+struct Inherited<'b, 'a> {
+    batch: &'b Incoming<'a>,
+    version: Option<HeaderValue>,
+    /// For operations that name none themselves.
+    odata: Vec<(&'static HeaderName, HeaderValue)>,
+}
+
+impl<'b, 'a> Inherited<'b, 'a> {
+    fn of(batch: &'b Incoming<'a>) -> Self {
+        let version = batch.version().ok().flatten();
+        let named = |name| Some((name, batch.headers.get(name)?.clone()));
+        Self {
+            batch,
+            version: version.and_then(|version| HeaderValue::from_str(&version).ok()),
+            odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
+        }
+    }
+}
+
+static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
+
 impl<'a> Operation<'a> {
-    fn read(message: &Message<'a>, batch: &Incoming<'a>) -> Result<Self, MultipartError> {
+    fn read(message: &Message<'a>, inherited: &Inherited<'_, 'a>) -> Result<Self, MultipartError> {
         let (method, target) = message.request()?;
         let mut headers = message.headers()?;
-        let version = batch.version().ok().flatten();
-        if let Some(version) = version.and_then(|version| HeaderValue::from_str(&version).ok()) {
-            headers.try_insert(&X_MS_VERSION, version).map_err(|_| MultipartError::Head)?;
-        }
-        // Those of the batch hold for operations that name none.
-        let odata = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
-        if !odata.iter().any(|name| headers.contains_key(*name)) {
-            for name in odata {
-                if let Some(version) = batch.headers.get(name) {
-                    headers.try_insert(name, version.clone()).map_err(|_| MultipartError::Head)?;
-                }
-            }
+        let names_odata = ODATA_VERSIONS.iter().any(|name| headers.contains_key(*name));
+        let odata = inherited.odata.iter().filter(|_| !names_odata).cloned();
+        let version = inherited.version.clone().map(|version| (&X_MS_VERSION, version));
+        for (name, value) in odata.chain(version) {
+            headers.try_insert(name, value).map_err(|_| MultipartError::Head)?;
         }
         let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (origin, from) = (batch.origin, batch.from);
+        let Incoming { origin, from, .. } = *inherited.batch;
         Ok(Self { method, origin, path, query, headers, body: message.body, from })
     }
 
