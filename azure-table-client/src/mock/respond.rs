@@ -46,6 +46,24 @@ pub(super) struct Asked<'a> {
     pub(super) fate: Option<&'a Fate>,
 }
 
+/// What the path and the verb of a request say.
+pub(super) struct Aim<'a> {
+    pub(super) resource: Result<Resource, Failure>,
+    verb: Result<&'a str, Failure>,
+}
+
+impl Aim<'_> {
+    /// What it asks for, and of which table.
+    pub(super) fn what(&self, request: &Incoming<'_>) -> (Operation, Option<String>) {
+        match (&self.resource, &self.verb) {
+            (Ok(resource), Ok(verb)) => {
+                (operation(request, verb, resource), resource.table().map(str::to_owned))
+            }
+            _ => (Operation::Other, None),
+        }
+    }
+}
+
 impl MockTableService {
     /// Answers where nobody can wait.
     pub(super) fn respond_to(&self, request: &Incoming<'_>) -> HttpResponse {
@@ -67,13 +85,14 @@ impl MockTableService {
         arrived: SystemTime,
     ) -> HttpResponse {
         let begun = Instant::now();
-        let (operation, table) = self.what(request);
+        let aim = self.aim(request);
+        let (operation, table) = aim.what(request);
         let mut note = Note { operation, operations: 1, table, scan: None };
         let mut response = match &fate.answer {
-            None => self.serve(request, fate, arrived, &mut note),
+            None => self.serve(request, aim, fate, arrived, &mut note),
             Some(answer) => {
                 if answer.is_done {
-                    self.serve(request, fate, arrived, &mut note);
+                    self.serve(request, aim, fate, arrived, &mut note);
                 }
                 self.answer_instead(request, answer)
             }
@@ -116,12 +135,13 @@ impl MockTableService {
     fn serve(
         &self,
         request: &Incoming<'_>,
+        aim: Aim<'_>,
         fate: &Fate,
         arrived: SystemTime,
         note: &mut Note,
     ) -> HttpResponse {
         let request_id = new_id();
-        let reply = self.answer(request, fate, arrived, &request_id, note);
+        let reply = self.answer(request, aim, fate, arrived, &request_id, note);
         let reply = reply.unwrap_or_else(|failure| self.refusal(request, &failure, &request_id));
         let mut response = reply.finish(request, &request_id, self.now());
         self.add_cors_headers(request, &mut response.headers);
@@ -189,6 +209,7 @@ impl MockTableService {
     fn answer(
         &self,
         request: &Incoming<'_>,
+        aim: Aim<'_>,
         fate: &Fate,
         arrived: SystemTime,
         request_id: &str,
@@ -200,14 +221,12 @@ impl MockTableService {
             place.ok_or_else(Failure::resource_not_found)?;
             return self.preflight(request);
         }
-        let resource = self.resource(request);
-        let verb = request.verb();
         let grant = self.authorize(request, place.unwrap_or(Place::Primary), arrived)?;
         if request.body.len() > MAX_BODY_BYTES {
             return Err(Failure::body_too_large());
         }
         request.check_timeout()?;
-        let (verb, resource) = match (verb, resource) {
+        let (verb, resource) = match (aim.verb, aim.resource) {
             (verb, Ok(Resource::Service)) => (verb?, Resource::Service),
             (verb, resource) if request.comp().is_some() => (verb?, resource?),
             (verb, Ok(Resource::Batch)) => {
@@ -229,14 +248,9 @@ impl MockTableService {
         self.answer_in_xml(request, &grant, operation, &resource)
     }
 
-    /// What a request asks for, and of which table.
-    pub(super) fn what(&self, request: &Incoming<'_>) -> (Operation, Option<String>) {
-        match (self.resource(request), request.verb()) {
-            (Ok(resource), Ok(verb)) => {
-                (operation(request, verb, &resource), resource.table().map(str::to_owned))
-            }
-            _ => (Operation::Other, None),
-        }
+    /// What a request is aimed at.
+    pub(super) fn aim<'a>(&self, request: &Incoming<'a>) -> Aim<'a> {
+        Aim { resource: self.resource(request), verb: request.verb() }
     }
 
     /// What the path of a request names.

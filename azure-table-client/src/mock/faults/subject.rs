@@ -17,9 +17,10 @@ pub(in crate::mock) struct Subject {
 
 impl Subject {
     pub(in crate::mock) fn of(service: &MockTableService, request: &Incoming<'_>) -> Self {
-        let (operation, table) = service.what(request);
+        let aim = service.aim(request);
+        let (operation, table) = aim.what(request);
         let mut subject = Self { operation, table, keys: Vec::new() };
-        match service.resource(request) {
+        match aim.resource {
             Ok(Resource::Batch) => {
                 for content in Content::read_all(request).unwrap_or_default() {
                     for operation in content.operations() {
