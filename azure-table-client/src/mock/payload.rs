@@ -10,14 +10,7 @@ use super::reply::Addresses;
 use super::select::Select;
 use super::store::StoredEntity;
 use crate::edm::EdmDateTime;
-use crate::wire::Metadata;
-
-/// How the body of an answer is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Json(Metadata),
-    Atom,
-}
+use crate::wire::{Metadata, PayloadFormat};
 
 /// What a body shows.
 #[derive(Clone, Copy)]
@@ -30,7 +23,7 @@ pub(super) enum Item<'r> {
 
 /// A body about a table's rows, or about the tables.
 pub(super) struct Payload<'a> {
-    pub(super) format: Format,
+    pub(super) format: PayloadFormat,
     pub(super) addresses: &'a Addresses<'a>,
     /// The table whose rows these are, or `Tables`.
     pub(super) set: &'a str,
@@ -39,36 +32,35 @@ pub(super) struct Payload<'a> {
     pub(super) now: EdmDateTime,
 }
 
-impl Format {
-    pub(super) fn content_type(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
-            Self::Json(Metadata::None) => {
-                "application/json;odata=nometadata;streaming=true;charset=utf-8"
-            }
-            Self::Json(Metadata::Minimal) => {
-                "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
-            }
-            Self::Json(Metadata::Full) => {
-                "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
-            }
-            Self::Atom => "application/atom+xml;charset=utf-8",
-        })
-    }
+/// The media type of an answer in this format.
+pub(super) fn media_type(format: PayloadFormat) -> HeaderValue {
+    HeaderValue::from_static(match format {
+        PayloadFormat::Json(Metadata::None) => {
+            "application/json;odata=nometadata;streaming=true;charset=utf-8"
+        }
+        PayloadFormat::Json(Metadata::Minimal) => {
+            "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+        }
+        PayloadFormat::Json(Metadata::Full) => {
+            "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
+        }
+        PayloadFormat::Atom => "application/atom+xml;charset=utf-8",
+    })
+}
 
-    /// The body of a refusal, and its media type. Where Atom is asked for, or what is asked for is
-    /// not known, it is XML.
-    pub(super) fn refusal(
-        format: Option<Self>,
-        failure: &Failure,
-        message: &str,
-    ) -> (HeaderValue, Vec<u8>) {
-        match format {
-            Some(format @ Self::Json(_)) => {
-                (format.content_type(), json::refusal(failure, message))
-            }
-            Some(Self::Atom) | None => {
-                (HeaderValue::from_static("application/xml"), atom::refusal(failure, message))
-            }
+/// The body of a refusal, and its media type. Where Atom is asked for, or what is asked for is
+/// not known, it is XML.
+pub(super) fn refusal(
+    format: Option<PayloadFormat>,
+    failure: &Failure,
+    message: &str,
+) -> (HeaderValue, Vec<u8>) {
+    match format {
+        Some(format @ PayloadFormat::Json(_)) => {
+            (media_type(format), json::refusal(failure, message))
+        }
+        Some(PayloadFormat::Atom) | None => {
+            (HeaderValue::from_static("application/xml"), atom::refusal(failure, message))
         }
     }
 }
@@ -78,8 +70,8 @@ impl Payload<'_> {
     pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
         let mut body = Vec::with_capacity(512);
         match self.format {
-            Format::Json(level) => self.json_one(&mut body, level, item),
-            Format::Atom => self.atom_one(&mut body, item),
+            PayloadFormat::Json(level) => self.json_one(&mut body, level, item),
+            PayloadFormat::Atom => self.atom_one(&mut body, item),
         }
         body
     }
@@ -87,24 +79,24 @@ impl Payload<'_> {
     /// Begins a page.
     pub(super) fn open_page(&self, body: &mut Vec<u8>) {
         match self.format {
-            Format::Json(level) => self.json_open_page(body, level),
-            Format::Atom => self.atom_open_page(body),
+            PayloadFormat::Json(level) => self.json_open_page(body, level),
+            PayloadFormat::Atom => self.atom_open_page(body),
         }
     }
 
     /// Adds an item to a page.
     pub(super) fn push(&self, body: &mut Vec<u8>, item: Item<'_>, is_first: bool) {
         match self.format {
-            Format::Json(level) => self.json_push(body, level, item, is_first),
-            Format::Atom => self.atom_push(body, item),
+            PayloadFormat::Json(level) => self.json_push(body, level, item, is_first),
+            PayloadFormat::Atom => self.atom_push(body, item),
         }
     }
 
     /// Ends a page.
     pub(super) fn close_page(&self, body: &mut Vec<u8>, is_empty: bool) {
         match self.format {
-            Format::Json(_) => body.extend_from_slice(b"]}"),
-            Format::Atom => atom::close_page(body, is_empty),
+            PayloadFormat::Json(_) => body.extend_from_slice(b"]}"),
+            PayloadFormat::Atom => atom::close_page(body, is_empty),
         }
     }
 

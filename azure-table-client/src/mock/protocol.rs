@@ -17,10 +17,9 @@ use http::{HeaderName, header};
 
 use super::body::Sent;
 use super::failure::Failure;
-use super::payload::Format;
 use super::request::{Incoming, Preference};
-use crate::wire::Metadata;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
+use crate::wire::{Metadata, PayloadFormat};
 
 /// Before the versions with names.
 const OLDEST: &str = "2008-10-27";
@@ -96,7 +95,7 @@ impl<'a> Protocol<'a> {
     }
 
     /// The format of the answer; `$format` comes before `Accept`.
-    pub(super) fn format(&self, request: &Incoming<'_>) -> Result<Format, Failure> {
+    pub(super) fn format(&self, request: &Incoming<'_>) -> Result<PayloadFormat, Failure> {
         let option = request.option("$format").filter(|_| self.odata >= 3);
         let accept = option.as_deref().or_else(|| request.header(&header::ACCEPT));
         let media_types = accept.unwrap_or_default().split(',').map(str::trim);
@@ -106,14 +105,14 @@ impl<'a> Protocol<'a> {
             return known.unwrap_or_else(|| Err(Failure::media_type_not_supported()));
         }
         match self.loose {
-            _ if self.has_atom() => Ok(Format::Atom),
-            true => Ok(Format::Json(Metadata::Minimal)),
+            _ if self.has_atom() => Ok(PayloadFormat::Atom),
+            true => Ok(PayloadFormat::Json(Metadata::Minimal)),
             false => Err(Failure::atom_not_supported()),
         }
     }
 
     /// The format of a media type, if it is one that the service knows.
-    fn of_media_type(&self, media_type: &str) -> Option<Result<Format, Failure>> {
+    fn of_media_type(&self, media_type: &str) -> Option<Result<PayloadFormat, Failure>> {
         let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let level = match &*kind {
             "json" => Some(Metadata::Minimal),
@@ -124,9 +123,9 @@ impl<'a> Protocol<'a> {
             (Some(_), _) if media_type.to_ascii_lowercase().contains("odata=verbose") => {
                 Err(Failure::json_verbose_not_supported())
             }
-            (Some(level), _) => Ok(Format::Json(level)),
+            (Some(level), _) => Ok(PayloadFormat::Json(level)),
             (None, "*/*" | "application/*") if !self.has_atom() => {
-                Ok(Format::Json(Metadata::Minimal))
+                Ok(PayloadFormat::Json(Metadata::Minimal))
             }
             // XML is for errors alone, and asked for beside Atom.
             (None, "application/xml") if !self.has_atom() => return None,
@@ -136,7 +135,7 @@ impl<'a> Protocol<'a> {
             (
                 None,
                 "*/*" | "application/*" | "application/xml" | "application/atom+xml" | "atom",
-            ) => Ok(Format::Atom),
+            ) => Ok(PayloadFormat::Atom),
             _ => return None,
         })
     }
@@ -176,7 +175,7 @@ mod tests {
     const BOTH: &str = "2013-08-15";
     const LAST_ATOM: &str = "2015-07-08";
     const NO_ATOM: &str = "2015-12-11";
-    const MINIMAL: Format = Format::Json(Metadata::Minimal);
+    const MINIMAL: PayloadFormat = PayloadFormat::Json(Metadata::Minimal);
 
     /// What is asked for by these headers, and by a query if there is one.
     fn asked<T>(
@@ -206,19 +205,19 @@ mod tests {
         query: &str,
         headers: &[(&'static str, &str)],
         loose: bool,
-    ) -> Result<Format, &'static str> {
+    ) -> Result<PayloadFormat, &'static str> {
         #[expect(clippy::redundant_closure_for_method_calls, reason = "it is of one lifetime only")]
         asked(query, headers, loose, |protocol, request| protocol.format(request))
     }
 
     #[test]
     fn formats_by_version_and_accept() {
-        const ATOM: Result<Format, &str> = Ok(Format::Atom);
-        const NO_JSON: Result<Format, &str> = Err("JsonFormatNotSupported");
-        const GONE: Result<Format, &str> = Err("AtomFormatNotSupported");
-        const UNKNOWN: Result<Format, &str> = Err("MediaTypeNotSupported");
-        const JSON: Result<Format, &str> = Ok(MINIMAL);
-        let full = Ok(Format::Json(Metadata::Full));
+        const ATOM: Result<PayloadFormat, &str> = Ok(PayloadFormat::Atom);
+        const NO_JSON: Result<PayloadFormat, &str> = Err("JsonFormatNotSupported");
+        const GONE: Result<PayloadFormat, &str> = Err("AtomFormatNotSupported");
+        const UNKNOWN: Result<PayloadFormat, &str> = Err("MediaTypeNotSupported");
+        const JSON: Result<PayloadFormat, &str> = Ok(MINIMAL);
+        let full = Ok(PayloadFormat::Json(Metadata::Full));
         for (accept, by_version) in [
             // 2009-04-14, 2011-08-18, 2013-08-15, 2015-07-08, 2015-12-11
             ("", [ATOM, ATOM, ATOM, ATOM, GONE]),
@@ -256,14 +255,14 @@ mod tests {
             (
                 "$format=application/json;odata=nometadata",
                 &[("x-ms-version", BOTH), atom][..],
-                Ok(Format::Json(Metadata::None)),
+                Ok(PayloadFormat::Json(Metadata::None)),
             ),
             ("$format=json", &[("x-ms-version", BOTH)], Ok(MINIMAL)),
-            ("$format=atom", &[("x-ms-version", BOTH), json], Ok(Format::Atom)),
+            ("$format=atom", &[("x-ms-version", BOTH), json], Ok(PayloadFormat::Atom)),
             ("$format=atom", &[("x-ms-version", NO_ATOM), json], Err("AtomFormatNotSupported")),
             // Only OData 3.0 knows it.
-            ("$format=json", &[("x-ms-version", BOTH), v2, atom], Ok(Format::Atom)),
-            ("$format=json", &[("x-ms-version", UPSERTS)], Ok(Format::Atom)),
+            ("$format=json", &[("x-ms-version", BOTH), v2, atom], Ok(PayloadFormat::Atom)),
+            ("$format=json", &[("x-ms-version", UPSERTS)], Ok(PayloadFormat::Atom)),
         ] {
             assert_eq!(format(query, headers, false), expected, "{query} {headers:?}");
         }
@@ -272,12 +271,12 @@ mod tests {
     #[test]
     fn what_a_request_does_not_say() {
         let json = ("accept", "application/json");
-        assert_eq!(format("", &[], false), Ok(Format::Atom));
+        assert_eq!(format("", &[], false), Ok(PayloadFormat::Atom));
         assert_eq!(format("", &[json], false), Err("JsonFormatNotSupported"));
         assert_eq!(format("sv=2019-02-02", &[json], false), Ok(MINIMAL));
         assert_eq!(format("", &[], true), Ok(MINIMAL));
         assert_eq!(format("", &[("x-ms-version", NO_ATOM)], true), Ok(MINIMAL));
-        assert_eq!(format("", &[("x-ms-version", OLD)], true), Ok(Format::Atom));
+        assert_eq!(format("", &[("x-ms-version", OLD)], true), Ok(PayloadFormat::Atom));
         for version in ["now", "", "2009-4-14", "20090414--"] {
             let headers = [("x-ms-version", version)];
             assert_eq!(format("", &headers, true), Err("InvalidHeaderValue"));

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
-use super::payload::Format;
+use super::payload;
 use super::request::{Incoming, Preference};
 use super::store::StoredKey;
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
-use crate::wire::{encoding, headers};
+use crate::wire::{PayloadFormat, encoding, headers};
 
 /// An answer in the making.
 pub(super) struct Reply {
@@ -54,21 +54,21 @@ impl Reply {
         reply
     }
 
-    pub(super) fn with_body(status: StatusCode, format: Format, body: Vec<u8>) -> Self {
+    pub(super) fn with_body(status: StatusCode, format: PayloadFormat, body: Vec<u8>) -> Self {
         let mut reply = Self::new(status, body);
-        reply.headers.insert(header::CONTENT_TYPE, format.content_type());
+        reply.headers.insert(header::CONTENT_TYPE, payload::media_type(format));
         reply
     }
 
     /// A refusal in the format that was asked for, if that is known.
     pub(super) fn failure(
         failure: &Failure,
-        format: Option<Format>,
+        format: Option<PayloadFormat>,
         request_id: &str,
         now: EdmDateTime,
     ) -> Self {
         let message = format!("{}\nRequestId:{request_id}\nTime:{now}", failure.message);
-        let (media_type, body) = Format::refusal(format, failure, &message);
+        let (media_type, body) = payload::refusal(format, failure, &message);
         let mut reply = Self::new(failure.status, body);
         reply.headers.insert(header::CONTENT_TYPE, media_type);
         reply

@@ -9,7 +9,7 @@ use super::authorize::{CHALLENGE, Grant};
 use super::body::Sent;
 use super::failure::Failure;
 use super::faults::{self, Answer, Content, Fate, Host, Subject};
-use super::payload::{Format, Payload};
+use super::payload::Payload;
 use super::place::Place;
 use super::protocol::Protocol;
 use super::query::Scan;
@@ -20,7 +20,7 @@ use super::select::Select;
 use super::{MockTableService, observer, xml_requests};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
-use crate::wire::Operation;
+use crate::wire::{Operation, PayloadFormat};
 
 /// The largest body that the service takes.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -37,7 +37,7 @@ pub(super) struct Note {
 pub(super) struct Asked<'a> {
     pub(super) request: &'a Incoming<'a>,
     pub(super) protocol: Protocol<'a>,
-    pub(super) format: Format,
+    pub(super) format: PayloadFormat,
     pub(super) addresses: Addresses<'a>,
     pub(super) preference: Preference,
     pub(super) grant: &'a Grant,
