@@ -323,7 +323,7 @@ impl<'b, 'a> Inherited<'b, 'a> {
         let named = |name| Some((name, batch.headers.get(name)?.clone()));
         Self {
             batch,
-            version: version.and_then(|version| HeaderValue::from_str(&version).ok()),
+            version: version.and_then(|version| HeaderValue::from_str(version.as_str()).ok()),
             odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
         }
     }

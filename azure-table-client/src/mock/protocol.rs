@@ -11,43 +11,31 @@
 //! [prefer]: https://learn.microsoft.com/rest/api/storageservices/setting-the-prefer-header-to-manage-response-echo-on-insert-operations
 //! [query]: https://learn.microsoft.com/rest/api/storageservices/query-entities
 
-use std::borrow::Cow;
-
 use http::{HeaderName, header};
 
 use super::body::Sent;
 use super::failure::Failure;
 use super::request::{Incoming, Preference};
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
-use crate::wire::{Metadata, PayloadFormat};
-
-/// Before the versions with names.
-const OLDEST: &str = "2008-10-27";
-/// After all of them.
-const NEWEST: &str = "9999-12-31";
+use crate::wire::{Metadata, PayloadFormat, ServiceVersion};
 
 /// The versions that a request speaks.
 #[derive(Debug)]
-pub(super) struct Protocol<'a> {
-    /// A date.
-    service: Cow<'a, str>,
+pub(super) struct Protocol {
+    /// `None` is before the versions with names.
+    service: Option<ServiceVersion>,
     /// The version of OData: 1, 2 or 3.
     odata: u8,
     /// Whether what a request does not say is what is newest.
     loose: bool,
 }
 
-impl<'a> Protocol<'a> {
+impl Protocol {
     /// The versions of a request. One without a version is of the oldest one, unless its shared access
     /// signature has one; a loose service takes it for one of the newest.
-    pub(super) fn of(request: &Incoming<'a>, loose: bool) -> Result<Self, Failure> {
-        let assumed = if loose { NEWEST } else { OLDEST };
-        let service = request.version()?.unwrap_or(Cow::Borrowed(assumed));
-        let highest = match &*service {
-            date if date >= "2013-08-15" => 3,
-            date if date >= "2011-08-18" => 2,
-            _ => 1,
-        };
+    pub(super) fn of(request: &Incoming<'_>, loose: bool) -> Result<Self, Failure> {
+        let service = request.version()?.or(loose.then_some(ServiceVersion::NEWEST));
+        let highest = service.map_or(1, ServiceVersion::odata);
         let exact = odata_version(request, &DATA_SERVICE_VERSION);
         if exact.is_some_and(|version| version > highest) {
             return Err(Failure::invalid_input());
@@ -57,16 +45,16 @@ impl<'a> Protocol<'a> {
     }
 
     fn has_json(&self) -> bool {
-        &*self.service >= "2013-08-15" && self.odata >= 3
+        self.service.is_some_and(ServiceVersion::has_json) && self.odata >= 3
     }
 
     fn has_atom(&self) -> bool {
-        &*self.service < "2015-12-11"
+        self.service.is_none_or(ServiceVersion::has_atom)
     }
 
     /// PUT and MERGE without `If-Match`.
     pub(super) fn has_upserts(&self) -> bool {
-        &*self.service >= "2011-08-18"
+        self.service >= Some(ServiceVersion::V2011_08_18)
     }
 
     pub(super) fn has_select(&self) -> bool {
@@ -79,7 +67,7 @@ impl<'a> Protocol<'a> {
     }
 
     pub(super) fn has_batches(&self) -> bool {
-        &*self.service >= "2009-04-14"
+        self.service >= Some(ServiceVersion::V2009_04_14)
     }
 
     /// The version of OData that answers are written in.
@@ -141,7 +129,7 @@ impl<'a> Protocol<'a> {
     }
 
     /// The body of a request. Without a media type it is taken for what the version prefers.
-    pub(super) fn body(&self, request: &Incoming<'a>) -> Result<Sent<'a>, Failure> {
+    pub(super) fn body<'a>(&self, request: &Incoming<'a>) -> Result<Sent<'a>, Failure> {
         let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         let is = |name: &str| kind.eq_ignore_ascii_case(name);
@@ -182,7 +170,7 @@ mod tests {
         query: &str,
         headers: &[(&'static str, &str)],
         loose: bool,
-        ask: impl FnOnce(&Protocol<'_>, &Incoming<'_>) -> Result<T, Failure>,
+        ask: impl FnOnce(&Protocol, &Incoming<'_>) -> Result<T, Failure>,
     ) -> Result<T, &'static str> {
         let map: HeaderMap = headers
             .iter()

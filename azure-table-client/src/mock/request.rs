@@ -11,6 +11,7 @@ use url::form_urlencoded;
 use super::failure::Failure;
 use super::store::Condition;
 use crate::transport::HttpRequest;
+use crate::wire::ServiceVersion;
 use crate::wire::headers::X_MS_VERSION;
 
 /// A request as it arrived.
@@ -115,12 +116,12 @@ impl<'a> Incoming<'a> {
     }
 
     /// The service version asked for, a date; that of a shared access signature, if it is not said.
-    pub(super) fn version(&self) -> Result<Option<Cow<'a, str>>, Failure> {
+    pub(super) fn version(&self) -> Result<Option<ServiceVersion>, Failure> {
         let Some(value) = self.headers.get(&X_MS_VERSION) else {
-            return Ok(self.option("sv").filter(|version| is_version(version)));
+            return Ok(self.option("sv").and_then(|date| ServiceVersion::of_date(&date)));
         };
-        let value = value.to_str().ok().filter(|version| is_version(version));
-        value.map(|version| Some(version.into())).ok_or_else(Failure::invalid_header)
+        let version = value.to_str().ok().and_then(ServiceVersion::of_date);
+        version.map(Some).ok_or_else(Failure::invalid_header)
     }
 
     /// Checks `timeout`, the seconds that the service may take. Versions before 2016-05-31 do not
@@ -129,7 +130,7 @@ impl<'a> Incoming<'a> {
         let Some(text) = self.option("timeout").filter(|text| !text.is_empty()) else {
             return Ok(());
         };
-        if self.version()?.is_some_and(|version| *version < *"2016-05-31") {
+        if self.version()?.is_some_and(|version| version.as_str() < "2016-05-31") {
             return Ok(());
         }
         match text.trim().parse::<i32>().map_err(|error| *error.kind()) {
@@ -166,15 +167,6 @@ impl<'a> Incoming<'a> {
             _ => Preference::None,
         }
     }
-}
-
-/// Whether this is a date, as the service's versions are.
-pub(super) fn is_version(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
 }
 
 impl Resource {

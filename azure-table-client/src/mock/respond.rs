@@ -36,7 +36,7 @@ pub(super) struct Note {
 /// A request that is authentic and understood.
 pub(super) struct Asked<'a> {
     pub(super) request: &'a Incoming<'a>,
-    pub(super) protocol: Protocol<'a>,
+    pub(super) protocol: Protocol,
     pub(super) format: PayloadFormat,
     pub(super) addresses: Addresses<'a>,
     pub(super) preference: Preference,
@@ -261,7 +261,7 @@ impl MockTableService {
     }
 
     /// The versions that a request speaks.
-    pub(super) fn protocol<'a>(&self, request: &Incoming<'a>) -> Result<Protocol<'a>, Failure> {
+    pub(super) fn protocol(&self, request: &Incoming<'_>) -> Result<Protocol, Failure> {
         Protocol::of(request, self.0.loose)
     }
 

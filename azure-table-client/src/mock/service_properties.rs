@@ -7,10 +7,11 @@
 
 mod read;
 
+use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Document;
 
 /// The first version with hour and minute metrics and with CORS rules.
-const HAS_CORS: &str = "2013-08-15";
+const HAS_CORS: ServiceVersion = ServiceVersion::V2013_08_15;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServiceProperties {
@@ -58,7 +59,7 @@ pub(super) struct HeaderNames {
 }
 
 /// Whether a request of this version speaks of hour and minute metrics and of CORS rules.
-fn has_cors(version: Option<&str>) -> bool {
+fn has_cors(version: Option<ServiceVersion>) -> bool {
     version.is_none_or(|version| version >= HAS_CORS)
 }
 
@@ -76,7 +77,7 @@ impl Default for ServiceProperties {
 }
 
 impl ServiceProperties {
-    pub(super) fn write(&self, version: Option<&str>) -> Vec<u8> {
+    pub(super) fn write(&self, version: Option<ServiceVersion>) -> Vec<u8> {
         let mut document = Document::of_service();
         document.element("StorageServiceProperties", |document| {
             document.element("Logging", |document| self.logging.write(document));

@@ -78,7 +78,7 @@ impl MockTableService {
             Operation::SetTableAcl => self.set_acl(request, name),
             Operation::GetServiceProperties => {
                 let version = request.version()?;
-                Ok(Reply::xml(self.service_properties().write(version.as_deref())))
+                Ok(Reply::xml(self.service_properties().write(version)))
             }
             Operation::SetServiceProperties => self.set_service_properties(request),
             Operation::GetStats => self.stats(grant),
@@ -114,7 +114,7 @@ impl MockTableService {
         let version = request.version()?;
         let mut store = self.store_mut();
         let mut properties = ServiceProperties::clone(store.service_properties());
-        properties.update(request.body, version.as_deref())?;
+        properties.update(request.body, version)?;
         let properties = Arc::new(properties);
         store.set_service_properties(Arc::clone(&properties));
         self.note(|| Entry::ServiceProperties(Arc::clone(&properties)));

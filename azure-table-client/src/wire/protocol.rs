@@ -59,8 +59,7 @@ impl Protocol {
         version: ServiceVersion,
         format: Option<PayloadFormat>,
     ) -> Result<Self, Unsupported> {
-        let has_json = version >= ServiceVersion::V2013_08_15;
-        let usual = if has_json { PayloadFormat::default() } else { PayloadFormat::Atom };
+        let usual = if version.has_json() { PayloadFormat::default() } else { PayloadFormat::Atom };
         Self { version, format: usual }.with(format)
     }
 
@@ -68,8 +67,8 @@ impl Protocol {
     pub(crate) fn with(self, format: Option<PayloadFormat>) -> Result<Self, Unsupported> {
         let format = format.unwrap_or(self.format);
         let goes_together = match format {
-            PayloadFormat::Json(_) => self.version >= ServiceVersion::V2013_08_15,
-            PayloadFormat::Atom => self.version < ServiceVersion::V2015_12_11,
+            PayloadFormat::Json(_) => self.version.has_json(),
+            PayloadFormat::Atom => self.version.has_atom(),
         };
         if goes_together {
             return Ok(Self { format, ..self });
@@ -108,26 +107,17 @@ impl Protocol {
 
     /// Whether a query can name the properties that it wants. Without, whole rows travel.
     pub(crate) fn has_select(self) -> bool {
-        self.odata() >= 2
+        self.version.odata() >= 2
     }
 
     /// Whether an insert can ask for an answer without the entity.
     pub(crate) fn has_preferences(self) -> bool {
-        self.odata() >= 3
-    }
-
-    /// The highest version of OData that the version of the service has.
-    fn odata(self) -> u8 {
-        match self.version {
-            version if version >= ServiceVersion::V2013_08_15 => 3,
-            version if version >= ServiceVersion::V2011_08_18 => 2,
-            _ => 1,
-        }
+        self.version.odata() >= 3
     }
 
     /// `DataServiceVersion` and `MaxDataServiceVersion`.
     pub(crate) fn odata_headers(self) -> [&'static HeaderValue; 2] {
-        match self.odata() {
+        match self.version.odata() {
             1 => [&headers::ODATA_1, &headers::ODATA_1],
             2 => [&headers::ODATA_2, &headers::ODATA_2],
             _ => [&headers::DATA_SERVICE_VERSION_3, &headers::MAX_DATA_SERVICE_VERSION_3],

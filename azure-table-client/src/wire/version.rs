@@ -37,6 +37,37 @@ impl ServiceVersion {
     /// What is spoken unless something else is said.
     pub const V2019_02_02: Self = Self(*b"2019-02-02");
 
+    /// After all of them.
+    #[cfg(feature = "mock")]
+    pub(crate) const NEWEST: Self = Self(*b"9999-12-31");
+
+    /// The version of this date, also one that this client does not speak.
+    pub(crate) fn of_date(text: &str) -> Option<Self> {
+        let bytes: [u8; 10] = text.as_bytes().try_into().ok()?;
+        let is_date = bytes.iter().enumerate().all(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        is_date.then_some(Self(bytes))
+    }
+
+    pub(crate) fn has_json(self) -> bool {
+        self >= Self::V2013_08_15
+    }
+
+    pub(crate) fn has_atom(self) -> bool {
+        self < Self::V2015_12_11
+    }
+
+    /// The highest version of OData that goes with it.
+    pub(crate) fn odata(self) -> u8 {
+        match self {
+            version if version >= Self::V2013_08_15 => 3,
+            version if version >= Self::V2011_08_18 => 2,
+            _ => 1,
+        }
+    }
+
     /// The date.
     pub fn as_str(&self) -> &str {
         // It is ASCII.
@@ -84,13 +115,8 @@ impl FromStr for ServiceVersion {
     type Err = NoServiceVersion;
 
     fn from_str(text: &str) -> Result<Self, NoServiceVersion> {
-        let bytes: [u8; 10] = text.as_bytes().try_into().map_err(|_| NoServiceVersion)?;
-        let is_date = bytes.iter().enumerate().all(|(at, byte)| match at {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-        let version = Self(bytes);
-        if is_date && version >= Self::V2009_04_14 { Ok(version) } else { Err(NoServiceVersion) }
+        let version = Self::of_date(text).filter(|version| *version >= Self::V2009_04_14);
+        version.ok_or(NoServiceVersion)
     }
 }
 

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use url::form_urlencoded;
 
 use super::super::failure::Failure;
-use super::super::request::{Incoming, is_version};
+use super::super::request::Incoming;
 use super::refused;
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
+use crate::wire::ServiceVersion;
 
 /// The options of a query, decoded, among which a signature and its fields are.
 pub(super) struct Fields<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
@@ -50,7 +51,7 @@ impl<'q> Fields<'q> {
     /// The version of the signature, which is not before `first`.
     pub(super) fn version(&self, first: &str) -> Result<&str, Failure> {
         let version = self.mandatory("sv")?;
-        if !is_version(version) || version < first {
+        if ServiceVersion::of_date(version).is_none() || version < first {
             return Err(refused("the SAS has no version, or one that is too early"));
         }
         Ok(version)

@@ -14,6 +14,7 @@ use super::refused;
 use super::terms::Terms;
 use crate::auth::{RESTRICTS_ORIGIN, TableSasFields};
 use crate::edm::EdmDateTime;
+use crate::wire::ServiceVersion;
 
 /// The first version with signatures for tables.
 const FIRST_VERSION: &str = "2012-02-12";
@@ -49,11 +50,12 @@ pub(super) fn check(
         return Err(refused("neither the SAS nor a policy says its permissions and its expiry"));
     };
     terms.check_origin(request)?;
+    let spoken = request.version()?;
     Ok(Scope::Table(TableScope {
         table: table.to_owned(),
         permissions,
         keys,
-        is_found_out: request.version()?.as_deref().unwrap_or(version) >= RESTRICTS_ORIGIN,
+        is_found_out: spoken.as_ref().map_or(version, ServiceVersion::as_str) >= RESTRICTS_ORIGIN,
     }))
 }
 

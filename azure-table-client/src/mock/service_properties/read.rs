@@ -2,6 +2,7 @@
 
 use super::super::failure::Failure;
 use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
+use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
 
 const MAX_RULES: usize = 5;
@@ -22,7 +23,11 @@ type Result<T> = std::result::Result<T, Failure>;
 impl ServiceProperties {
     /// Sets what `<StorageServiceProperties>` has; the rest stays, unless something is wrong, which
     /// changes nothing.
-    pub(in crate::mock) fn update(&mut self, body: &[u8], version: Option<&str>) -> Result<()> {
+    pub(in crate::mock) fn update(
+        &mut self,
+        body: &[u8],
+        version: Option<ServiceVersion>,
+    ) -> Result<()> {
         let mut new = self.clone();
         let root = Element::read(body)?;
         root.elements("StorageServiceProperties")?;

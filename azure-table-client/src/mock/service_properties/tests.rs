@@ -1,8 +1,8 @@
 use super::super::failure::Failure;
 use super::*;
 
-const NEW: Option<&str> = Some("2019-02-02");
-const OLD: Option<&str> = Some("2012-02-12");
+const NEW: Option<ServiceVersion> = Some(ServiceVersion::V2019_02_02);
+const OLD: Option<ServiceVersion> = Some(ServiceVersion::V2012_02_12);
 
 fn update(body: &str) -> Result<ServiceProperties, Failure> {
     let mut properties = ServiceProperties::default();
@@ -11,7 +11,7 @@ fn update(body: &str) -> Result<ServiceProperties, Failure> {
     Ok(properties)
 }
 
-fn written(properties: &ServiceProperties, version: Option<&str>) -> String {
+fn written(properties: &ServiceProperties, version: Option<ServiceVersion>) -> String {
     let text = String::from_utf8(properties.write(version)).unwrap();
     text.strip_prefix("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?>").unwrap().to_owned()
 }
