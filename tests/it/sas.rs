@@ -7,6 +7,7 @@ use azure_table_client::auth::{
     AccountPermissions, AccountSas, ResourceTypes, SasError, SasProtocol, SasToken, SharedKey,
     TablePermissions, TableSas,
 };
+use azure_table_client::client::StoredAccessPolicy;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
@@ -335,4 +336,29 @@ async fn only_a_client_with_the_key_signs() {
     assert!(error.to_string().contains("account's key"), "{error}");
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref(), Some(&SasError::NoKey));
+}
+
+/// What a stored policy says can be taken back, though the signature stays what it was.
+#[tokio::test]
+async fn a_signature_is_worth_what_its_stored_policy_says() {
+    let mock = filled().await;
+    let owner = mock.client().table_named::<DynamicEntity>("Blogs");
+    let expiry = EdmDateTime::from_system_time(mock.clock().now() + HOUR).unwrap();
+    let readers = StoredAccessPolicy {
+        permissions: Some(TablePermissions::READ),
+        expiry: Some(expiry),
+        ..StoredAccessPolicy::new("readers")
+    };
+    owner.set_access_policies(std::slice::from_ref(&readers)).await.unwrap();
+    let reader = holder(&mock, signed(&TableSas::new("Blogs").policy("readers")));
+    assert_eq!(reader.query().await.unwrap().len(), 9);
+    let inserted = reader.insert(&DynamicEntity::new("4", "4")).await;
+    assert_eq!(code(inserted).as_deref(), Some("AuthorizationPermissionMismatch"));
+
+    let writers = StoredAccessPolicy { permissions: Some(TablePermissions::ADD), ..readers };
+    owner.set_access_policies(&[writers]).await.unwrap();
+    reader.insert(&DynamicEntity::new("4", "4")).await.unwrap();
+    owner.set_access_policies(&[]).await.unwrap();
+    let inserted = reader.insert(&DynamicEntity::new("5", "5")).await;
+    assert_eq!(code(inserted).as_deref(), Some("AuthenticationFailed"));
 }
