@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{StatusCode, header};
 
 use super::MockTableService;
-use super::body::Body;
+use super::body::{Body, Sent};
 use super::check::{check_keys, check_properties};
 use super::failure::Failure;
 use super::payload::Item;
@@ -16,8 +16,8 @@ use super::request::{Preference, Resource, Target};
 use super::respond::{Asked, Note};
 use super::select::Select;
 use super::store::{
-    Change, Condition, Entry, StoredEntity, StoredKey, StoredProperties, Table, Update, Write,
-    Written,
+    Change, Condition, Entry, Properties, StoredEntity, StoredKey, StoredProperties, Table, Update,
+    Write, Written,
 };
 use crate::filter::PlanKind;
 use crate::limits::check_table_name;
@@ -67,15 +67,20 @@ impl MockTableService {
 
     fn insertion<'a>(&self, asked: &Asked<'a>, table: &str) -> Result<Write<'a>, Failure> {
         check_table_name(table)?;
-        let body = Body::parse(asked.body()?)?;
-        let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
+        let (key, properties) = self.whole(asked.body()?)?;
+        Ok(Write { key, change: Change::Insert(StoredProperties::new(&properties)) })
+    }
+
+    /// An entity that says its keys itself, and can be stored.
+    pub(super) fn whole<'a>(&self, sent: Sent<'a>) -> Result<(StoredKey, Properties<'a>), Failure> {
+        let Body { partition_key, row_key, properties } = Body::parse(sent)?;
+        let (Some(partition_key), Some(row_key)) = (partition_key, row_key) else {
             return Err(Failure::properties_need_value());
         };
         let key = StoredKey::new(partition_key, row_key);
         check_keys(&key, self.0.max_key_units)?;
-        check_properties(&key, &body.properties)?;
-        let properties = StoredProperties::new(&body.properties);
-        Ok(Write { key, change: Change::Insert(properties) })
+        check_properties(&key, &properties)?;
+        Ok((key, properties))
     }
 
     fn change_of_one<'a>(

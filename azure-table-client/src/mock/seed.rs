@@ -6,11 +6,9 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::MockTableService;
-use super::body::{Body, Sent};
-use super::check::{check_keys, check_properties};
-use super::failure::Failure;
+use super::body::Sent;
 use super::json::{push_member, push_text};
-use super::store::{Change, Condition, Entry, StoredKey, Update, Write};
+use super::store::{Change, Condition, Entry, Update, Write};
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::check_own_table_name;
@@ -131,26 +129,13 @@ impl MockTableService {
     }
 
     fn seed_row(&self, table: &str, index: usize, body: &[u8]) -> Result<(), Error> {
-        let write = self.put(body);
-        let done = write.and_then(|write| {
+        let done = self.whole(Sent::Json(body)).and_then(|(key, properties)| {
+            let change = Change::Update(Update::replace(properties), Condition::None);
             let store = self.store();
             let table = store.entities_of(table, self.now())?;
-            self.apply(table, vec![write]).map_err(|(_, failure)| failure)
+            self.apply(table, vec![Write { key, change }]).map_err(|(_, failure)| failure)
         });
         done.map(drop).map_err(|failure| refused(table, index, &failure.message))
-    }
-
-    /// What puts this row where it belongs, whatever is there.
-    fn put(&self, body: &[u8]) -> Result<Write<'static>, Failure> {
-        let body = Body::parse(Sent::Json(body))?;
-        let (Some(partition_key), Some(row_key)) = (body.partition_key, body.row_key) else {
-            return Err(Failure::properties_need_value());
-        };
-        let key = StoredKey::new(partition_key, row_key);
-        check_keys(&key, self.0.max_key_units)?;
-        check_properties(&key, &body.properties)?;
-        let change = Change::Update(Update::replace(body.properties), Condition::None);
-        Ok(Write { key, change })
     }
 }
 
