@@ -198,22 +198,27 @@ impl TableServiceClient {
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
     pub fn delete_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, name), Reply::done)
     }
 
     /// Deletes a table if it is there; `false` if it was not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
     /// Whether there is a table of this name.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.

@@ -123,18 +123,23 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Deletes the table with all its entities.
     pub fn delete_table(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(&self.name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, &self.name), Reply::done)
     }
 
     /// Deletes the table if it is there; `false` if it was not.
     pub fn delete_table_if_exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(&self.name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, &self.name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
     /// Whether the table is there.
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(&self.name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, &self.name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The stored access policies of the table.
@@ -260,7 +265,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1)
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -273,7 +279,8 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }

@@ -86,8 +86,8 @@ impl<'c> Attempts<'c> {
         let protocol = pipeline
             .protocol(options)
             .and_then(|protocol| request.check(protocol).map(|()| protocol));
-        let (route, protocol) = route
-            .and_then(|route| Ok((route, protocol?)))
+        let (route, protocol) = protocol
+            .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         Ok(Self {
             pipeline,

@@ -67,7 +67,7 @@ impl Pipeline {
             "otel.kind" = "client",
             "otel.name" = %Name(operation, table),
             "otel.status_code" = field::Empty,
-            "db.system.name" = endpoint.system(),
+            "db.system.name" = self.protocol.dialect().system(),
             "db.namespace" = endpoint.account(),
             "db.collection.name" = (!table.is_empty()).then_some(table),
             "db.operation.name" = operation.as_str(),

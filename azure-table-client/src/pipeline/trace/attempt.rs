@@ -39,17 +39,19 @@ impl<'t> AttemptTrace<'t> {
     ) -> Self {
         let endpoint = call.pipeline.endpoint_at(location);
         // The conventions know the methods of RFC 9110 and PATCH.
-        let is_known = request.method.as_str() != "MERGE";
+        let sent_as_post = call.pipeline.protocol.tunnels(&request.method);
+        let method = if sent_as_post { &Method::POST } else { &request.method };
+        let is_known = method.as_str() != "MERGE";
         let span = debug_span!(
             target: TARGET,
             "azure_table.attempt",
             "otel.kind" = "client",
-            "otel.name" = if is_known { request.method.as_str() } else { "HTTP" },
+            "otel.name" = if is_known { method.as_str() } else { "HTTP" },
             "otel.status_code" = field::Empty,
-            "http.request.method" = if is_known { request.method.as_str() } else { "_OTHER" },
-            "http.request.method_original" = (!is_known).then_some(request.method.as_str()),
+            "http.request.method" = if is_known { method.as_str() } else { "_OTHER" },
+            "http.request.method_original" = (!is_known).then_some(method.as_str()),
             "http.request.resend_count" = (number > 1).then(|| number - 1),
-            "http.request.body.size" = size(&request.method, request.body.len()),
+            "http.request.body.size" = size(method, request.body.len()),
             "http.response.status_code" = field::Empty,
             "http.response.body.size" = field::Empty,
             "server.address" = endpoint.host(),
