@@ -83,6 +83,20 @@ impl TableServiceClient {
         TableServiceClientBuilder::from_connection_string(text)
     }
 
+    /// Where the service is, without a slash at its end: `https://account.table.core.windows.net`.
+    ///
+    /// ```
+    /// # use azure_table_client::TableServiceClient;
+    /// # use azure_table_client::mock::MockTableService;
+    /// # let service = MockTableService::new().client();
+    /// // For a program that has a signature only.
+    /// let blogs = format!("{}/Blogs()", service.endpoint());
+    /// assert_eq!(blogs, "http://127.0.0.1:10002/devstoreaccount1/Blogs()");
+    /// ```
+    pub fn endpoint(&self) -> &str {
+        self.pipeline.endpoint.base()
+    }
+
     /// Replaces the credential: that of this client, of its clones and of their tables.
     ///
     /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
