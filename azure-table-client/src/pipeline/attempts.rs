@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::location::{LocationMode, Route};
 use super::prepare::Added;
 use super::retry::{self, RetryPolicy};
-use super::trace::{AttemptTrace, CallTrace};
+use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
@@ -137,8 +137,8 @@ impl<'c> Attempts<'c> {
             let Some(wait) = self.wait(&failure) else { return self.end(failure) };
             warn!(
                 target: "azure_table_client",
-                attempt = self.count,
-                wait_ms = wait.as_millis(),
+                attempt = integer(self.count),
+                wait_ms = integer(wait.as_millis()),
                 cause = failure.describe(),
                 "will try again"
             );
