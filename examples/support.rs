@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use azure_table_client::TableServiceClient;
+use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
 
@@ -42,6 +43,10 @@ pub fn connect_through(
                 TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
             (builder.clock(mock.clock()), mock.transport())
         }
+    let (builder, mock) = builder()?;
+    let transport: Arc<dyn Transport> = match mock {
+        Some(mock) => mock.transport(),
+        None => Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?),
     };
     let steps = Steps::counting(wrap(transport));
     let service = builder.transport(steps.transport()).build()?;
@@ -52,6 +57,21 @@ pub fn connect_through(
 pub fn unique(name: &str) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{name}{:x}{:x}", time.as_micros(), std::process::id())
+}
+
+/// The same for examples that set up their own client, and the embedded service if it is that one.
+///
+/// # Errors
+/// The connection string cannot be used.
+pub fn builder() -> Result<(TableServiceClientBuilder, Option<MockTableService>), Box<dyn Error>> {
+    if let Ok(text) = std::env::var(CONNECTION_STRING) {
+        println!("Running on the endpoint of {CONNECTION_STRING}.\n");
+        return Ok((TableServiceClient::builder_from_connection_string(&text)?, None));
+    }
+    println!("Running on the embedded service; set {CONNECTION_STRING} for a real one.\n");
+    let mock = MockTableService::new();
+    let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
+    Ok((builder.transport(mock.transport()).clock(mock.clock()), Some(mock)))
 }
 
 /// Counts the requests on their way: any transport can be wrapped like this.
