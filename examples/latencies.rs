@@ -9,9 +9,12 @@
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
+#[path = "latencies/plot.rs"]
+mod plot;
+
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +22,6 @@ use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::telemetry::{AttemptOutcome, ClientStats, Observer, Received};
 use azure_table_client::{Operation, RetryPolicy, TableEntity, TableServiceClient};
 use futures_util::{TryStreamExt as _, stream};
-use plotters::prelude::*;
 
 #[derive(TableEntity)]
 #[table(name = "ExampleLatencies", rename_all = "PascalCase")]
@@ -62,12 +64,13 @@ const BLOGS: u32 = 300;
 const SLOW: Duration = Duration::from_millis(60);
 const SLOW_GETS: usize = 12;
 const REFUSED_INSERTS: usize = 8;
+const RETRIES: u32 = 10;
 
 fn disturb(mock: &MockTableService) {
     let faults = mock.faults();
     // The further away the service, the longer each takes.
     faults.add(Fault::delay_reply(Duration::from_millis(2)));
-    faults.add(Fault::delay_reply(SLOW).on(Operation::Get).skip(100).times(SLOW_GETS));
+    faults.add(Fault::delay_reply(SLOW).on(Operation::Get).skip(200).times(SLOW_GETS));
     faults.add(Fault::busy().on(Operation::Insert).skip(100).times(REFUSED_INSERTS));
 }
 
@@ -80,7 +83,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let latencies = Arc::new(Latencies { start: Instant::now(), points: Mutex::default() });
     let stats = Arc::new(ClientStats::default());
     let service = builder
-        .retry(RetryPolicy::fixed(3, Duration::from_millis(20)))
+        // No insert gives up, even if all refusals are its own.
+        .retry(RetryPolicy::fixed(RETRIES, Duration::from_millis(20)))
         .observer(latencies.clone())
         .observer(stats.clone())
         .build()?;
@@ -92,10 +96,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let points = latencies.points.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let refused = points.iter().filter(|point| !point.is_done).count();
     let operations: Vec<Operation> = stats.by_operation().into_iter().map(|(o, _)| o).collect();
-    println!(
-        "{:<12} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "ms", "requests", "50 %", "90 %", "99 %", "all"
-    );
+    println!("ms           requests     50 %     90 %     99 %      all");
     for operation in &operations {
         let mut took: Vec<Duration> =
             points.iter().filter(|p| p.operation == *operation).map(|p| p.took).collect();
@@ -106,7 +107,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         println!();
     }
-    plot(&points, &operations, &path)?;
+    plot::write(&points, &operations, &path)?;
     println!("\n{} requests, {refused} of them not done: {}", points.len(), path.display());
 
     // Nothing is missing in the plot.
@@ -149,41 +150,4 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
-}
-
-/// How long each request took by the time when it was over, on a scale that shows 1 ms and 1 s.
-fn plot(points: &[Point], operations: &[Operation], path: &Path) -> Result<(), Box<dyn Error>> {
-    let (mut least, mut most, mut end) = (f64::INFINITY, 0.0_f64, 0.0_f64);
-    for point in points {
-        (least, most) = (least.min(ms(point.took)), most.max(ms(point.took)));
-        end = end.max(ms(point.at));
-    }
-    let area = SVGBackend::new(path, (960, 540)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin(12)
-        .caption("Latencies of requests", ("sans-serif", 22))
-        .x_label_area_size(40)
-        .y_label_area_size(60)
-        .build_cartesian_2d(0.0..end * 1.02, (least * 0.8..most * 9.0).log_scale())?;
-    chart.configure_mesh().x_desc("ms since the start").y_desc("ms").draw()?;
-    for (index, operation) in operations.iter().enumerate() {
-        let color = Palette99::pick(index).to_rgba();
-        let of_it = || points.iter().filter(|point| point.operation == *operation);
-        let at = |point: &Point| (ms(point.at), ms(point.took));
-        let done = of_it().filter(|point| point.is_done);
-        chart
-            .draw_series(done.map(|point| Circle::new(at(point), 2, color.filled())))?
-            .label(operation.as_str())
-            .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 12, y + 4)], color.filled()));
-        let refused = of_it().filter(|point| !point.is_done);
-        chart.draw_series(refused.map(|point| Cross::new(at(point), 5, color)))?;
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .border_style(BLACK)
-        .draw()?;
-    area.present()?;
-    Ok(())
 }
