@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use azure_table_client::mock::Fault;
 use azure_table_client::telemetry::{CallOutcome, Finished, Observer};
-use azure_table_client::{DynamicEntity, Operation, TableServiceClient};
+use azure_table_client::{DynamicEntity, ErrorCode, Operation, TableServiceClient};
 use opentelemetry::metrics::{Histogram, MeterProvider as _};
 use opentelemetry::trace::{SpanKind, Status, TracerProvider as _};
 use opentelemetry::{KeyValue, Value};
@@ -34,12 +34,15 @@ struct Durations(Histogram<f64>);
 
 impl Observer for Durations {
     fn call_finished(&self, finished: &Finished<'_>) {
-        let failed = matches!(finished.outcome, CallOutcome::Failed(_));
-        let attributes = [
+        let mut attributes = vec![
+            KeyValue::new("db.system.name", "azure.table_storage"),
             KeyValue::new("db.operation.name", finished.operation.as_str()),
             KeyValue::new("db.collection.name", finished.table.to_owned()),
-            KeyValue::new("failed", failed),
         ];
+        if let CallOutcome::Failed(error) = finished.outcome {
+            let kind = error.code().map_or("_OTHER", ErrorCode::as_str).to_owned();
+            attributes.push(KeyValue::new("error.type", kind));
+        }
         self.0.record(finished.duration.as_secs_f64(), &attributes);
     }
 }
