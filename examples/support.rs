@@ -30,19 +30,6 @@ pub fn connect() -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
 pub fn connect_through(
     wrap: impl FnOnce(Arc<dyn Transport>) -> Arc<dyn Transport>,
 ) -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
-    let (builder, transport): (_, Arc<dyn Transport>) = match std::env::var(CONNECTION_STRING) {
-        Ok(text) => {
-            println!("Running on the endpoint of {CONNECTION_STRING}.\n");
-            let builder = TableServiceClient::builder_from_connection_string(&text)?;
-            (builder, Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?))
-        }
-        Err(_) => {
-            println!("Running on the embedded service; set {CONNECTION_STRING} for a real one.\n");
-            let mock = MockTableService::new();
-            let builder =
-                TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
-            (builder.clock(mock.clock()), mock.transport())
-        }
     let (builder, mock) = builder()?;
     let transport: Arc<dyn Transport> = match mock {
         Some(mock) => mock.transport(),
