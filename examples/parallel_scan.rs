@@ -85,7 +85,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let one_by_one = scan(query().stream(), &path, "page after page", &mut steps).await?;
     let ranges = query().parallel(RANGES).unordered().stream();
     let at_once = scan(ranges, &path, &format!("in {RANGES} ranges at once"), &mut steps).await?;
-    println!("    {:.1} times as many rows a second", at_once / one_by_one);
+    steps.done("both", format!("{:.1} times as many rows a second", at_once / one_by_one));
 
     let mut seen = HashSet::new();
     for line in BufReader::new(File::open(&path)?).lines() {
