@@ -35,6 +35,8 @@
 //! # }
 //! ```
 //!
+//! Guides are in [`guide`].
+//!
 //! The layers, each of which uses those before it and none behind it:
 //! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
 //! bulk`.
@@ -76,6 +78,9 @@ pub mod mock;
 
 #[doc(hidden)]
 pub mod measure;
+
+// ---- prose ----
+pub mod guide;
 
 #[doc = include_str!("../docs/derive.md")]
 pub use azure_table_derive::TableEntity;
