@@ -3,7 +3,12 @@
 //! | | |
 //! |---|---|
 //! | [`entities`] | entities and keys: types, order, limits, what is not there |
+//! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
+}
+
+pub mod partitions {
+    #![doc = include_str!("../docs/guide/partitions.md")]
 }
