@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`entities`] | entities and keys: types, order, limits, what is not there |
 //! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
+//! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -11,4 +12,8 @@ pub mod entities {
 
 pub mod partitions {
     #![doc = include_str!("../docs/guide/partitions.md")]
+}
+
+pub mod queries {
+    #![doc = include_str!("../docs/guide/queries.md")]
 }
