@@ -5,6 +5,7 @@
 //! | [`entities`] | entities and keys: types, order, limits, what is not there |
 //! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
+//! | [`units_of_work`] | the context: tracking, ways to save, conflicts, saves that broke off |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -16,4 +17,8 @@ pub mod partitions {
 
 pub mod queries {
     #![doc = include_str!("../docs/guide/queries.md")]
+}
+
+pub mod units_of_work {
+    #![doc = include_str!("../docs/guide/units_of_work.md")]
 }
