@@ -6,6 +6,7 @@
 //! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
 //! | [`units_of_work`] | the context: tracking, ways to save, conflicts, saves that broke off |
+//! | [`concurrency`] | several writers of one entity |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -21,4 +22,8 @@ pub mod queries {
 
 pub mod units_of_work {
     #![doc = include_str!("../docs/guide/units_of_work.md")]
+}
+
+pub mod concurrency {
+    #![doc = include_str!("../docs/guide/concurrency.md")]
 }
