@@ -7,6 +7,7 @@
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
 //! | [`units_of_work`] | the context: tracking, ways to save, conflicts, saves that broke off |
 //! | [`concurrency`] | several writers of one entity |
+//! | [`batches`] | transactions and bulk runs |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -26,4 +27,8 @@ pub mod units_of_work {
 
 pub mod concurrency {
     #![doc = include_str!("../docs/guide/concurrency.md")]
+}
+
+pub mod batches {
+    #![doc = include_str!("../docs/guide/batches.md")]
 }
