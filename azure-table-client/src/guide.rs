@@ -8,6 +8,7 @@
 //! | [`units_of_work`] | the context: tracking, ways to save, conflicts, saves that broke off |
 //! | [`concurrency`] | several writers of one entity |
 //! | [`batches`] | transactions and bulk runs |
+//! | [`errors`] | errors and retries: what is tried again, and what is known of the outcome |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -31,4 +32,8 @@ pub mod concurrency {
 
 pub mod batches {
     #![doc = include_str!("../docs/guide/batches.md")]
+}
+
+pub mod errors {
+    #![doc = include_str!("../docs/guide/errors.md")]
 }
