@@ -9,6 +9,8 @@
 //! | [`concurrency`] | several writers of one entity |
 //! | [`batches`] | transactions and bulk runs |
 //! | [`errors`] | errors and retries: what is tried again, and what is known of the outcome |
+#![cfg_attr(feature = "mock", doc = "| [`testing`] | testing: the service in memory, and faults |")]
+#![cfg_attr(not(feature = "mock"), doc = "| `testing` | with the feature `mock` |")]
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -36,4 +38,9 @@ pub mod batches {
 
 pub mod errors {
     #![doc = include_str!("../docs/guide/errors.md")]
+}
+
+#[cfg(feature = "mock")]
+pub mod testing {
+    #![doc = include_str!("../docs/guide/testing.md")]
 }
