@@ -11,6 +11,7 @@
 //! | [`errors`] | errors and retries: what is tried again, and what is known of the outcome |
 #![cfg_attr(feature = "mock", doc = "| [`testing`] | testing: the service in memory, and faults |")]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | with the feature `mock` |")]
+//! | [`telemetry`] | spans, counters and hooks |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -43,4 +44,8 @@ pub mod errors {
 #[cfg(feature = "mock")]
 pub mod testing {
     #![doc = include_str!("../docs/guide/testing.md")]
+}
+
+pub mod telemetry {
+    #![doc = include_str!("../docs/guide/telemetry.md")]
 }
