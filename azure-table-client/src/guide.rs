@@ -12,6 +12,7 @@
 #![cfg_attr(feature = "mock", doc = "| [`testing`] | testing: the service in memory, and faults |")]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | with the feature `mock` |")]
 //! | [`telemetry`] | spans, counters and hooks |
+//! | [`security`] | credentials, signatures, rotation, what is never shown |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -48,4 +49,8 @@ pub mod testing {
 
 pub mod telemetry {
     #![doc = include_str!("../docs/guide/telemetry.md")]
+}
+
+pub mod security {
+    #![doc = include_str!("../docs/guide/security.md")]
 }
