@@ -13,6 +13,7 @@
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | with the feature `mock` |")]
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, rotation, what is never shown |
+//! | [`protocol_versions`] | old versions of the service, and formats |
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
@@ -53,4 +54,8 @@ pub mod telemetry {
 
 pub mod security {
     #![doc = include_str!("../docs/guide/security.md")]
+}
+
+pub mod protocol_versions {
+    #![doc = include_str!("../docs/guide/protocol_versions.md")]
 }
