@@ -1,7 +1,7 @@
 //! OData filters: the text, its tree, and literals.
 //!
 //! The client checks what users write before it is sent, and the mock evaluates it; both with this
-//! one parser.
+//! one parser. What a query costs stands in the [guide](crate::guide::queries).
 //!
 //! Source: [Querying tables and entities][querying].
 //!
