@@ -186,13 +186,18 @@ impl Not for Filter {
 
 /// The six comparisons that the service has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of OData")]
 pub enum CompareOp {
+    /// Equal (`eq`).
     Eq,
+    /// Not equal, and of the same type (`ne`).
     Ne,
+    /// Greater (`gt`).
     Gt,
+    /// Greater or equal (`ge`).
     Ge,
+    /// Less (`lt`).
     Lt,
+    /// Less or equal (`le`).
     Le,
 }
 
