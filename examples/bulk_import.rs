@@ -48,6 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let monitor = bulk.monitor();
     let report = bulk.run(rows()).await.or_else(partly)?;
     bar.finish_and_clear();
+    assert_eq!((report.progress.applied, report.progress.failed), (u64::from(ROWS) - 1, 1));
     steps.done("import 20,000 rows", report.to_string());
     for failure in report.failures() {
         steps.done("a row that was not imported", failure.to_string());
@@ -55,6 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("where a second run would go on", monitor.checkpoint().to_string());
 
     let report = readings.delete_partition("device-07").await?;
+    assert_eq!(report.progress.applied, 400);
     steps.done("delete a partition", report.to_string());
     let report = readings.truncate().await?;
     steps.done("delete all rows", report.to_string());

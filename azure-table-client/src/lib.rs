@@ -51,6 +51,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // ---- values ----
+mod dialect;
 pub mod edm;
 pub mod entity;
 mod etag;
@@ -95,6 +96,7 @@ pub use azure_table_derive::TableEnum;
 pub use azure_table_derive::filter;
 
 pub use crate::client::{TableClient, TableServiceClient};
+pub use crate::dialect::Dialect;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 pub use crate::etag::{ETag, IfMatch};

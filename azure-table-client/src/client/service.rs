@@ -83,6 +83,20 @@ impl TableServiceClient {
         TableServiceClientBuilder::from_connection_string(text)
     }
 
+    /// Where the service is, without a slash at its end: `https://account.table.core.windows.net`.
+    ///
+    /// ```
+    /// # use azure_table_client::TableServiceClient;
+    /// # use azure_table_client::mock::MockTableService;
+    /// # let service = MockTableService::new().client();
+    /// // For a program that has a signature only.
+    /// let blogs = format!("{}/Blogs()", service.endpoint());
+    /// assert_eq!(blogs, "http://127.0.0.1:10002/devstoreaccount1/Blogs()");
+    /// ```
+    pub fn endpoint(&self) -> &str {
+        self.pipeline.endpoint.base()
+    }
+
     /// Replaces the credential: that of this client, of its clones and of their tables.
     ///
     /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
@@ -202,7 +216,7 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, name), Reply::done)
     }
 
     /// Deletes a table with all its entities if it is there; `false` if it was not.
@@ -210,8 +224,12 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
     /// Whether there is a table of this name: asks for it in the list of tables.
@@ -219,7 +237,8 @@ impl TableServiceClient {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.

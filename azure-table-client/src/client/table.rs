@@ -142,7 +142,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(&self.name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, &self.name), Reply::done)
     }
 
     /// Deletes the table with all its entities if it is there; `false` if it was not.
@@ -150,8 +150,12 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(&self.name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, &self.name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
     /// Whether the table is there: asks for it by its name in the list of tables.
@@ -159,7 +163,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(&self.name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, &self.name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The stored access policies of the table.
@@ -311,7 +316,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -327,7 +333,8 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }

@@ -212,7 +212,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         loop {
             let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;
             let mut entity = fetched.entity;
-            let before = Before::of(&entity);
+            let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &source, &fetched.etag.into());
             let call = call.map_err(|error| rounds.failed(error))?;
