@@ -251,8 +251,8 @@ impl TableServiceClientBuilder {
     ///
     /// | before | |
     /// |---|---|
-    /// | 2013-08-15 | The format is Atom. Inserts are answered with the whole entity, which is not read. There are no stats. |
-    /// | 2012-02-12 | Tables have no access policies: an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
+    /// | 2013-08-15 | The format is Atom. Inserts are answered with the whole entity, which is not read. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
+    /// | 2012-02-12 | Tables have no access policies: such an error. |
     /// | 2011-08-18 | Upserts are such an error too, in transactions and bulk runs as well. A projection reads whole rows and takes what it needs of them; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
     pub fn service_version(mut self, version: ServiceVersion) -> Self {
         self.version = version;

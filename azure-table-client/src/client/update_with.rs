@@ -56,8 +56,10 @@ impl<T: TableEntity> TableClient<T> {
     /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and there are no more rounds,
     /// lest the change be made twice; see [`UpdateWith::idempotent`].
     ///
-    /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity),
-    /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2)
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
+    /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
+    /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
+    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
     pub fn update_with<'c>(
         &self,
         key: impl Into<EntityKey>,
