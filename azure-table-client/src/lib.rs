@@ -67,6 +67,9 @@ pub mod bulk;
 pub mod client;
 pub mod context;
 
+// ---- pages of documentation ----
+pub mod migration;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
