@@ -69,6 +69,7 @@ pub mod context;
 
 // ---- pages of documentation ----
 pub mod migration;
+pub mod troubleshooting;
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -173,6 +173,7 @@ mod tests {
         let built = TableServiceClient::from_connection_string("UseDevelopmentStorage=true");
         let error = built.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(error.to_string().contains("install_default()"), "{error}");
+        let page = include_str!("../../docs/troubleshooting.md");
+        assert!(page.contains(&error.to_string()), "{error}");
     }
 }
