@@ -12,6 +12,7 @@ mod prepare;
 mod retry;
 mod skew;
 mod trace;
+mod unreachable;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

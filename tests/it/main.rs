@@ -38,3 +38,4 @@ mod security;
 mod serde_bridge;
 mod streams;
 mod transactions;
+mod troubleshooting;
