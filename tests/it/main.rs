@@ -23,6 +23,7 @@ mod formats;
 mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;
+mod interop;
 mod mock;
 mod mock_data;
 mod mock_server;
