@@ -24,6 +24,7 @@ mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;
 mod interop;
+mod long_keys;
 mod mock;
 mod mock_data;
 mod mock_server;
