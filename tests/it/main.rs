@@ -10,6 +10,7 @@
 )]
 
 mod atom;
+mod bad_input;
 mod bulk;
 mod chaos;
 mod context;
