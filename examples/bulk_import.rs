@@ -1,15 +1,24 @@
-//! Imports 20,000 rows with a progress bar, bad rows among them, and prints what became of them.
+//! Imports a CSV of 20,000 lines with a progress bar, stops on the way, and goes on from a checkpoint.
+//!
+//! Two lines are no rows: one cannot be read, and one has a key that the service does not take. They
+//! are reported with the number of their line, and all others are imported.
 //!
 //! `cargo run --example bulk_import` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use azure_table_client::TableEntity;
-use azure_table_client::bulk::{BulkError, BulkOperation, BulkReport};
+use azure_table_client::bulk::{BulkError, BulkOperation, BulkReport, Checkpoint};
+use azure_table_client::{TableClient, TableEntity};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Deserialize;
+use tokio::sync::Notify;
 
-#[derive(Debug, TableEntity)]
+/// A line of the file and a row of the table.
+#[derive(Debug, Deserialize, TableEntity)]
 #[table(name = "ExampleReadings", rename_all = "PascalCase")]
 struct Reading {
     #[table(partition_key)]
@@ -19,16 +28,87 @@ struct Reading {
     celsius: f64,
 }
 
-const ROWS: u32 = 20_000;
+const LINES: u32 = 20_000;
+const UNREADABLE: u32 = 1234;
+const BAD_KEY: u32 = 4711;
 
-/// A file would be read like this, row by row: no more than a window of rows is in memory.
-fn rows() -> impl Iterator<Item = BulkOperation<Reading>> {
-    (0..ROWS).map(|id| {
-        // A key with a slash is one that the service does not take.
-        let device = if id == 4711 { "a/b".to_owned() } else { format!("device-{:02}", id % 50) };
-        let celsius = 20.0 + f64::from(id % 100) / 10.0;
-        BulkOperation::InsertOrReplace(Reading { device, id, celsius })
-    })
+/// The file to import.
+fn write_csv(path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut file = csv::Writer::from_path(path)?;
+    file.write_record(["device", "id", "celsius"])?;
+    for id in 0..LINES {
+        let device =
+            if id == BAD_KEY { "a/b".to_owned() } else { format!("device-{:02}", id % 50) };
+        let celsius = if id == UNREADABLE { "warm".to_owned() } else { format!("20.{}", id % 10) };
+        file.write_record([device, id.to_string(), celsius])?;
+    }
+    Ok(file.flush()?)
+}
+
+struct Import {
+    table: TableClient<Reading>,
+    csv: PathBuf,
+    /// Where it goes on, also in another process.
+    checkpoint: PathBuf,
+    bar: ProgressBar,
+    /// Lines that are no rows: their number, and why.
+    bad: Vec<(u64, String)>,
+}
+
+impl Import {
+    /// From where the last run stopped to the end of the file, or until so many rows are done.
+    async fn run(&mut self, stop_after: u64) -> Result<BulkReport, Box<dyn Error>> {
+        let settled = match fs::read_to_string(&self.checkpoint) {
+            Ok(text) => text.parse()?,
+            Err(_) => Checkpoint::new(),
+        };
+        let (stop, bar) = (Arc::new(Notify::new()), self.bar.clone());
+        let stopping = Arc::clone(&stop);
+        let bulk = self.table.bulk().concurrency(8).resume(settled).on_progress(move |progress| {
+            bar.set_position(progress.finished());
+            bar.set_message(format!("{} requests on their way", progress.in_flight));
+            if progress.applied >= stop_after {
+                stopping.notify_one();
+            }
+        });
+        let monitor = bulk.monitor();
+        let mut unreadable = Vec::new();
+        let mut file = csv::Reader::from_path(&self.csv)?;
+        // Line by line: no more than a window of rows is in memory.
+        let rows = file.deserialize().filter_map(|line| match line {
+            Ok(row) => Some(BulkOperation::InsertOrReplace(row)),
+            Err(error) => {
+                let line = error.position().map_or(0, csv::Position::line);
+                unreadable.push((line, error.to_string()));
+                None
+            }
+        });
+        tokio::select! {
+            biased;
+            // A program would wait for `tokio::signal::ctrl_c()` here.
+            () = stop.notified() => {}
+            report = bulk.run(rows) => drop(report.or_else(partly)?),
+        }
+        // What was answered is settled, also where the run was dropped.
+        fs::write(&self.checkpoint, monitor.checkpoint().to_string())?;
+        let report = monitor.report();
+        for refused in report.failures() {
+            // The first row is in line 2, and lines that are no rows are not counted.
+            let line = unreadable.iter().fold(refused.index + 2, |line, (unreadable, _)| {
+                line + u64::from(*unreadable <= line)
+            });
+            self.bad.push((line, refused.to_string()));
+        }
+        self.bad.extend(unreadable);
+        self.bad.sort();
+        self.bad.dedup();
+        Ok(report)
+    }
+}
+
+/// Rows that failed are no reason to end, but a run that ended early is.
+fn partly(error: BulkError) -> Result<BulkReport, BulkError> {
+    if error.report().stopped.is_some() { Err(error) } else { Ok(error.into_report()) }
 }
 
 #[tokio::main]
@@ -36,37 +116,49 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (service, mut steps) = azure_table_examples::connect()?;
     let readings = service.table::<Reading>();
     let is_new = readings.create_if_not_exists().await?;
-
-    let bar = ProgressBar::new(ROWS.into());
+    readings.truncate().await?;
+    let directory = std::env::temp_dir().join(format!("bulk-import-{}", std::process::id()));
+    fs::create_dir_all(&directory)?;
+    let bar = ProgressBar::new(LINES.into());
     bar.set_style(ProgressStyle::with_template("{bar:40} {pos}/{len} rows, {per_sec}, {msg}")?);
-    let shown = bar.clone();
-    let bulk = readings.bulk().concurrency(8).on_progress(move |progress| {
-        shown.set_position(progress.finished());
-        shown.set_message(format!("{} requests on their way", progress.in_flight));
-    });
-    // After a Ctrl-C, the monitor's checkpoint would say where to go on: `.resume(checkpoint)`.
-    let monitor = bulk.monitor();
-    let report = bulk.run(rows()).await.or_else(partly)?;
-    bar.finish_and_clear();
-    steps.done("import 20,000 rows", report.to_string());
-    for failure in report.failures() {
-        steps.done("a row that was not imported", failure.to_string());
+    let mut import = Import {
+        table: readings.clone(),
+        csv: directory.join("readings.csv"),
+        checkpoint: directory.join("checkpoint"),
+        bar,
+        bad: Vec::new(),
+    };
+    write_csv(&import.csv)?;
+    steps.done("write a CSV of 20,000 lines and an empty table", "");
+
+    let first = import.run(8000).await?.progress;
+    steps.done("import it until 8,000 rows are done, and stop", first.to_string());
+    let last = import.run(u64::MAX).await?.progress;
+    import.bar.finish_and_clear();
+    steps.done("go on from the checkpoint", last.to_string());
+    assert!(first.applied >= 8000 && first.applied < u64::from(LINES));
+    // Nothing that was done is done again.
+    assert_eq!(last.skipped, first.applied + first.failed);
+    assert_eq!(last.skipped + last.applied, u64::from(LINES) - 1);
+
+    let bad: Vec<u64> = import.bad.iter().map(|(line, _)| *line).collect();
+    assert_eq!(bad, [UNREADABLE + 2, BAD_KEY + 2].map(u64::from));
+    for (line, why) in &import.bad {
+        steps.done(&format!("line {line} was not imported"), why);
     }
-    steps.done("where a second run would go on", monitor.checkpoint().to_string());
+    let stored = readings.query().count().await?;
+    assert_eq!(stored, u64::from(LINES) - 2);
+    steps.done("count the rows of the table", stored.to_string());
 
     let report = readings.delete_partition("device-07").await?;
     steps.done("delete a partition", report.to_string());
     let report = readings.truncate().await?;
     steps.done("delete all rows", report.to_string());
+    fs::remove_dir_all(directory)?;
     if is_new {
         readings.delete_table().await?;
         steps.done("delete the table that this run created", "");
     }
     steps.total();
     Ok(())
-}
-
-/// Rows that failed are no reason to end, but a run that ended early is.
-fn partly(error: BulkError) -> Result<BulkReport, BulkError> {
-    if error.report().stopped.is_some() { Err(error) } else { Ok(error.into_report()) }
 }

@@ -101,17 +101,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let rated =
         blogs.query().filter(filter!(Blog, b => b.channel == "Channel9" && b.rating == 3)).await?;
+    assert!(rated.len() == 3 && rated.iter().all(|blog| blog.rating == 3));
     steps.done("blogs of Channel9 with rating 3", texts(&rated));
 
     let newest = blogs.query().filter(|b| b.channel.eq("Channel9")).take(3).await?;
+    assert_eq!(newest.iter().map(|blog| blog.posted.0).collect::<Vec<_>>(), [29, 8, 7].map(day));
     steps.done("the 3 newest blogs", texts(&newest));
 
     let recent =
         blogs.query().filter(|b| b.channel.eq("Channel9") & b.posted.newer_than(day(6))).await?;
+    assert_eq!(recent.entities, newest.entities);
     steps.done("blogs posted after October 6", texts(&recent));
 
     let pdc = channels.query().filter(|c| c.name.starts_with("PDC")).await?;
     let names: Vec<&str> = pdc.iter().map(|channel| channel.name.as_str()).collect();
+    assert_eq!(names, ["PDC2008", "PDC2009"]);
     steps.done("channels that begin with PDC", names.join(", "));
 
     update_with_etag(&blogs, &hello, &mut steps).await?;
@@ -126,6 +130,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     while let Some(page) = pages.next().await {
         sizes.push(page?.entities.len());
     }
+    assert_eq!(sizes, [4, 4, 1]);
     steps.done("read the channel in pages of 4", format!("pages of {sizes:?}"));
     let total: i32 = blogs
         .query()
@@ -133,11 +138,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .stream()
         .try_fold(0, |sum, blog| async move { Ok(sum + blog.rating) })
         .await?;
+    assert_eq!(total, 27);
     steps.done("sum of all ratings by a stream over pages", total.to_string());
 
     let current = blogs.get(hello.entity_key()?).await?;
     blogs.delete(current.entity_key()?, &current.etag).await?;
     let gone = blogs.get_if_exists(hello.entity_key()?).await?.is_none();
+    assert!(gone);
     steps.done("delete the blog if nobody has changed it", format!("gone: {gone}"));
 
     if mine[0] {
@@ -188,6 +195,7 @@ async fn concurrent_updates(
     let redone = Blog { text: "Hi there again".to_owned(), ..again.entity.clone() };
     blogs.merge(&redone, &again.etag).await?;
     let stored = blogs.get(hello.entity_key()?).await?;
+    assert_eq!((&*stored.text, stored.rating), ("Hi there again", 5));
     steps.done(
         "it reads again and does its update anew",
         format!("{:?}, rating {}: both changes are there", stored.text, stored.rating),

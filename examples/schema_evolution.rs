@@ -117,6 +117,7 @@ async fn adding(service: &TableServiceClient, steps: &mut Steps) -> Result<(), B
     let new = old.with_entity::<BlogV2>();
     let key = BlogV2::key("Channel9", 1_u32)?;
     let read = new.get(&key).await?;
+    assert_eq!(read.language, "en");
     steps.done("version 2 reads the first one", format!("language {:?}", read.language));
 
     // Update on access: whoever writes the row writes the new property as well.
@@ -127,6 +128,7 @@ async fn adding(service: &TableServiceClient, steps: &mut Steps) -> Result<(), B
     let read = old.get(&key).await?;
     let corrected = BlogV1 { text: "Corrected".to_owned(), ..read.entity.clone() };
     old.replace(&corrected, &read.etag).await?;
+    assert_eq!(new.get(&key).await?.language, "de");
     steps.done("version 1, still running, replaces the row", properties(&old, 1).await?);
     old.delete_table().await?;
     Ok(())
@@ -138,6 +140,7 @@ async fn removing(service: &TableServiceClient, steps: &mut Steps) -> Result<(),
     let new = old.with_entity::<BlogV3>();
     // In the background: every row is read and replaced, unless somebody else has written it.
     let upgraded = upgrade(&new, |blog| blog.version.as_ref()).await?;
+    assert_eq!(upgraded, 3);
     steps.done("replace all rows by version 3, which has no rating", format!("{upgraded} rows"));
     steps.done("the first row has", properties(&old, 1).await?);
     old.delete_table().await?;
@@ -149,13 +152,17 @@ async fn retyping(service: &TableServiceClient, steps: &mut Steps) -> Result<(),
     let old = old_table(service, "EvolutionRetyping").await?;
     let new = old.with_entity::<BlogV4>();
     let read = new.get(BlogV4::key("Channel9", 3_u32)?).await?;
+    assert!((read.stars - 3.0).abs() < f64::EPSILON);
     steps.done("version 4 reads the Int32 Rating as the Double Stars", format!("{}", read.stars));
 
     let found = new.query().filter_text("Stars ge 1.5").await?;
+    assert!(found.is_empty());
     steps.done("a filter on Stars before the upgrade", format!("{} rows", found.len()));
     let upgraded = upgrade(&new, |blog| blog.version.as_ref()).await?;
+    assert_eq!(upgraded, 3);
     steps.done("replace all rows by version 4", format!("{upgraded} rows"));
     let found = new.query().filter_text("Stars ge 1.5").await?;
+    assert_eq!(found.len(), 2);
     steps.done("the same filter", format!("{} rows", found.len()));
     steps.done("the first row has", properties(&old, 1).await?);
     old.delete_table().await?;

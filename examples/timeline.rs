@@ -98,7 +98,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     database.timeline.insert_or_replace(&Item::Other(video)).await?;
     steps.done("write posts, a photo, and a kind of which we know nothing", "5 entities");
 
-    let latest = database.timeline.query().matching(&Filter::partition("joe")).take(4).await?;
+    let latest = database.timeline.query().matching(&Filter::partition("joe")).take(5).await?;
     let lines: Vec<String> = latest
         .iter()
         .map(|item| match item {
@@ -107,10 +107,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Item::Other(other) => format!("something of {} properties", other.properties().len()),
         })
         .collect();
-    steps.done("the latest four, whatever they are", lines.join(", "));
+    let lines = lines.join(", ");
+    assert!(lines.starts_with("\"Day 3\" (News), photo p, ") && lines.ends_with("2 properties"));
+    steps.done("the latest five, whatever they are", lines);
 
     let photos = Filter::partition("joe") & Filter::compare("EntityType", CompareOp::Eq, "Photo")?;
     let photos = database.timeline.query().matching(&photos).await?;
+    assert!(matches!(&photos[..], [Item::Photo(photo)] if photo.uri == "p"));
     steps.done("the photos for the album", photos.len().to_string());
 
     let date = at(1).date_naive();
@@ -123,6 +126,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let day = database.load.get(Load::key("m1", date)?).await?;
     let chart: Vec<String> = day.cpu.iter().flatten().map(ToString::to_string).collect();
+    assert_eq!(chart, ["0.5", "0.9", "0.7"]);
     steps.done("three hours of load written one by one, the day read at once", chart.join(", "));
 
     for name in created {

@@ -1,4 +1,5 @@
 //! Credentials, and how a request is authorized with them. No I/O but that of a credential for tokens.
+//! See the [guide](crate::guide::security).
 
 mod account_sas;
 #[cfg(feature = "entra")]

@@ -1,6 +1,7 @@
 //! Many rows at once: grouped by partition into transactions, several of them on their way at a time.
 //!
-//! [`TableClient::bulk`](crate::TableClient::bulk) begins a [`Bulk`] run. What a run promises:
+//! [`TableClient::bulk`](crate::TableClient::bulk) begins a [`Bulk`] run; see the
+//! [guide](crate::guide::batches). What a run promises:
 //!
 //! - **Slices**: rows of one partition travel in transactions of at most 100 operations and 4 MiB,
 //!   counted byte by byte. A row that cannot be sent, for example with a bad key or of more than 1 MiB,
@@ -91,6 +92,10 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// # Ok(())
 /// # }
 /// ```
+///
+/// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions),
+/// `POST`; a row that is alone in its slice, as the call of [`TableClient`] that does the same.
+/// Retries: by the run itself, until [`give_up_after`](Self::give_up_after).
 #[must_use = "a bulk run sends nothing until it is run"]
 pub struct Bulk<T> {
     table: TableClient<T>,

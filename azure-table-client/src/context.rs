@@ -1,7 +1,8 @@
 //! The unit of work: entities that were read, added, changed and deleted, and one save for all of it.
 //!
 //! [`TableContext`] is what the paper's `DataServiceContext` is. It tracks entities by their keys; the
-//! user holds plain structs. It belongs to one task and is short-lived.
+//! user holds plain structs. It belongs to one task and is short-lived. See the
+//! [guide](crate::guide::units_of_work).
 
 mod change;
 mod hooks;
@@ -236,6 +237,10 @@ impl TableContext {
     /// # Errors
     /// The first change that fails ends the save; the error says what became of each. What failed stays
     /// pending, and is tried again by the next save unless it is detached.
+    ///
+    /// REST: as the calls of [`TableClient`] with the same effect. Retries:
+    /// [guarded](crate::guide::errors#which-calls-are-tried-again); of a request without an answer,
+    /// the rows are read.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save(SaveOptions::default()).await
     }

@@ -1,4 +1,5 @@
-//! Entities: the trait that maps a struct to rows, keys, and entities without a struct.
+//! Entities: the trait that maps a struct to rows, keys, and entities without a struct. See the
+//! [guide](crate::guide::entities).
 
 pub mod codec;
 mod columns;

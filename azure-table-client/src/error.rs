@@ -22,7 +22,7 @@ type Source = Arc<dyn std::error::Error + Send + Sync>;
 /// Why a call failed. One pointer wide.
 ///
 /// The text says what went wrong at this level; [`source`](std::error::Error::source) leads to
-/// the cause. Neither shows a key, a signature or a token.
+/// the cause. Neither shows a key, a signature or a token. See the [guide](crate::guide::errors).
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 

@@ -1,7 +1,7 @@
 //! OData filters: the text, its tree, and literals.
 //!
 //! The client checks what users write before it is sent, and the mock evaluates it; both with this
-//! one parser.
+//! one parser. What a query costs stands in the [guide](crate::guide::queries).
 //!
 //! Source: [Querying tables and entities][querying].
 //!
@@ -186,13 +186,18 @@ impl Not for Filter {
 
 /// The six comparisons that the service has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of OData")]
 pub enum CompareOp {
+    /// Equal (`eq`).
     Eq,
+    /// Not equal, and of the same type (`ne`).
     Ne,
+    /// Greater (`gt`).
     Gt,
+    /// Greater or equal (`ge`).
     Ge,
+    /// Less (`lt`).
     Lt,
+    /// Less or equal (`le`).
     Le,
 }
 

@@ -35,6 +35,13 @@
 //! # }
 //! ```
 //!
+//! Guides, on [entities and keys](guide::entities), [partitions](guide::partitions),
+//! [queries](guide::queries), the [unit of work](guide::units_of_work),
+//! [concurrency](guide::concurrency), [batches and bulk runs](guide::batches),
+//! [errors and retries](guide::errors), testing, [telemetry](guide::telemetry),
+//! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
+//! [`guide`].
+//!
 //! The layers, each of which uses those before it and none behind it:
 //! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
 //! bulk`.
@@ -44,6 +51,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // ---- values ----
+mod dialect;
 pub mod edm;
 pub mod entity;
 mod etag;
@@ -77,6 +85,9 @@ pub mod mock;
 #[doc(hidden)]
 pub mod measure;
 
+// ---- prose ----
+pub mod guide;
+
 #[doc = include_str!("../docs/derive.md")]
 pub use azure_table_derive::TableEntity;
 #[doc = include_str!("../docs/enum.md")]
@@ -85,6 +96,7 @@ pub use azure_table_derive::TableEnum;
 pub use azure_table_derive::filter;
 
 pub use crate::client::{TableClient, TableServiceClient};
+pub use crate::dialect::Dialect;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 pub use crate::etag::{ETag, IfMatch};

@@ -129,10 +129,26 @@ pub enum LimitError {
         /// The length in bytes.
         bytes: usize,
     },
-    /// An entity of more than [`ENTITY_BYTES`].
+    /// An entity of more than [`ENTITY_BYTES`], or of more than 2 MiB for Cosmos DB.
     EntityTooLarge {
         /// The size as the service counts it.
         bytes: usize,
+        /// What is allowed.
+        most: usize,
+    },
+    /// A table name that Cosmos DB does not take.
+    TableNameForCosmos {
+        /// The name.
+        name: String,
+    },
+    /// A key of more bytes than Cosmos DB takes.
+    KeyTooLongForCosmos {
+        /// `PartitionKey` or `RowKey`.
+        property: &'static str,
+        /// Its length in bytes of UTF-8.
+        bytes: usize,
+        /// What is allowed.
+        most: usize,
     },
 }
 
@@ -199,8 +215,16 @@ impl fmt::Display for LimitError {
                 f,
                 "property {property:?} has {bytes} bytes; at most {BINARY_BYTES} are allowed in a Binary"
             ),
-            Self::EntityTooLarge { bytes } => {
-                write!(f, "the entity has {bytes} bytes; at most {ENTITY_BYTES} are allowed")
+            Self::EntityTooLarge { bytes, most } => {
+                write!(f, "the entity has {bytes} bytes; at most {most} are allowed")
+            }
+            Self::TableNameForCosmos { name } => write!(
+                f,
+                "table name {name:?}: Cosmos DB takes 1 to 254 characters, none of / \\ # ?, and no \
+                 space at the end"
+            ),
+            Self::KeyTooLongForCosmos { property, bytes, most } => {
+                write!(f, "{property} has {bytes} bytes; Cosmos DB allows at most {most}")
             }
         }
     }
@@ -364,11 +388,8 @@ impl EntitySize {
         self.0 += 8 + 2 * utf16_units(name) + of_value;
     }
 
-    pub(crate) fn check(self) -> Result<(), LimitError> {
-        if self.0 > ENTITY_BYTES {
-            return Err(LimitError::EntityTooLarge { bytes: self.0 });
-        }
-        Ok(())
+    pub(crate) const fn bytes(self) -> usize {
+        self.0
     }
 }
 

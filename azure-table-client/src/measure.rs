@@ -1,6 +1,7 @@
 //! The steps inside a call, for the benches and the fuzz targets: not part of the public interface.
 
 use crate::auth::{SharedKey, canonicalized_resource, string_to_sign};
+use crate::dialect::Dialect;
 use crate::entity::{Entities, Form, TableEntity};
 use crate::filter::{HasColumns, Projected, Projection};
 use crate::wire::{atom, json_read, json_write};
@@ -23,7 +24,8 @@ pub fn decode_columns<E: HasColumns, P: Projection<E>>(
 pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
     let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);
     let mut body = Vec::with_capacity(256);
-    json_write::entity(&mut body, entity, &partition_key, &row_key, None).ok()?;
+    json_write::entity(&mut body, entity, &partition_key, &row_key, None, Dialect::default())
+        .ok()?;
     Some(body)
 }
 

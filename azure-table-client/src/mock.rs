@@ -28,7 +28,9 @@
 //! may do everything: there are no roles. User delegation signatures are refused. The settings of logging
 //! and metrics are kept, and nothing is logged or measured by them.
 //!
-#![doc = include_str!("../docs/testing.md")]
+//! # Testing your code
+//!
+//! The [guide](crate::guide::testing) shows how to fill tables, look at requests and make things go wrong.
 
 mod authorize;
 mod batch;

@@ -1,4 +1,6 @@
-#![doc = include_str!("../docs/telemetry.md")]
+//! Counters and hooks: what a client tells of its calls and attempts, without a subscriber.
+//!
+//! Its spans and events, and what is never told, stand in the [guide](crate::guide::telemetry).
 
 mod observer;
 mod stats;

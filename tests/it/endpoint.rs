@@ -16,6 +16,7 @@ fn target() -> Target {
         Ok("nometadata") => Spoken::NO_METADATA,
         Ok("fullmetadata") => Spoken::FULL_METADATA,
         Ok("atom") => Spoken::LAST_ATOM,
+        Ok("tunnelled") => Spoken::TUNNELLED,
         Ok(other) => panic!("AZURE_TABLE_TESTS_FORMAT is {other}"),
         Err(_) => Spoken::USUAL,
     };

@@ -17,6 +17,7 @@ mod context;
 mod credentials;
 mod decisions;
 mod derive;
+mod dialects;
 mod differential;
 mod endpoint;
 mod faults;

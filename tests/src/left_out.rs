@@ -1,6 +1,6 @@
 //! The tests of the suite that a version or a format of the protocol cannot pass, and why.
 
-use azure_table_client::{Metadata, PayloadFormat, ServiceVersion};
+use azure_table_client::{Dialect, Metadata, PayloadFormat, ServiceVersion};
 
 use crate::Spoken;
 
@@ -13,6 +13,7 @@ pub fn reason(spoken: Spoken, test: &str) -> Option<&'static str> {
 pub fn lists(spoken: Spoken) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     let is_atom = spoken.format == PayloadFormat::Atom;
     let is_untyped = spoken.format == PayloadFormat::Json(Metadata::None);
+    let is_cosmos = spoken.dialect == Dialect::CosmosDb;
     let is_first = spoken.version < ServiceVersion::V2011_08_18;
     [
         (is_atom, "it asks for levels of JSON", JSON),
@@ -24,6 +25,9 @@ pub fn lists(spoken: Spoken) -> impl Iterator<Item = (&'static str, &'static [&'
         (is_first, "it upserts, which came with 2011-08-18", UPSERTS),
         (is_first, "it selects properties, which came with 2011-08-18", SELECT),
         (is_first, "it sets CORS rules, which came with 2013-08-15", CORS),
+        (is_cosmos, "it is about limits of Azure Storage that Cosmos DB does not have", LIMITS),
+        (is_cosmos, "Cosmos DB has no settings of the service", CORS),
+        (is_cosmos, "Cosmos DB has no access policies of tables", POLICIES),
         (is_first, "it sets access policies, which came with 2012-02-12", POLICIES),
     ]
     .into_iter()
@@ -34,6 +38,12 @@ const JSON: &[&str] =
     &["metadata::dynamic_entities_need_types", "metadata::every_level_reads_the_same_structs"];
 
 const CORS: &[&str] = &["service::settings", "service::settings_that_cannot_be"];
+
+const LIMITS: &[&str] = &[
+    "bulk::bad_rows_fail_alone",
+    "tables::metrics_are_the_services",
+    "transactions::bad_transactions_are_not_sent",
+];
 
 const POLICIES: &[&str] = &["service::access_policies"];
 

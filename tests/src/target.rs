@@ -5,10 +5,13 @@ use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::Transport;
+use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
 use azure_table_client::{
-    Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
+    Dialect, Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
 };
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 
 use crate::left_out;
 
@@ -32,6 +35,10 @@ pub struct Spoken {
     pub version: ServiceVersion,
     /// The format of what is sent and answered.
     pub format: PayloadFormat,
+    /// Which service is spoken to.
+    pub dialect: Dialect,
+    /// Whether verbs travel as a POST that names them.
+    pub post_tunneling: bool,
 }
 
 impl Spoken {
@@ -47,12 +54,49 @@ impl Spoken {
     /// JSON with all that it can say.
     pub const FULL_METADATA: Self = Self::json(Metadata::Full);
 
+    /// As to Cosmos DB.
+    pub const COSMOS: Self = Self { dialect: Dialect::CosmosDb, ..Self::USUAL };
+    /// Through a proxy that lets only GET and POST pass.
+    pub const TUNNELLED: Self = Self { post_tunneling: true, ..Self::USUAL };
+
     const fn json(level: Metadata) -> Self {
-        Self { version: ServiceVersion::V2019_02_02, format: PayloadFormat::Json(level) }
+        Self::new(ServiceVersion::V2019_02_02, PayloadFormat::Json(level))
     }
 
     const fn atom(version: ServiceVersion) -> Self {
-        Self { version, format: PayloadFormat::Atom }
+        Self::new(version, PayloadFormat::Atom)
+    }
+
+    const fn new(version: ServiceVersion, format: PayloadFormat) -> Self {
+        Self { version, format, dialect: Dialect::AzureStorage, post_tunneling: false }
+    }
+}
+
+/// Turns away verbs that the service or a proxy before it does not know.
+#[derive(Debug)]
+struct Gate {
+    transport: Arc<dyn Transport>,
+    spoken: Spoken,
+}
+
+impl Gate {
+    fn passes(&self, request: &HttpRequest) -> bool {
+        let has_merge = || request.body.windows(6).any(|bytes| bytes == b"MERGE ");
+        let is_plain = matches!(request.method.as_str(), "GET" | "POST");
+        let is_cosmos = self.spoken.dialect == Dialect::CosmosDb;
+        (is_plain || !self.spoken.post_tunneling)
+            && (!is_cosmos || request.method.as_str() != "MERGE" && !has_merge())
+    }
+}
+
+impl Transport for Gate {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        if self.passes(&request) {
+            return self.transport.send(request);
+        }
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        let response = HttpResponse { status, headers: HeaderMap::new(), body: Bytes::new() };
+        Box::pin(async { Ok(response) })
     }
 }
 
@@ -158,10 +202,14 @@ impl Target {
             .expect("a connection string")
             .allow_http(true)
             .service_version(self.spoken.version)
-            .format(self.spoken.format);
+            .format(self.spoken.format)
+            .dialect(self.spoken.dialect)
+            .post_tunneling(self.spoken.post_tunneling);
         match &self.in_process {
             Some((transport, clock)) => {
-                builder.transport(Arc::clone(transport)).clock(Arc::clone(clock))
+                let transport = Arc::clone(transport);
+                let transport = Arc::new(Gate { transport, spoken: self.spoken });
+                builder.transport(transport).clock(Arc::clone(clock))
             }
             None => builder,
         }

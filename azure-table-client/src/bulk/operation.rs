@@ -71,9 +71,7 @@ impl Row {
                 write(target, entity, Write::Upsert(Update::Replace))?
             }
             BulkOperation::Delete(key, condition)
-            | BulkOperation::DeleteIfExists(key, condition) => {
-                delete(&target.table, key, condition)?
-            }
+            | BulkOperation::DeleteIfExists(key, condition) => delete(target, key, condition)?,
         };
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
@@ -112,7 +110,7 @@ fn write<T: TableEntity>(
     entity: &T,
     write: Write<'_>,
 ) -> Result<(EntityKey, Request), Unfit> {
-    let keys = match entity::checked_keys(table, entity) {
+    let keys = match entity::checked_keys(*protocol, table, entity) {
         Ok(keys) => keys,
         Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
     };
@@ -122,11 +120,11 @@ fn write<T: TableEntity>(
 }
 
 fn delete(
-    table: &str,
+    Target { table, protocol, .. }: &Target,
     key: &EntityKey,
     condition: &IfMatch,
 ) -> Result<(EntityKey, Request), Unfit> {
-    checked(key.clone(), entity::delete(table, key, condition))
+    checked(key.clone(), entity::delete(*protocol, table, key, condition))
 }
 
 fn checked(key: EntityKey, request: Result<Request, Error>) -> Result<(EntityKey, Request), Unfit> {

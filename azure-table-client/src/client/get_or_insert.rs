@@ -49,8 +49,9 @@ impl<T: TableEntity> TableClient<T> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), before the insert, if the entity that was made has
     /// other keys. [`Error::rounds`] says how many rounds there were.
     ///
-    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
-    /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity)
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
+    /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
+    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
     pub fn get_or_insert_with<'c>(
         &self,
         key: impl Into<EntityKey>,

@@ -17,6 +17,13 @@ use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
 use crate::wire::{Operation, PayloadFormat};
 
 /// The tables of an account. `.await` collects all names over all pages.
+///
+/// # Errors
+/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a filter that is none,
+/// or a page size out of bounds.
+///
+/// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`, one
+/// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
 #[derive(Debug)]
 pub struct ListTables {
@@ -130,7 +137,11 @@ impl TableNamePages {
         }
     }
 
-    /// Asks for the next page; `None` after the last one and after an error.
+    /// Asks for the next page; `None` after the last one and after an error. A future that is dropped on
+    /// its way loses nothing.
+    ///
+    /// # Errors
+    /// As [`ListTables`].
     pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
         if let Some(error) = self.failure.take() {
             self.next = Next::Nothing;

@@ -84,7 +84,7 @@ impl<T> Merging<T> {
             if self.last.as_ref().is_some_and(|last| by_keys(last, &key).is_ge()) {
                 return Err(Error::unexpected_reply(
                     "the service's rows are not in the order of their keys, so that those of several \
-                     queries cannot be merged: ask for fewer values at once",
+                     queries cannot be merged: ask for fewer values at once, or raise max_comparisons",
                 ));
             }
             self.last = Some(key.clone());

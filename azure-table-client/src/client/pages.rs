@@ -121,6 +121,9 @@ impl<T> Pages<T> {
 
     /// Asks for the next page; `None` after the last one and after an error. A future that is dropped
     /// on its way loses nothing: the next one asks for the same page.
+    ///
+    /// # Errors
+    /// As [`Query`](super::Query); a [continuation](super::Query::start_at) of another query.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
         if let Some(error) = self.failure.take() {
             return Some(Err(error));

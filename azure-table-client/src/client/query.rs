@@ -86,6 +86,14 @@ impl fmt::Display for QueryPlan {
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Errors
+/// 404 `TableNotFound`; an error of kind [`Decode`](crate::ErrorKind::Decode) if a row does not fit. Before
+/// anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a filter that is none, a
+/// page size out of bounds, a scan that the client [refuses](super::ScanPolicy::Refuse).
+///
+/// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
+/// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
 pub struct Query<E, T = E> {
     pipeline: Arc<Pipeline>,

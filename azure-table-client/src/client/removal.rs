@@ -1,6 +1,7 @@
 //! What a change removes from an entity. The service ignores nulls in a merge, so that nothing can be
 //! removed by one: the row is replaced as a whole, with the properties of other programs.
 
+use crate::dialect::Dialect;
 use crate::entity::{DynamicEntity, Ownership, TableEntity};
 use crate::error::Error;
 use crate::operation::entity::Source;
@@ -11,12 +12,13 @@ pub(super) struct Before {
     /// `None` if it cannot be written as it is.
     written: Option<DynamicEntity>,
     ownership: Ownership,
+    dialect: Dialect,
 }
 
 impl Before {
-    pub(super) fn of<T: TableEntity>(entity: &T) -> Self {
-        let written = DynamicEntity::from_entity(entity).ok();
-        Self { written, ownership: entity.ownership() }
+    pub(super) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Self {
+        let written = DynamicEntity::of(entity, dialect).ok();
+        Self { written, ownership: entity.ownership(), dialect }
     }
 
     /// The row with the entity as it is now, without what it does not write any more; `None` if it
@@ -26,7 +28,7 @@ impl Before {
         now: &T,
         row: &Source,
     ) -> Result<Option<DynamicEntity>, Error> {
-        let now = DynamicEntity::from_entity(now)?;
+        let now = DynamicEntity::of(now, self.dialect)?;
         let before = self.written.iter().flat_map(DynamicEntity::properties);
         let names = before.map(|(name, _)| name);
         let mut removed = names.filter(|name| now.value(name).is_none()).peekable();

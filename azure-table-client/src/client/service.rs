@@ -83,6 +83,20 @@ impl TableServiceClient {
         TableServiceClientBuilder::from_connection_string(text)
     }
 
+    /// Where the service is, without a slash at its end: `https://account.table.core.windows.net`.
+    ///
+    /// ```
+    /// # use azure_table_client::TableServiceClient;
+    /// # use azure_table_client::mock::MockTableService;
+    /// # let service = MockTableService::new().client();
+    /// // For a program that has a signature only.
+    /// let blogs = format!("{}/Blogs()", service.endpoint());
+    /// assert_eq!(blogs, "http://127.0.0.1:10002/devstoreaccount1/Blogs()");
+    /// ```
+    pub fn endpoint(&self) -> &str {
+        self.pipeline.endpoint.base()
+    }
+
     /// Replaces the credential: that of this client, of its clones and of their tables.
     ///
     /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
@@ -166,20 +180,25 @@ impl TableServiceClient {
         TableClient::new(Arc::clone(&self.pipeline), name.into())
     }
 
-    /// Creates a table.
+    /// Creates a table. It is there when this returns.
     ///
     /// # Errors
     /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of
     /// that name was deleted.
     ///
-    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_table(&self, name: &str) -> Call<Done> {
         Call::new(&self.pipeline, table::create(self.pipeline.protocol, name), Reply::done)
     }
 
-    /// Creates a table unless it is there; `true` if this call created it.
+    /// Creates a table unless it is there; `true` if this call created it. One request either way.
     ///
-    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
+    /// # Errors
+    /// 409 `TableBeingDeleted` for about half a minute after a table of that name was deleted.
+    ///
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
         Call::new(
             &self.pipeline,
@@ -189,36 +208,46 @@ impl TableServiceClient {
         .expecting(table::is_there)
     }
 
-    /// Deletes a table with all its entities.
-    ///
-    /// The name cannot be used again for about half a minute.
+    /// Deletes a table with all its entities. The name cannot be used again for about half a minute.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if there is no such table.
     ///
-    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, name), Reply::done)
     }
 
-    /// Deletes a table if it is there; `false` if it was not.
+    /// Deletes a table with all its entities if it is there; `false` if it was not.
     ///
-    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
-    /// Whether there is a table of this name.
+    /// Whether there is a table of this name: asks for it in the list of tables.
     ///
-    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
+    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.
     ///
-    /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties)
+    /// # Errors
+    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    ///
+    /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn properties(&self) -> Call<ServiceProperties> {
         let request = service_properties::get();
         Call::new(&self.pipeline, Ok(request), service_properties::properties)
@@ -229,9 +258,11 @@ impl TableServiceClient {
     ///
     /// # Errors
     /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
-    /// comma in a name; a retention of no day or of more than 365.
+    /// comma in a name; a retention of no day or of more than 365; a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
     ///
-    /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties)
+    /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
+    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
         let request = service_properties::set(properties);
         Call::new(&self.pipeline, request, Reply::accepted)
@@ -240,14 +271,20 @@ impl TableServiceClient {
     /// How far the account's copy in another region is behind. It is asked there, so that the client
     /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
     ///
-    /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats)
+    /// # Errors
+    /// Before anything is sent: the place is not known, or a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    ///
+    /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn stats(&self) -> Call<ServiceStats> {
         Call::new(&self.pipeline, Ok(stats::get()), stats::stats)
     }
 
-    /// Lists the tables by name.
+    /// Lists the tables by name; see [`ListTables`].
     ///
-    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables)
+    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(Arc::clone(&self.pipeline))
     }

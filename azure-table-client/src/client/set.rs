@@ -59,7 +59,8 @@ pub trait TableSet: Sized + Send + Sync {
     /// # Errors
     /// The first table that cannot be created. Those before it are there.
     ///
-    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table)
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), one
+    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     fn create_if_not_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut created = Vec::new();
@@ -77,7 +78,8 @@ pub trait TableSet: Sized + Send + Sync {
     /// # Errors
     /// The first table that cannot be deleted. Those before it are gone.
     ///
-    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table)
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), one
+    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     fn delete_if_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut deleted = Vec::new();

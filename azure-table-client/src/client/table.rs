@@ -106,12 +106,25 @@ impl<T: TableEntity> TableClient<T> {
         }
     }
 
-    /// Creates the table; see [`TableServiceClient::create_table`](super::TableServiceClient::create_table).
+    /// Creates the table. It is there when this returns.
+    ///
+    /// # Errors
+    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of that
+    /// name was deleted.
+    ///
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create(&self) -> Call<Done> {
         Call::new(&self.pipeline, table::create(self.pipeline.protocol, &self.name), Reply::done)
     }
 
-    /// Creates the table unless it is there; `true` if this call created it.
+    /// Creates the table unless it is there; `true` if this call created it. One request either way.
+    ///
+    /// # Errors
+    /// 409 `TableBeingDeleted` for about half a minute after a table of that name was deleted.
+    ///
+    /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
@@ -121,25 +134,47 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::is_there)
     }
 
-    /// Deletes the table with all its entities.
+    /// Deletes the table with all its entities. The name cannot be used again for about half a minute.
+    ///
+    /// # Errors
+    /// 404 `ResourceNotFound` if there is no such table.
+    ///
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(&self.name), Reply::done)
+        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, &self.name), Reply::done)
     }
 
-    /// Deletes the table if it is there; `false` if it was not.
+    /// Deletes the table with all its entities if it is there; `false` if it was not.
+    ///
+    /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::delete(&self.name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, &self.name),
+            table::deleted_if_exists,
+        )
+        .expecting(table::is_gone)
     }
 
-    /// Whether the table is there.
+    /// Whether the table is there: asks for it by its name in the list of tables.
+    ///
+    /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(&self.name), table::exists).expecting(table::is_gone)
+        Call::new(&self.pipeline, table::get(self.pipeline.protocol, &self.name), table::exists)
+            .expecting(table::is_gone)
     }
 
     /// The stored access policies of the table.
     ///
-    /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl)
+    /// # Errors
+    /// 404 if the table is not there. Before anything is sent: a
+    /// [version](super::TableServiceClientBuilder::service_version) without them.
+    ///
+    /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
         let request = access_policies::get(&self.name);
         Call::new(&self.pipeline, request, access_policies::policies)
@@ -150,33 +185,37 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
-    /// with more than 64 UTF-16 code units.
+    /// with more than 64 UTF-16 code units; a [version](super::TableServiceClientBuilder::service_version)
+    /// without them. 404 if the table is not there.
     ///
-    /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl)
+    /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
+    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<Done> {
         let request = access_policies::set(&self.name, policies);
         Call::new(&self.pipeline, request, Reply::done)
     }
 
-    /// Inserts a new entity.
+    /// Inserts a new entity, and returns its version. The entity is not sent back.
     ///
     /// # Errors
-    /// 409 `EntityAlreadyExists` if the keys are taken. A retried insert whose first reply was lost
-    /// meets its own row, and succeeds where that can be
+    /// 409 `EntityAlreadyExists` if the keys are taken; 404 `TableNotFound`. A retried insert whose first
+    /// reply was lost meets its own row, and succeeds where that can be
     /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
     ///
-    /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity)
+    /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn insert(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Insert)
     }
 
-    /// Reads the entity with these keys.
+    /// Reads the entity with these keys, with its version. Keys that no URL holds are asked for in a batch.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of
     /// kind [`Decode`](crate::ErrorKind::Decode) if the row does not fit `T`.
     ///
-    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities)
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn get(&self, key: impl Into<EntityKey>) -> Call<Fetched<T>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
     }
@@ -190,6 +229,9 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// As [`get`](Self::get); a missing table is an error here too.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
@@ -201,25 +243,27 @@ impl<T: TableEntity> TableClient<T> {
         Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
     }
 
-    /// Sets the entity's properties and leaves those that it does not have as they are. A `None`
-    /// changes nothing: the service takes no null in a merge. [`update_with`](Self::update_with) removes
-    /// properties.
+    /// Sets the entity's properties and leaves those that it does not have as they are; returns the new
+    /// version. A `None` changes nothing: the service takes no null in a merge.
+    /// [`update_with`](Self::update_with) removes properties.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
     /// another version.
     ///
-    /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity)
+    /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
+    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn merge(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Merge, &condition.into())
     }
 
-    /// Replaces the entity: properties that it does not have are gone.
+    /// Replaces the entity, and returns the new version: properties that it does not have are gone.
     ///
     /// # Errors
     /// As [`merge`](Self::merge).
     ///
-    /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2)
+    /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
+    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn replace(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Replace, &condition.into())
     }
@@ -238,16 +282,27 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, request, Reply::written)
     }
 
-    /// Inserts the entity, or merges it into the one that is there, whatever its version.
+    /// Inserts the entity, or merges it into the one that is there, whatever its version; returns the new
+    /// version, and not which of the two was done.
     ///
-    /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity)
+    /// # Errors
+    /// 404 `TableNotFound`. Before anything is sent: a
+    /// [version](super::TableServiceClientBuilder::service_version) without upserts.
+    ///
+    /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity), `MERGE`.
+    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Merge))
     }
 
-    /// Inserts the entity, or replaces the one that is there, whatever its version.
+    /// Inserts the entity, or replaces the one that is there, whatever its version; returns the new
+    /// version, and not which of the two was done.
     ///
-    /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity)
+    /// # Errors
+    /// As [`insert_or_merge`](Self::insert_or_merge).
+    ///
+    /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity), `PUT`.
+    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Replace))
     }
@@ -258,9 +313,11 @@ impl<T: TableEntity> TableClient<T> {
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
     /// another version.
     ///
-    /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1)
+    /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -268,24 +325,32 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error.
+    ///
+    /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_if_exists(
         &self,
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request = entity::delete(&self.name, &key.into(), &condition.into());
+        let request =
+            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 
     /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
+    ///
+    /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
+    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn transaction(&self) -> Transaction<T> {
         Transaction::new(Arc::clone(&self.pipeline), &self.name)
     }
 
-    /// All entities of the table, until the query is narrowed.
+    /// All entities of the table, until the query is narrowed; see [`Query`].
     ///
-    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities)
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn query(&self) -> Query<T> {
         let fault = self.fault.clone().map(Error::from);
         Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.name), fault)

@@ -46,7 +46,8 @@ use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 /// reply was lost meets its own writes, and succeeds where that can be
 /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
 ///
-/// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions)
+/// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
+/// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
     pipeline: Arc<Pipeline>,

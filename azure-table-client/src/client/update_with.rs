@@ -56,8 +56,10 @@ impl<T: TableEntity> TableClient<T> {
     /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and there are no more rounds,
     /// lest the change be made twice; see [`UpdateWith::idempotent`].
     ///
-    /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity),
-    /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2)
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
+    /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
+    /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
+    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
     pub fn update_with<'c>(
         &self,
         key: impl Into<EntityKey>,
@@ -210,7 +212,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         loop {
             let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;
             let mut entity = fetched.entity;
-            let before = Before::of(&entity);
+            let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &source, &fetched.etag.into());
             let call = call.map_err(|error| rounds.failed(error))?;

@@ -154,12 +154,12 @@ fn single(
     let request = match (change.write(condition), change.properties()) {
         (Some(write), Some(properties)) => {
             let entity = dynamic(tracked, properties);
-            let keys = entity::checked_keys(table, &entity)?;
+            let keys = entity::checked_keys(protocol, table, &entity)?;
             // The id of the write, if there is one, is among the properties.
             let writing = Writing { table, write_id: None, protocol };
             entity::write(writing, &entity, &keys, write)
         }
-        _ => entity::delete(table, key, condition),
+        _ => entity::delete(protocol, table, key, condition),
     };
     let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
     Ok(Unit { table: Arc::clone(table), request, sent: None, changes: vec![at] })

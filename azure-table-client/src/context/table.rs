@@ -10,7 +10,6 @@ use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
-use crate::limits::{check_key, check_table_name};
 use crate::operation::check_readable;
 
 /// One table of a context, whose entities are of type `T`.
@@ -115,18 +114,19 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     }
 
     fn values(&self, entity: &T) -> Result<Values, Error> {
-        check_table_name(&self.table)?;
-        check_readable(self.context.pipeline.protocol)?;
-        let (key, properties) = DynamicEntity::from_entity(entity)?.into_parts();
-        check_key("PartitionKey", &key.partition_key)?;
-        check_key("RowKey", &key.row_key)?;
+        let protocol = self.context.pipeline.protocol;
+        let dialect = protocol.dialect();
+        dialect.check_table_name(&self.table)?;
+        check_readable(protocol)?;
+        let (key, properties) = DynamicEntity::of(entity, dialect)?.into_parts();
+        dialect.check_keys(&key.partition_key, &key.row_key)?;
         let properties: Properties = properties.into_iter().collect();
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
         let tracked = self.context.tracker.get(&Identity::new(&self.table, &key));
         let written = |tracked: &Tracked, properties: &Properties| {
             let unchanged: T = dynamic(tracked, properties).to_entity().ok()?;
-            let (_, written) = DynamicEntity::from_entity(&unchanged).ok()?.into_parts();
+            let (_, written) = DynamicEntity::of(&unchanged, dialect).ok()?.into_parts();
             Some(written.into_iter().collect())
         };
         let baseline = tracked.and_then(|tracked| written(tracked, &tracked.current));

@@ -69,15 +69,22 @@ impl fmt::Display for EdmType {
 /// Entities lend their properties in this form to be written; replies give them in this form to
 /// be read.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "each variant is the Edm type of its name")]
 pub enum EdmCow<'a> {
+    /// Text.
     String(Cow<'a, str>),
+    /// `true` or `false`.
     Boolean(bool),
+    /// A signed 32-bit integer.
     Int32(i32),
+    /// A signed 64-bit integer.
     Int64(i64),
+    /// A double, NaN and the infinities included.
     Double(f64),
+    /// A UTC instant.
     DateTime(EdmDateTime),
+    /// A 128-bit identifier.
     Guid(Uuid),
+    /// Bytes.
     Binary(Cow<'a, [u8]>),
 }
 
@@ -116,15 +123,22 @@ impl EdmCow<'_> {
 /// Two values are equal when the service would store the same thing for both: the types are
 /// equal, NaN equals NaN, and `0.0` differs from `-0.0`.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "each variant is the Edm type of its name")]
 pub enum EdmValue {
+    /// Text.
     String(String),
+    /// `true` or `false`.
     Boolean(bool),
+    /// A signed 32-bit integer.
     Int32(i32),
+    /// A signed 64-bit integer.
     Int64(i64),
+    /// A double, NaN and the infinities included.
     Double(f64),
+    /// A UTC instant.
     DateTime(EdmDateTime),
+    /// A 128-bit identifier.
     Guid(Uuid),
+    /// Bytes.
     Binary(Bytes),
 }
 

@@ -5,6 +5,7 @@ use super::{
     Columns, DecodeError, EncodeError, EntityKey, Form, KeyError, PropertyWriter, ReadRow, Row,
     TableEntity,
 };
+use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;
 
@@ -42,6 +43,11 @@ impl DynamicEntity {
     /// # Errors
     /// A key or a value of `entity` is outside what the service holds.
     pub fn from_entity<T: TableEntity>(entity: &T) -> Result<Self, EncodeError> {
+        Self::of(entity, Dialect::default())
+    }
+
+    /// The same by the limits of this service.
+    pub(crate) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, EncodeError> {
         T::check_columns()?;
         let mut dynamic = Self {
             key: entity.entity_key()?,
@@ -50,7 +56,8 @@ impl DynamicEntity {
             properties: Vec::with_capacity(T::COLUMNS.len()),
         };
         let key = dynamic.key.clone();
-        let mut writer = PropertyWriter::new(&mut dynamic, &key.partition_key, &key.row_key);
+        let writer = PropertyWriter::new(&mut dynamic, &key.partition_key, &key.row_key);
+        let mut writer = writer.dialect(dialect);
         entity.write_properties(&mut writer)?;
         writer.finish()?;
         Ok(dynamic)

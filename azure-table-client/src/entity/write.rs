@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::{Columns, KeyError};
+use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, ToEdm};
 use crate::limits::{self, EntitySize, LimitError};
 
@@ -20,6 +21,8 @@ pub struct PropertyWriter<'a> {
     columns: Option<Columns>,
     /// The column that gets a new id, whatever the entity has in it.
     write_id: Option<&'a str>,
+    /// Whose limits these are.
+    dialect: Dialect,
 }
 
 /// Where the properties go: a JSON body, or a dynamic entity.
@@ -44,12 +47,18 @@ impl<'a> PropertyWriter<'a> {
             names: HashSet::new(),
             columns: None,
             write_id: None,
+            dialect: Dialect::default(),
         }
     }
 
     /// Writes a new id into this column.
     pub(crate) fn write_id(self, column: Option<&'a str>) -> Self {
         Self { write_id: column, ..self }
+    }
+
+    /// Checks against the limits of this service.
+    pub(crate) fn dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// Writes a property; a value of `None` writes nothing.
@@ -152,6 +161,7 @@ impl<'a> PropertyWriter<'a> {
         if self.write_id == Some(name) {
             return Ok(());
         }
+        self.dialect.check_property(name)?;
         limits::check_value(name, &value)?;
         self.count += 1;
         if self.count > limits::PROPERTIES {
@@ -171,7 +181,7 @@ impl<'a> PropertyWriter<'a> {
         if let Some(column) = self.write_id.take() {
             self.put_named(column, EdmCow::Guid(new_write_id()))?;
         }
-        Ok(self.size.check()?)
+        Ok(self.dialect.check_size(self.size)?)
     }
 }
 

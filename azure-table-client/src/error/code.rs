@@ -52,6 +52,7 @@ codes! {
     TABLE_BEING_DELETED = "TableBeingDeleted",
     TABLE_NOT_FOUND = "TableNotFound",
     TOO_MANY_PROPERTIES = "TooManyProperties",
+    TOO_MANY_REQUESTS = "TooManyRequests",
     UPDATE_CONDITION_NOT_SATISFIED = "UpdateConditionNotSatisfied",
 }
 
@@ -63,7 +64,7 @@ impl ErrorCode {
 
     /// Whether it asks for less load.
     pub(crate) fn is_throttling(&self) -> bool {
-        *self == Self::SERVER_BUSY
+        *self == Self::SERVER_BUSY || *self == Self::TOO_MANY_REQUESTS
     }
 
     /// The code as the service writes it.

@@ -37,7 +37,8 @@ impl<E, P> KeyColumn<E, P> {
         Self { property, layout, of: PhantomData }
     }
 
-    /// The key begins with a text, or with these leading parts; with all parts, it is that key.
+    /// The first part begins with this text, or the key with this tuple of whole leading parts; with all
+    /// parts, it is that key.
     pub fn starts_with(&self, parts: impl KeyParts<P>) -> Condition<E> {
         of_key(parts.range(self.layout).map(|range| Filter::in_range(self.property, &range)))
     }

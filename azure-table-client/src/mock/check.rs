@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::store::{Properties, StoredKey};
+use crate::dialect::Dialect;
 use crate::limits::{EntitySize, PROPERTIES, check_key, check_property_name, check_value};
 
 /// Whether these keys can be stored, each of at most `max_units` UTF-16 code units.
@@ -36,5 +37,5 @@ pub(super) fn check_entity(key: &StoredKey, properties: &Properties<'_>) -> Resu
     for (name, value) in properties {
         size.add(name, value);
     }
-    Ok(size.check()?)
+    Ok(Dialect::AzureStorage.check_size(size)?)
 }

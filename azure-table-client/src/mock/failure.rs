@@ -137,9 +137,11 @@ impl From<LimitError> for Failure {
             LimitError::TableNameLength { .. } => Self::name_length(),
             LimitError::TableNameCharacter { .. }
             | LimitError::TableNameReserved
-            | LimitError::TableOfService { .. } => Self::invalid_name(),
+            | LimitError::TableOfService { .. }
+            | LimitError::TableNameForCosmos { .. } => Self::invalid_name(),
             LimitError::KeyCharacter { .. } => Self::out_of_range(),
-            LimitError::KeyTooLong { property, .. } => {
+            LimitError::KeyTooLong { property, .. }
+            | LimitError::KeyTooLongForCosmos { property, .. } => {
                 Self::key_too_large(property, KEY_UTF16_UNITS)
             }
             LimitError::StringTooLong { .. } | LimitError::BinaryTooLong { .. } => {

@@ -165,9 +165,10 @@ impl MockTableService {
                 reply.finish(request, &request_id, self.now())
             }
         };
-        let wait = answer.retry_after.map(|wait| wait.text(self.now()));
-        if let Some(value) = wait.and_then(|text| HeaderValue::from_str(&text).ok()) {
-            response.headers.insert(header::RETRY_AFTER, value);
+        if let Some((name, text)) = answer.retry_after.map(|wait| wait.header(self.now()))
+            && let Ok(value) = HeaderValue::from_str(&text)
+        {
+            response.headers.insert(name, value);
         }
         response
     }

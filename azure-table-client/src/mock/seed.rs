@@ -9,6 +9,7 @@ use super::MockTableService;
 use super::body::Sent;
 use super::json::{push_member, push_text};
 use super::store::{Change, Condition, Entry, Update, Write};
+use crate::dialect::Dialect;
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::limits::check_own_table_name;
@@ -43,8 +44,15 @@ impl MockTableService {
         for (index, entity) in entities.into_iter().enumerate() {
             body.clear();
             let key = entity.entity_key().map_err(|error| refused(table, index, &error))?;
-            json_write::entity(&mut body, entity, &key.partition_key, &key.row_key, None)
-                .map_err(|error| refused(table, index, &error))?;
+            json_write::entity(
+                &mut body,
+                entity,
+                &key.partition_key,
+                &key.row_key,
+                None,
+                Dialect::default(),
+            )
+            .map_err(|error| refused(table, index, &error))?;
             self.seed_row(table, index, &body)?;
         }
         Ok(())

@@ -15,7 +15,6 @@ use super::{Header, Location, Reply, Request, if_match, unsupported};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::limits::{check_key, check_table_name};
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
 
 /// How an entity that may exist is written.
@@ -133,7 +132,7 @@ pub(crate) fn checked_write<T: TableEntity>(
     entity: &T,
     write: Write<'_>,
 ) -> Result<Request, Error> {
-    self::write(writing, entity, &checked_keys(writing.table, entity)?, write)
+    self::write(writing, entity, &checked_keys(writing.protocol, writing.table, entity)?, write)
 }
 
 /// A write of the entity with these keys, which are checked.
@@ -145,38 +144,42 @@ pub(crate) fn write<T: TableEntity>(
 ) -> Result<Request, Error> {
     let mut body = Vec::with_capacity(256);
     let keys = (&**partition_key, &**row_key);
-    protocol.format().write_entity(&mut body, entity, keys, write_id)?;
+    protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
     let mut path = String::new();
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
     Ok(Request { header: write.header(protocol)?, ..request.payload(protocol, body) })
 }
 
-pub(crate) fn delete(table: &str, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
-    Request::new(Operation::Delete, table, Method::DELETE, checked_path(table, key)?)
+pub(crate) fn delete(
+    protocol: Protocol,
+    table: &str,
+    key: &EntityKey,
+    condition: &IfMatch,
+) -> Result<Request, Error> {
+    Request::new(Operation::Delete, table, Method::DELETE, checked_path(protocol, table, key)?)
         .if_match(condition)
 }
 
-pub(crate) fn get(table: &str, key: &EntityKey) -> Result<Request, Error> {
-    Ok(Request::new(Operation::Get, table, Method::GET, checked_path(table, key)?))
+pub(crate) fn get(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Request, Error> {
+    Ok(Request::new(Operation::Get, table, Method::GET, checked_path(protocol, table, key)?))
 }
 
-fn checked_path(table: &str, key: &EntityKey) -> Result<String, Error> {
-    check_table_name(table)?;
-    check_key("PartitionKey", &key.partition_key)?;
-    check_key("RowKey", &key.row_key)?;
+fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<String, Error> {
+    protocol.dialect().check_table_name(table)?;
+    protocol.dialect().check_keys(&key.partition_key, &key.row_key)?;
     Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
 }
 
 /// The keys of an entity that are fit for the service.
 pub(crate) fn checked_keys<'e, T: TableEntity>(
+    protocol: Protocol,
     table: &str,
     entity: &'e T,
 ) -> Result<(Cow<'e, str>, Cow<'e, str>), Error> {
-    check_table_name(table)?;
+    protocol.dialect().check_table_name(table)?;
     let (partition_key, row_key) = (entity.partition_key()?, entity.row_key()?);
-    check_key("PartitionKey", &partition_key)?;
-    check_key("RowKey", &row_key)?;
+    protocol.dialect().check_keys(&partition_key, &row_key)?;
     Ok((partition_key, row_key))
 }
 
@@ -285,7 +288,11 @@ mod tests {
             assert_eq!(condition(&update(way, &tag).unwrap()).unwrap(), "W/\"x\"");
             assert_eq!(condition(&upsert(way).unwrap()), None);
         }
-        assert_eq!(condition(&delete("Blogs", blog().key(), &IfMatch::Any).unwrap()).unwrap(), "*");
+        assert_eq!(
+            condition(&delete(Protocol::default(), "Blogs", blog().key(), &IfMatch::Any).unwrap())
+                .unwrap(),
+            "*"
+        );
         assert_eq!(upsert(Update::Merge).unwrap().method.as_str(), "MERGE");
     }
 
@@ -295,12 +302,21 @@ mod tests {
         let bad_key = DynamicEntity::new("a/b", "r");
         assert_eq!(kind(insert("Blogs", &bad_key)), ErrorKind::InvalidInput);
         assert_eq!(kind(insert("my-blogs", &blog())), ErrorKind::InvalidInput);
-        assert_eq!(kind(get("Blogs", &EntityKey::new("p", "r?"))), ErrorKind::InvalidInput);
+        assert_eq!(
+            kind(get(Protocol::default(), "Blogs", &EntityKey::new("p", "r?"))),
+            ErrorKind::InvalidInput
+        );
         let injected = IfMatch::Tag(ETag::from("x\r\nA: b"));
-        assert_eq!(kind(delete("Blogs", blog().key(), &injected)), ErrorKind::InvalidInput);
+        assert_eq!(
+            kind(delete(Protocol::default(), "Blogs", blog().key(), &injected)),
+            ErrorKind::InvalidInput
+        );
         for no_tag in ["", " ", "*"] {
             let tag = IfMatch::Tag(ETag::from(no_tag));
-            assert_eq!(kind(delete("Blogs", blog().key(), &tag)), ErrorKind::InvalidInput);
+            assert_eq!(
+                kind(delete(Protocol::default(), "Blogs", blog().key(), &tag)),
+                ErrorKind::InvalidInput
+            );
         }
         let mut reserved = blog();
         reserved.set("Timestamp", 1);

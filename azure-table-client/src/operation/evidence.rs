@@ -9,7 +9,7 @@ use crate::edm::{EdmDateTime, EdmValue};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form};
 use crate::etag::ETag;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
-use crate::wire::{Operation, PayloadFormat, encoding};
+use crate::wire::{Operation, PayloadFormat, encoding, headers};
 
 /// Properties by name.
 pub(crate) type Properties = BTreeMap<String, EdmValue>;
@@ -156,7 +156,11 @@ impl Wrote {
         let of = |message: &Message<'_>| {
             let (method, target) = message.request()?;
             let path = target.rfind('/').map_or(target, |at| &target[at..]);
-            let wrote = Self::new(&method, path, &message.headers()?, message.body);
+            let own = message.headers()?;
+            let tunnelled = own.get(&headers::X_HTTP_METHOD);
+            let tunnelled = tunnelled.and_then(|verb| Method::from_bytes(verb.as_bytes()).ok());
+            let method = tunnelled.unwrap_or(method);
+            let wrote = Self::new(&method, path, &own, message.body);
             wrote.ok_or(MultipartError::Head)
         };
         let mut all = Vec::new();
@@ -194,6 +198,7 @@ pub(crate) fn properties(entity: &DynamicEntity) -> Properties {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::Dialect;
     use crate::etag::IfMatch;
     use crate::operation::entity::{self, Update, Write, Writing};
     use crate::operation::transaction::Batch;
@@ -278,11 +283,15 @@ mod tests {
 
     #[test]
     fn requests_say_what_they_write() {
+        says_what_it_writes(Protocol::default());
+        says_what_it_writes(Protocol::default().to(Dialect::CosmosDb).unwrap());
+    }
+
+    fn says_what_it_writes(protocol: Protocol) {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
         let stored =
             Found { etag: ETag::from("W/\"2\""), timestamp: None, properties: properties(&blog) };
-        let mut batch =
-            Batch::new(Protocol::default(), "Blogs", "http://127.0.0.1:10002/devstoreaccount1");
+        let mut batch = Batch::new(protocol, "Blogs", "http://127.0.0.1:10002/devstoreaccount1");
         let mut expected = Vec::new();
         for (n, write) in [
             Write::Insert,
@@ -293,8 +302,8 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            let keys = entity::checked_keys("Blogs", &blog).unwrap();
-            let writing = Writing { table: "Blogs", write_id: None, protocol: Protocol::default() };
+            let keys = entity::checked_keys(protocol, "Blogs", &blog).unwrap();
+            let writing = Writing { table: "Blogs", write_id: None, protocol };
             let request = entity::write(writing, &blog, &keys, write).unwrap();
             let wrote = Wrote::all_of(&request).unwrap().remove(0);
             assert_eq!(wrote.key, *blog.key());
@@ -306,7 +315,7 @@ mod tests {
             batch.write(&other, write).unwrap();
             expected.push((other.key().clone(), format!("{:?}", wrote.effect)));
         }
-        let delete = entity::delete("Blogs", blog.key(), &tag).unwrap();
+        let delete = entity::delete(protocol, "Blogs", blog.key(), &tag).unwrap();
         let wrote = Wrote::all_of(&delete).unwrap().remove(0);
         assert_eq!(
             (&wrote.key, wrote.evidence(Known::default(), None)),
@@ -319,7 +328,7 @@ mod tests {
         let wrote: Vec<_> =
             wrote.iter().map(|w| (w.key.clone(), format!("{:?}", w.effect))).collect();
         assert_eq!(wrote, expected);
-        let read = entity::get("Blogs", blog.key()).unwrap();
+        let read = entity::get(protocol, "Blogs", blog.key()).unwrap();
         assert!(Wrote::all_of(&read).is_none());
     }
 }

@@ -8,7 +8,6 @@ use http::{Method, StatusCode};
 use super::{Location, Reply, Request, entity};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
-use crate::limits::check_table_name;
 use crate::wire::{Operation, Protocol, encoding, headers};
 
 /// What to do about queries that look at a whole table, which cost the more the larger it grows.
@@ -61,7 +60,7 @@ pub(crate) fn query(
     top: Option<u32>,
     token: Option<&Token>,
 ) -> Result<Request, Error> {
-    check_table_name(table)?;
+    protocol.dialect().check_table_name(table)?;
     let mut request =
         Request::new(Operation::Query, table, Method::GET, encoding::query_path(table));
     if let Some(filter) = &spec.filter {
@@ -95,7 +94,7 @@ pub(crate) fn point(
     key: &EntityKey,
     properties: &[String],
 ) -> Result<Request, Error> {
-    let mut request = entity::get(table, key)?;
+    let mut request = entity::get(protocol, table, key)?;
     select(protocol, &mut request, properties);
     Ok(request)
 }

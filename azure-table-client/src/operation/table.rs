@@ -9,13 +9,12 @@ use http::{Method, StatusCode};
 use super::{Reply, Request};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{check_own_table_name, check_table_name};
 use crate::wire::{Operation, Protocol, encoding, headers};
 
 const TABLES: &str = "/Tables";
 
 pub(crate) fn create(protocol: Protocol, table: &str) -> Result<Request, Error> {
-    check_own_table_name(table)?;
+    protocol.dialect().check_own_table_name(table)?;
     let request = Request::new(Operation::CreateTable, table, Method::POST, TABLES.to_owned())
         .payload(protocol, protocol.format().write_table_name(table));
     if !protocol.has_preferences() {
@@ -24,13 +23,13 @@ pub(crate) fn create(protocol: Protocol, table: &str) -> Result<Request, Error> 
     Ok(request.header(&headers::PREFER, headers::RETURN_NO_CONTENT.clone()))
 }
 
-pub(crate) fn delete(table: &str) -> Result<Request, Error> {
-    check_own_table_name(table)?;
+pub(crate) fn delete(protocol: Protocol, table: &str) -> Result<Request, Error> {
+    protocol.dialect().check_own_table_name(table)?;
     Ok(Request::new(Operation::DeleteTable, table, Method::DELETE, encoding::table_resource(table)))
 }
 
-pub(crate) fn get(table: &str) -> Result<Request, Error> {
-    check_table_name(table)?;
+pub(crate) fn get(protocol: Protocol, table: &str) -> Result<Request, Error> {
+    protocol.dialect().check_table_name(table)?;
     Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
 }
 

@@ -15,7 +15,7 @@ use super::{Header, Reply, Request};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
-use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS, check_table_name};
+use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
@@ -148,7 +148,7 @@ impl Batch {
     ) -> Result<(), Refused> {
         let index = self.len();
         let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(index), key));
-        let (partition_key, row_key) = entity::checked_keys(&self.table, entity)
+        let (partition_key, row_key) = entity::checked_keys(self.protocol, &self.table, entity)
             .map_err(|error| at(error, entity.entity_key().ok()))?;
         let (mut path, mut body) = std::mem::take(&mut self.written);
         path.clear();
@@ -157,7 +157,13 @@ impl Batch {
         let write_id = self.write_id.as_deref();
         let format = self.protocol.format();
         let header = format
-            .write_entity(&mut body, entity, (&partition_key, &row_key), write_id)
+            .write_entity(
+                &mut body,
+                entity,
+                (&partition_key, &row_key),
+                write_id,
+                self.protocol.dialect(),
+            )
             .map_err(Error::from)
             .and_then(|()| write.header(self.protocol))
             .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
@@ -174,9 +180,10 @@ impl Batch {
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
-        let request = entity::delete(&self.table, key, condition).map_err(|error| {
-            Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
-        })?;
+        let request =
+            entity::delete(self.protocol, &self.table, key, condition).map_err(|error| {
+                Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
+            })?;
         self.push(&request, &key.partition_key, &key.row_key)
     }
 
@@ -209,16 +216,15 @@ impl Batch {
         self.check(partition_key, row_key)
             .and_then(|()| {
                 self.write_part(operation, index);
-                match self.bytes() {
-                    ..=TRANSACTION_BYTES => Ok(()),
-                    bytes => {
-                        self.body.truncate(end);
-                        Err(Refused::Full(Error::invalid_input(format!(
-                            "a transaction has at most {TRANSACTION_BYTES} bytes, and with this \
-                         operation it would have {bytes}"
-                        ))))
-                    }
+                let (bytes, most) = (self.bytes(), self.protocol.dialect().transaction_bytes());
+                if bytes <= most {
+                    return Ok(());
                 }
+                self.body.truncate(end);
+                Err(Refused::Full(Error::invalid_input(format!(
+                    "a transaction has at most {most} bytes, and with this operation it would have \
+                     {bytes}"
+                ))))
             })
             .map_err(|refused| {
                 let key = EntityKey::new(partition_key, row_key);
@@ -267,19 +273,23 @@ impl Batch {
         let accept = protocol.format().accept();
         let content_type = protocol.format().content_type();
         let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, content_type));
+        let verb = HeaderValue::from_static("MERGE");
+        let is_tunnelled = protocol.tunnels_in_batch(method);
+        let tunnelled = is_tunnelled.then_some((&headers::X_HTTP_METHOD, &verb));
+        let method = if is_tunnelled { &Method::POST } else { method };
         let fixed = [
             (&header::ACCEPT, &accept),
             (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0]),
         ];
         let own = header.map(|(name, value)| (*name, value));
-        let headers = fixed.into_iter().chain(kind).chain(own);
+        let headers = fixed.into_iter().chain(tunnelled).chain(kind).chain(own);
         let mut changeset = Writer::new(&mut self.body, &self.inner);
         changeset.request(method, [&self.base, path], Some(index), headers, body);
     }
 
     /// The request, and what is in it.
     pub(crate) fn finish(mut self) -> Result<(Request, Sent), Error> {
-        check_table_name(&self.table)?;
+        self.protocol.dialect().check_table_name(&self.table)?;
         let Some(partition_key) = self.partition_key else {
             return Err(Error::invalid_input("a transaction has at least one operation"));
         };

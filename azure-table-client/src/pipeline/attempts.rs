@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::location::{LocationMode, Route};
 use super::prepare::Added;
 use super::retry::{self, RetryPolicy};
-use super::trace::{AttemptTrace, CallTrace};
+use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
@@ -86,8 +86,8 @@ impl<'c> Attempts<'c> {
         let protocol = pipeline
             .protocol(options)
             .and_then(|protocol| request.check(protocol).map(|()| protocol));
-        let (route, protocol) = route
-            .and_then(|route| Ok((route, protocol?)))
+        let (route, protocol) = protocol
+            .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         Ok(Self {
             pipeline,
@@ -137,8 +137,8 @@ impl<'c> Attempts<'c> {
             let Some(wait) = self.wait(&failure) else { return self.end(failure) };
             warn!(
                 target: "azure_table_client",
-                attempt = self.count,
-                wait_ms = wait.as_millis(),
+                attempt = integer(self.count),
+                wait_ms = integer(wait.as_millis()),
                 cause = failure.describe(),
                 "will try again"
             );

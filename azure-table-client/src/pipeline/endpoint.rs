@@ -95,15 +95,6 @@ impl Endpoint {
         in_path.or_else(in_host)
     }
 
-    /// What telemetry calls the service.
-    pub(crate) fn system(&self) -> &'static str {
-        if self.host().contains(".table.cosmos.") {
-            "azure.cosmosdb"
-        } else {
-            "azure.table_storage"
-        }
-    }
-
     /// Whether secrets can be sent to it without being read on the way.
     pub(crate) fn is_private(&self) -> bool {
         self.is_https || self.is_loopback
@@ -136,38 +127,23 @@ mod tests {
 
     #[test]
     fn what_telemetry_is_told() {
-        for (text, host, port, account, system) in [
-            ("https://me.table.core.windows.net", "me.table.core.windows.net", 443, "me", ""),
+        for (text, host, port, account) in [
+            ("https://me.table.core.windows.net", "me.table.core.windows.net", 443, "me"),
             (
                 "https://me-secondary.table.core.windows.net",
                 "me-secondary.table.core.windows.net",
                 443,
                 "me",
-                "",
             ),
-            (
-                "http://127.0.0.1:10002/devstoreaccount1",
-                "127.0.0.1",
-                10_002,
-                "devstoreaccount1",
-                "",
-            ),
-            ("http://[::1]/a", "::1", 80, "a", ""),
-            ("http://[::1]:7/a", "::1", 7, "a", ""),
-            ("https://tables.example.com:444", "tables.example.com", 444, "", ""),
-            (
-                "https://me.table.cosmos.azure.com:443",
-                "me.table.cosmos.azure.com",
-                443,
-                "me",
-                "azure.cosmosdb",
-            ),
+            ("http://127.0.0.1:10002/devstoreaccount1", "127.0.0.1", 10_002, "devstoreaccount1"),
+            ("http://[::1]/a", "::1", 80, "a"),
+            ("http://[::1]:7/a", "::1", 7, "a"),
+            ("https://tables.example.com:444", "tables.example.com", 444, ""),
+            ("https://me.table.cosmos.azure.com:443", "me.table.cosmos.azure.com", 443, "me"),
         ] {
             let endpoint = Endpoint::parse(text).unwrap();
             assert_eq!((endpoint.host(), endpoint.port()), (host, port));
             assert_eq!(endpoint.account().unwrap_or_default(), account);
-            let expected = if system.is_empty() { "azure.table_storage" } else { system };
-            assert_eq!(endpoint.system(), expected);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 
 use super::Pipeline;
 use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_sign_lite};
@@ -66,7 +66,12 @@ impl Pipeline {
         map.insert(&headers::DATA_SERVICE_VERSION, odata.clone());
         map.insert(&headers::MAX_DATA_SERVICE_VERSION, max_odata.clone());
         map.insert(&headers::X_MS_CLIENT_REQUEST_ID, header_value(client_request_id)?);
-        if let Some(value) = authorization(request, credential, endpoint.path(), &date) {
+        let is_tunnelled = self.protocol.tunnels(&request.method);
+        let method = if is_tunnelled { &Method::POST } else { &request.method };
+        if is_tunnelled {
+            map.insert(&headers::X_HTTP_METHOD, header_value(request.method.as_str())?);
+        }
+        if let Some(value) = authorization(request, method, credential, endpoint.path(), &date) {
             let mut value = header_value(&value)?;
             value.set_sensitive(true);
             map.insert(header::AUTHORIZATION, value);
@@ -79,7 +84,7 @@ impl Pipeline {
             map.insert(header::CONTENT_TYPE, request.content_type.clone());
         }
         Ok(HttpRequest {
-            method: request.method.clone(),
+            method: method.clone(),
             url: url(request, credential, endpoint.base(), time),
             headers: map,
             body: request.body.clone(),
@@ -90,6 +95,7 @@ impl Pipeline {
 /// The `Authorization` header of a request that is signed with a key, below an endpoint with this path.
 fn authorization(
     request: &Request,
+    method: &Method,
     credential: &Credential,
     path: &str,
     date: &str,
@@ -105,7 +111,7 @@ fn authorization(
             // Of our own making, and so text.
             _ => request.content_type.to_str().unwrap_or_default(),
         };
-        let text = string_to_sign(request.method.as_str(), "", content_type, date, &resource);
+        let text = string_to_sign(method.as_str(), "", content_type, date, &resource);
         ("SharedKey", text)
     };
     Some(format!("{scheme} {}:{}", key.account(), key.sign(&text)))

@@ -67,7 +67,7 @@ impl Pipeline {
             "otel.kind" = "client",
             "otel.name" = %Name(operation, table),
             "otel.status_code" = field::Empty,
-            "db.system.name" = endpoint.system(),
+            "db.system.name" = self.protocol.dialect().system(),
             "db.namespace" = endpoint.account(),
             "db.collection.name" = (!table.is_empty()).then_some(table),
             "db.operation.name" = operation.as_str(),
@@ -75,7 +75,7 @@ impl Pipeline {
             "db.response.status_code" = field::Empty,
             "db.response.returned_rows" = field::Empty,
             "server.address" = endpoint.host(),
-            "server.port" = endpoint.port(),
+            "server.port" = integer(endpoint.port()),
             "error.type" = field::Empty,
             "azure.service.request.id" = field::Empty,
             "azure_table.client_request_id" = field::Empty,
@@ -110,7 +110,7 @@ impl CallTrace<'_> {
     pub(crate) fn batch(mut self, operations: usize) -> Self {
         self.operations = operations;
         if operations > 1 {
-            self.span.record("db.operation.batch.size", operations);
+            self.span.record("db.operation.batch.size", integer(operations));
         }
         self
     }
@@ -224,14 +224,14 @@ impl CallTrace<'_> {
 
     fn record(&self, tally: &Tally, outcome: CallOutcome<'_>) {
         let span = &self.span;
-        span.record("azure_table.attempts", tally.attempts);
-        span.record("azure_table.retries", tally.retries);
-        span.record("azure_table.wait_ms", tally.waited.as_millis());
+        span.record("azure_table.attempts", integer(tally.attempts));
+        span.record("azure_table.retries", integer(tally.retries));
+        span.record("azure_table.wait_ms", integer(tally.waited.as_millis()));
         if tally.pages > 0 {
-            span.record("azure_table.pages", tally.pages);
+            span.record("azure_table.pages", integer(tally.pages));
         }
         if tally.pages > 0 || self.operation == Operation::Get {
-            span.record("db.response.returned_rows", tally.rows);
+            span.record("db.response.returned_rows", integer(tally.rows));
         }
         if let Some(id) = &tally.request_id {
             span.record("azure.service.request.id", id.as_str());
@@ -270,6 +270,11 @@ impl fmt::Display for Name<'_> {
         f.write_str(self.0.as_str())?;
         if self.1.is_empty() { Ok(()) } else { write!(f, " {}", self.1) }
     }
+}
+
+/// A number of OpenTelemetry, which has `i64` alone: any other would become a text on its way there.
+pub(super) fn integer(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }
 
 fn record_error(span: &Span, kind: &str) {

@@ -18,7 +18,7 @@ use crate::context::TableContext;
 use crate::mock::{Fault, MockTableService};
 use crate::transport::{HttpRequest, ResponseFuture, Transport};
 use crate::{DynamicEntity, IfMatch, Operation, RetryPolicy, TableClient, TableServiceClient};
-use recorder::Recorder;
+use recorder::{AS_TEXT, Recorder};
 
 const KEY: (&str, &str) = ("Zanzibar", "Samarkand");
 
@@ -185,6 +185,8 @@ async fn a_retried_attempt_is_an_error_of_its_own_span_only() {
     assert_eq!(of("http.request.resend_count"), ["", "1", "2"]);
     assert_eq!(of("error.type"), ["503", "500", ""]);
     assert_eq!(of("otel.status_code"), ["ERROR", "ERROR", ""]);
+    // Of spans and of events.
+    assert!(!recorded.text().contains(AS_TEXT), "{}", recorded.text());
     let warnings = recorded.events.iter().filter(|(level, _)| *level == Level::WARN);
     assert_eq!(warnings.count(), 2);
 

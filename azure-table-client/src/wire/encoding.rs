@@ -61,17 +61,30 @@ pub(crate) fn keys_of_path(path: &str) -> Option<(String, String)> {
 /// `/Blogs`: where entities are inserted.
 pub(crate) fn push_table_path(out: &mut String, table: &str) {
     out.push('/');
-    out.push_str(table);
+    push_table(out, table);
+}
+
+/// The name of a table, of which only Cosmos DB lets have characters that have to be encoded; those of the
+/// service itself begin with a `$`.
+fn push_table(out: &mut String, table: &str) {
+    const NAME: &AsciiSet = &RESERVED.remove(b'$');
+    out.extend(utf8_percent_encode(table, NAME));
 }
 
 /// `/Blogs()`: where entities are queried.
 pub(crate) fn query_path(table: &str) -> String {
-    format!("/{table}()")
+    let mut path = String::with_capacity(table.len() + 3);
+    push_table_path(&mut path, table);
+    path.push_str("()");
+    path
 }
 
 /// `/Tables('Blogs')`: the table itself.
 pub(crate) fn table_resource(table: &str) -> String {
-    format!("/Tables('{table}')")
+    let mut path = "/Tables('".to_owned();
+    push_table(&mut path, &table.replace('\'', "''"));
+    path.push_str("')");
+    path
 }
 
 /// The options behind the `?`, each value percent-encoded.

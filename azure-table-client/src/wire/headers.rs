@@ -12,6 +12,7 @@ pub(crate) static X_MS_CLIENT_REQUEST_ID: HeaderName =
 pub(crate) static DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
 pub(crate) static MAX_DATA_SERVICE_VERSION: HeaderName =
     HeaderName::from_static("maxdataserviceversion");
+pub(crate) static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 pub(crate) static PREFER: HeaderName = HeaderName::from_static("prefer");
 pub(crate) static NEXT_PARTITION_KEY: HeaderName =
     HeaderName::from_static("x-ms-continuation-nextpartitionkey");

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::dialect::Dialect;
 use crate::edm::{EdmCow, EdmType};
 use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
 
@@ -16,17 +17,20 @@ pub(crate) fn entity<T: TableEntity>(
     partition_key: &str,
     row_key: &str,
     write_id: Option<&str>,
+    dialect: Dialect,
 ) -> Result<(), EncodeError> {
+    let start = out.len();
     let mut body = Body(out);
     body.0.extend_from_slice(b"{\"PartitionKey\":");
     body.plain(partition_key);
     body.0.extend_from_slice(b",\"RowKey\":");
     body.plain(row_key);
-    let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
+    let writer = PropertyWriter::new(&mut body, partition_key, row_key);
+    let mut writer = writer.write_id(write_id).dialect(dialect);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
     body.0.push(b'}');
-    Ok(())
+    Ok(dialect.check_body(body.0.len() - start)?)
 }
 
 /// `{"TableName":"…"}`.
@@ -100,6 +104,8 @@ mod tests {
     use crate::entity::DynamicEntity;
     use crate::wire::json_read;
 
+    const STORAGE: Dialect = Dialect::AzureStorage;
+
     #[test]
     fn every_type_in_its_wire_form() {
         let mut dynamic = DynamicEntity::new("it's", "r\"1");
@@ -114,7 +120,7 @@ mod tests {
             .set("Guid", uuid::Uuid::nil())
             .set("Bytes", vec![255_u8, 0]);
         let mut body = Vec::new();
-        entity(&mut body, &dynamic, "it's", "r\"1", None).unwrap();
+        entity(&mut body, &dynamic, "it's", "r\"1", None, STORAGE).unwrap();
         assert_eq!(
             std::str::from_utf8(&body).unwrap(),
             concat!(
@@ -136,7 +142,7 @@ mod tests {
         let mut dynamic = DynamicEntity::new("p", "r");
         dynamic.set("A", 1).set("Id", uuid::Uuid::nil());
         let mut body = Vec::new();
-        entity(&mut body, &dynamic, "p", "r", Some("Id")).unwrap();
+        entity(&mut body, &dynamic, "p", "r", Some("Id"), STORAGE).unwrap();
         let back: DynamicEntity = json_read::read_entity(&body, true).unwrap();
         let id = back.get::<uuid::Uuid>("Id").unwrap().unwrap();
         assert!(back.properties().count() == 2 && !id.is_nil());
@@ -144,7 +150,7 @@ mod tests {
         for i in 0..252 {
             full.set(format!("P{i}"), i);
         }
-        let error = entity(&mut body, &full, "p", "r", Some("Id")).unwrap_err();
+        let error = entity(&mut body, &full, "p", "r", Some("Id"), STORAGE).unwrap_err();
         assert!(error.to_string().contains("253 properties"), "{error}");
     }
 
@@ -155,7 +161,7 @@ mod tests {
             many.set(format!("P{i}"), i);
         }
         assert!(
-            entity(&mut Vec::new(), &many, "p", "r", None)
+            entity(&mut Vec::new(), &many, "p", "r", None, STORAGE)
                 .unwrap_err()
                 .to_string()
                 .contains("253 properties")
@@ -164,7 +170,8 @@ mod tests {
         for i in 0..16 {
             large.set(format!("P{i}"), "x".repeat(32_768));
         }
-        let text = entity(&mut Vec::new(), &large, "p", "r", None).unwrap_err().to_string();
+        let text =
+            entity(&mut Vec::new(), &large, "p", "r", None, STORAGE).unwrap_err().to_string();
         assert!(text.contains("at most 1048576"), "{text}");
     }
 }

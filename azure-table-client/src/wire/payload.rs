@@ -4,6 +4,7 @@
 use http::HeaderValue;
 
 use super::{Metadata, atom, headers, json_read, json_write};
+use crate::dialect::Dialect;
 use crate::entity::{DecodeError, EncodeError, Form, ReadRow, TableEntity};
 
 /// The format of what is sent and answered.
@@ -117,9 +118,13 @@ impl PayloadFormat {
         entity: &T,
         (partition_key, row_key): (&str, &str),
         write_id: Option<&str>,
+        dialect: Dialect,
     ) -> Result<(), EncodeError> {
         match self {
-            Self::Json(_) => json_write::entity(out, entity, partition_key, row_key, write_id),
+            Self::Json(_) => {
+                json_write::entity(out, entity, partition_key, row_key, write_id, dialect)
+            }
+            // Cosmos DB has no Atom.
             Self::Atom => atom::entity(out, entity, partition_key, row_key, write_id),
         }
     }

@@ -15,15 +15,19 @@
 
 use std::fmt;
 
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 
 use super::{Metadata, Operation, PayloadFormat, ServiceVersion, headers};
+use crate::dialect::Dialect;
 
 /// The version and the format that a client or a call speaks. They go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Protocol {
     version: ServiceVersion,
     format: PayloadFormat,
+    dialect: Dialect,
+    /// Whether verbs other than GET and POST travel as a POST that names them.
+    tunnels: bool,
 }
 
 /// What a version does not have.
@@ -31,6 +35,10 @@ pub(crate) struct Protocol {
 pub(crate) enum Unsupported {
     Format(ServiceVersion, PayloadFormat),
     Operation(ServiceVersion, Operation, ServiceVersion),
+    /// In this dialect.
+    OperationOf(Dialect, Operation),
+    AtomOf(Dialect),
+    VersionOf(Dialect, ServiceVersion),
 }
 
 impl fmt::Display for Unsupported {
@@ -47,6 +55,16 @@ impl fmt::Display for Unsupported {
             Self::Operation(version, operation, since) => {
                 write!(f, "service version {version} has no {operation}; it came with {since}")
             }
+            Self::OperationOf(dialect, operation) => {
+                write!(f, "{} has no {operation}", dialect.name())
+            }
+            Self::AtomOf(dialect) => write!(f, "{} has no Atom: use JSON", dialect.name()),
+            Self::VersionOf(dialect, version) => write!(
+                f,
+                "{} has no service version {version}: it came with {}, the first one with JSON",
+                dialect.name(),
+                ServiceVersion::V2013_08_15
+            ),
         }
     }
 }
@@ -60,7 +78,35 @@ impl Protocol {
         format: Option<PayloadFormat>,
     ) -> Result<Self, Unsupported> {
         let usual = if version.has_json() { PayloadFormat::default() } else { PayloadFormat::Atom };
-        Self { version, format: usual }.with(format)
+        Self { version, format: usual, ..Self::default() }.with(format)
+    }
+
+    /// The same, spoken to this service.
+    pub(crate) fn to(self, dialect: Dialect) -> Result<Self, Unsupported> {
+        if dialect == Dialect::CosmosDb && !self.version.has_json() {
+            return Err(Unsupported::VersionOf(dialect, self.version));
+        }
+        Self { dialect, ..self }.with(None)
+    }
+
+    /// The same, with the verbs in a header.
+    pub(crate) const fn tunnelling(self, tunnels: bool) -> Self {
+        Self { tunnels, ..self }
+    }
+
+    pub(crate) const fn dialect(self) -> Dialect {
+        self.dialect
+    }
+
+    /// Whether a request with this verb travels as a POST that names it in `X-HTTP-Method`.
+    pub(crate) fn tunnels(self, method: &Method) -> bool {
+        let is_plain = *method == Method::GET || *method == Method::POST;
+        self.tunnels && !is_plain || self.tunnels_in_batch(method)
+    }
+
+    /// The same of an operation of a transaction, which only the service sees.
+    pub(crate) fn tunnels_in_batch(self, method: &Method) -> bool {
+        self.dialect == Dialect::CosmosDb && method.as_str() == "MERGE"
     }
 
     /// The same version with another format, if one is asked for.
@@ -70,6 +116,9 @@ impl Protocol {
             PayloadFormat::Json(_) => self.version.has_json(),
             PayloadFormat::Atom => self.version.has_atom(),
         };
+        if format == PayloadFormat::Atom && self.dialect == Dialect::CosmosDb {
+            return Err(Unsupported::AtomOf(self.dialect));
+        }
         if goes_together {
             return Ok(Self { format, ..self });
         }
@@ -89,8 +138,11 @@ impl Protocol {
         self.format
     }
 
-    /// Refuses an operation that came with a later version.
+    /// Refuses an operation that came with a later version, or that the service does not have.
     pub(crate) fn check(self, operation: Operation) -> Result<(), Unsupported> {
+        if self.dialect == Dialect::CosmosDb && operation.is_in_xml() {
+            return Err(Unsupported::OperationOf(self.dialect, operation));
+        }
         let since = match operation {
             Operation::InsertOrMerge | Operation::InsertOrReplace => ServiceVersion::V2011_08_18,
             Operation::GetTableAcl | Operation::SetTableAcl => ServiceVersion::V2012_02_12,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use super::*;
+use crate::dialect::Dialect;
 use crate::edm::{EdmDateTime, EdmValue, ToEdm};
 use crate::entity::DynamicEntity;
 use crate::wire::{json_read, json_write};
@@ -56,7 +57,7 @@ fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
     let mut dynamic = DynamicEntity::new("p", "r");
     dynamic.set("Value", value);
     let mut body = Vec::new();
-    json_write::entity(&mut body, &dynamic, "p", "r", None).unwrap();
+    json_write::entity(&mut body, &dynamic, "p", "r", None, Dialect::default()).unwrap();
     match json_read::read_entity::<Serde<Single<V, D>>>(&body, true) {
         Ok(entity) => Ok(entity.0.value),
         Err(json_read::ReadError::Decode(error)) => Err(error),
@@ -489,7 +490,7 @@ proptest! {
     fn what_is_written_is_read(mut entity in any_entity()) {
         let mut body = Vec::new();
         let (partition, row) = (&entity.partition, &entity.row);
-        json_write::entity(&mut body, &Serde(entity.clone()), partition, row, None)
+        json_write::entity(&mut body, &Serde(entity.clone()), partition, row, None, Dialect::default())
             .unwrap();
         let Serde(mut read) = json_read::read_entity::<Serde<All>>(&body, true).unwrap();
         prop_assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::super::failure::Failure;
 use super::dice;
@@ -51,6 +51,7 @@ pub(in crate::mock) enum Content {
 pub(in crate::mock) enum RetryAfter {
     Seconds(u64),
     Date(Duration),
+    Milliseconds(u64),
 }
 
 /// Where a page ends before it is full.
@@ -89,10 +90,15 @@ impl Answer {
 }
 
 impl RetryAfter {
-    pub(in crate::mock) fn text(self, now: SystemTime) -> String {
+    pub(in crate::mock) fn header(self, now: SystemTime) -> (HeaderName, String) {
         match self {
-            Self::Seconds(seconds) => seconds.to_string(),
-            Self::Date(wait) => http_date(now.checked_add(wait).unwrap_or(now)),
+            Self::Seconds(seconds) => (header::RETRY_AFTER, seconds.to_string()),
+            Self::Date(wait) => {
+                (header::RETRY_AFTER, http_date(now.checked_add(wait).unwrap_or(now)))
+            }
+            Self::Milliseconds(milliseconds) => {
+                (HeaderName::from_static("x-ms-retry-after-ms"), milliseconds.to_string())
+            }
         }
     }
 }

@@ -182,6 +182,12 @@ impl Fault {
         self.with_retry_after(RetryAfter::Date(wait))
     }
 
+    /// The answer has an `x-ms-retry-after-ms`, as Cosmos DB says it.
+    pub fn retry_after_ms(self, wait: Duration) -> Self {
+        let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        self.with_retry_after(RetryAfter::Milliseconds(milliseconds))
+    }
+
     fn with_retry_after(mut self, retry_after: RetryAfter) -> Self {
         if let Kind::Answer(answer) | Kind::Throttle(_, answer) = &mut self.kind {
             answer.retry_after = Some(retry_after);

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::{Span, debug_span, field};
 
 use super::redact::RedactedUrl;
-use super::{CallTrace, TARGET, record_error};
+use super::{CallTrace, TARGET, integer, record_error};
 use crate::error::ErrorCode;
 use crate::operation::{Location, Request};
 use crate::pipeline::failure::Failure;
@@ -39,21 +39,23 @@ impl<'t> AttemptTrace<'t> {
     ) -> Self {
         let endpoint = call.pipeline.endpoint_at(location);
         // The conventions know the methods of RFC 9110 and PATCH.
-        let is_known = request.method.as_str() != "MERGE";
+        let sent_as_post = call.pipeline.protocol.tunnels(&request.method);
+        let method = if sent_as_post { &Method::POST } else { &request.method };
+        let is_known = method.as_str() != "MERGE";
         let span = debug_span!(
             target: TARGET,
             "azure_table.attempt",
             "otel.kind" = "client",
-            "otel.name" = if is_known { request.method.as_str() } else { "HTTP" },
+            "otel.name" = if is_known { method.as_str() } else { "HTTP" },
             "otel.status_code" = field::Empty,
-            "http.request.method" = if is_known { request.method.as_str() } else { "_OTHER" },
-            "http.request.method_original" = (!is_known).then_some(request.method.as_str()),
-            "http.request.resend_count" = (number > 1).then(|| number - 1),
-            "http.request.body.size" = size(&request.method, request.body.len()),
+            "http.request.method" = if is_known { method.as_str() } else { "_OTHER" },
+            "http.request.method_original" = (!is_known).then_some(method.as_str()),
+            "http.request.resend_count" = (number > 1).then(|| integer(number - 1)),
+            "http.request.body.size" = size(method, request.body.len()),
             "http.response.status_code" = field::Empty,
             "http.response.body.size" = field::Empty,
             "server.address" = endpoint.host(),
-            "server.port" = endpoint.port(),
+            "server.port" = integer(endpoint.port()),
             "url.full" = %RedactedUrl { base: endpoint.base(), request },
             "error.type" = field::Empty,
             "azure.service.request.id" = field::Empty,
@@ -105,8 +107,8 @@ impl<'t> AttemptTrace<'t> {
     /// An answer came; `status` is its own or, of a batch, that of what is in it.
     pub(in crate::pipeline) fn answered(mut self, status: StatusCode, response: &HttpResponse) {
         if !self.span.is_disabled() {
-            self.span.record("http.response.status_code", response.status.as_u16());
-            self.span.record("http.response.body.size", response.body.len());
+            self.span.record("http.response.status_code", integer(response.status.as_u16()));
+            self.span.record("http.response.body.size", integer(response.body.len()));
             if let Some(id) = request_id(&response.headers) {
                 self.span.record("azure.service.request.id", id);
             }
@@ -172,8 +174,8 @@ impl Drop for AttemptTrace<'_> {
 }
 
 /// A GET has no body to speak of.
-fn size(method: &Method, bytes: usize) -> Option<usize> {
-    (*method != Method::GET).then_some(bytes)
+fn size(method: &Method, bytes: usize) -> Option<i64> {
+    (*method != Method::GET).then(|| integer(bytes))
 }
 
 fn request_id(headers: &HeaderMap) -> Option<&str> {

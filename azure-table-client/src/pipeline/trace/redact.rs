@@ -65,7 +65,7 @@ mod tests {
         );
         let list = table::list(None, None, Some("secret"));
         assert_eq!(shown(&list), "https://me.table.core.windows.net/Tables?NextTableName=REDACTED");
-        let one = table::get("Blogs").unwrap();
+        let one = table::get(Protocol::default(), "Blogs").unwrap();
         assert_eq!(shown(&one), "https://me.table.core.windows.net/Tables('Blogs')");
     }
 }

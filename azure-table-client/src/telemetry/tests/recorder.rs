@@ -24,6 +24,9 @@ pub(super) struct RecordedSpan {
     pub(super) fields: Fields,
 }
 
+/// Follows a number that is no `i64`, of which `tracing-opentelemetry` makes a text.
+pub(super) const AS_TEXT: &str = " as text";
+
 #[derive(Debug, Default)]
 pub(super) struct Fields(BTreeMap<&'static str, String>);
 
@@ -39,6 +42,12 @@ impl Visit for Fields {
     }
     fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name(), value.to_owned());
+    }
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name(), format!("{value}{AS_TEXT}"));
+    }
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        self.0.insert(field.name(), format!("{value}{AS_TEXT}"));
     }
 }
 

@@ -123,6 +123,7 @@ fn spelt(name: &str) -> &str {
         "prefer" => "Prefer",
         "preference-applied" => "Preference-Applied",
         "x-content-type-options" => "X-Content-Type-Options",
+        "x-http-method" => "X-HTTP-Method",
         other => other,
     }
 }

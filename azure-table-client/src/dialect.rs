@@ -1,0 +1,194 @@
+//! What differs between the services that speak the protocol.
+//!
+//! None of the rules of Cosmos DB was tried on an account. Each names its source:
+//! [the FAQ][faq] of Azure Cosmos DB for Table, its [quotas][quotas], [Azure/azure-sdk-for-net#13555][merge], and
+//! the names of tables that the official Python client takes (`_COSMOS_VALID_TABLE` in its `_error.py`).
+//!
+//! [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
+//! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+//! [merge]: https://github.com/Azure/azure-sdk-for-net/issues/13555
+
+use crate::limits::{self, EntitySize, LimitError};
+
+/// The service that is spoken to: Azure Storage, or what differs from it.
+///
+/// A client knows it by its endpoint: `….table.cosmos.azure.com` and the like are Cosmos DB, all else is
+/// Azure Storage, and emulators (Azurite, `azure-table-mock`) are as well.
+/// [`dialect`](crate::client::TableServiceClientBuilder::dialect) sets it for custom domains and the emulator
+/// of Cosmos DB.
+#[doc = include_str!("../docs/services.md")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Azure Table Storage, and emulators of it.
+    #[default]
+    AzureStorage,
+    /// Azure Cosmos DB for Table.
+    CosmosDb,
+}
+
+/// Bytes of a RowKey: it is the item's id ([quotas]). The [FAQ][faq] says 255 and older answers do too, so
+/// between these the service decides.
+///
+/// [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+/// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
+const COSMOS_ROW_KEY_BYTES: usize = 1023;
+const COSMOS_PARTITION_KEY_BYTES: usize = 2048;
+const COSMOS_TABLE_NAME_CHARS: usize = 254;
+/// Of an item as JSON.
+const COSMOS_ENTITY_BYTES: usize = 2 * 1024 * 1024;
+const COSMOS_TRANSACTION_BYTES: usize = 2 * 1024 * 1024;
+/// Names of properties that are its own.
+const COSMOS_PROPERTIES: [&str; 4] = ["ID", "rid", "etag", "ResourceId"];
+
+impl Dialect {
+    /// That of an account's endpoint, by its host.
+    pub(crate) fn of_host(host: &str) -> Self {
+        let is_cosmos = [".table.cosmos.", ".table.cosmosdb."].iter().any(|of| host.contains(of));
+        if is_cosmos { Self::CosmosDb } else { Self::AzureStorage }
+    }
+
+    /// What OpenTelemetry's conventions call the service.
+    pub(crate) const fn system(self) -> &'static str {
+        match self {
+            Self::AzureStorage => "azure.table_storage",
+            Self::CosmosDb => "azure.cosmosdb",
+        }
+    }
+
+    /// The name in errors.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::AzureStorage => "Azure Storage",
+            Self::CosmosDb => "Cosmos DB",
+        }
+    }
+
+    /// Bytes of the body of an entity group transaction.
+    pub(crate) const fn transaction_bytes(self) -> usize {
+        match self {
+            Self::AzureStorage => limits::TRANSACTION_BYTES,
+            Self::CosmosDb => COSMOS_TRANSACTION_BYTES,
+        }
+    }
+
+    /// Checks the name of a table.
+    pub(crate) fn check_table_name(self, name: &str) -> Result<(), LimitError> {
+        match self {
+            Self::AzureStorage => limits::check_table_name(name),
+            Self::CosmosDb => check_cosmos_table_name(name),
+        }
+    }
+
+    /// Checks the name of a table that is to be created or deleted.
+    pub(crate) fn check_own_table_name(self, name: &str) -> Result<(), LimitError> {
+        match self {
+            Self::AzureStorage => limits::check_own_table_name(name),
+            Self::CosmosDb => check_cosmos_table_name(name),
+        }
+    }
+
+    /// Checks both keys.
+    pub(crate) fn check_keys(self, partition_key: &str, row_key: &str) -> Result<(), LimitError> {
+        for (property, key, most) in [
+            ("PartitionKey", partition_key, COSMOS_PARTITION_KEY_BYTES),
+            ("RowKey", row_key, COSMOS_ROW_KEY_BYTES),
+        ] {
+            limits::check_key(property, key)?;
+            if self == Self::CosmosDb && key.len() > most {
+                let bytes = key.len();
+                return Err(LimitError::KeyTooLongForCosmos { property, bytes, most });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the name of a property is not the service's own.
+    pub(crate) fn check_property(self, name: &str) -> Result<(), LimitError> {
+        if self == Self::CosmosDb && COSMOS_PROPERTIES.contains(&name) {
+            return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Checks the size of an entity as Azure Storage counts it.
+    pub(crate) fn check_size(self, size: EntitySize) -> Result<(), LimitError> {
+        match self {
+            Self::AzureStorage => at_most(size.bytes(), limits::ENTITY_BYTES),
+            Self::CosmosDb => Ok(()),
+        }
+    }
+
+    /// Checks the size of an entity by the bytes of its body, as Cosmos DB counts it.
+    pub(crate) fn check_body(self, bytes: usize) -> Result<(), LimitError> {
+        match self {
+            Self::AzureStorage => Ok(()),
+            Self::CosmosDb => at_most(bytes, COSMOS_ENTITY_BYTES),
+        }
+    }
+}
+
+fn at_most(bytes: usize, most: usize) -> Result<(), LimitError> {
+    if bytes > most {
+        return Err(LimitError::EntityTooLarge { bytes, most });
+    }
+    Ok(())
+}
+
+fn check_cosmos_table_name(name: &str) -> Result<(), LimitError> {
+    let fits = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
+    if fits && !name.ends_with(' ') && !name.contains(['/', '\\', '#', '?']) {
+        return Ok(());
+    }
+    Err(LimitError::TableNameForCosmos { name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edm::EdmCow;
+
+    #[test]
+    fn known_by_the_host() {
+        for (host, dialect) in [
+            ("me.table.core.windows.net", Dialect::AzureStorage),
+            ("127.0.0.1", Dialect::AzureStorage),
+            ("tables.example.com", Dialect::AzureStorage),
+            ("me.table.cosmos.azure.com", Dialect::CosmosDb),
+            ("me.table.cosmosdb.azure.com", Dialect::CosmosDb),
+            ("me.table.cosmos.azure.cn", Dialect::CosmosDb),
+        ] {
+            assert_eq!(Dialect::of_host(host), dialect, "{host}");
+        }
+    }
+
+    #[test]
+    fn limits_of_its_own() {
+        let cosmos = Dialect::CosmosDb;
+        for good in ["a", "my-table", "Tabelle 1", &"t".repeat(254)] {
+            assert_eq!(cosmos.check_table_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", "a/b", "a ", "a\\b", "a#", "a?", &"t".repeat(255)] {
+            assert!(cosmos.check_table_name(bad).is_err(), "{bad}");
+        }
+        assert!(Dialect::AzureStorage.check_table_name("my-table").is_err());
+        assert_eq!(cosmos.check_keys("p", &"r".repeat(1023)), Ok(()));
+        let error = cosmos.check_keys("p", &"r".repeat(1024)).unwrap_err().to_string();
+        assert_eq!(error, "RowKey has 1024 bytes; Cosmos DB allows at most 1023");
+        assert_eq!(Dialect::AzureStorage.check_keys("p", &"r".repeat(1024)), Ok(()));
+        assert!(cosmos.check_keys(&"é".repeat(1024), "r").is_ok());
+        assert!(cosmos.check_keys(&"日".repeat(700), "r").is_err());
+        assert!(cosmos.check_keys("a/b", "r").is_err());
+        assert!(cosmos.check_property("etag").is_err() && cosmos.check_property("Etag").is_ok());
+        assert!(Dialect::AzureStorage.check_property("etag").is_ok());
+        assert_eq!(cosmos.check_body(2 * 1024 * 1024), Ok(()));
+        let error = cosmos.check_body(2 * 1024 * 1024 + 1).unwrap_err().to_string();
+        assert_eq!(error, "the entity has 2097153 bytes; at most 2097152 are allowed");
+        let mut size = EntitySize::of_keys("p", "r");
+        for _ in 0..17 {
+            size.add("P", &EdmCow::String("x".repeat(32_768).into()));
+        }
+        assert!(Dialect::AzureStorage.check_size(size).is_err());
+        assert_eq!(cosmos.check_size(size), Ok(()));
+    }
+}

@@ -1,0 +1,135 @@
+//! Entity group transactions: what belongs together is written together, or not at all.
+//!
+//! A transaction is of one table and one partition, so what has to change together gets the same
+//! PartitionKey: here a customer's orders, with their lines and the customer's account. It is one
+//! request of up to 100 operations, which is also the cheapest way to write. If one operation fails none
+//! is done, and the error says which one it was.
+//!
+//! `cargo run --example transactions` runs it on the embedded service. With
+//! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
+
+use std::error::Error;
+
+use azure_table_client::context::{SaveOptions, TableContext};
+use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient, TableEntity};
+use azure_table_examples::Steps;
+
+/// What a customer owes; one row of the partition.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase", row_key = "account")]
+struct Account {
+    #[table(partition_key)]
+    customer: String,
+    owed_cents: i64,
+}
+
+/// A line of an order. The rows of an order begin with its number.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(rename_all = "PascalCase", row_key = "order_{order}_{number}")]
+struct Line {
+    #[table(partition_key)]
+    customer: String,
+    order: u32,
+    number: u32,
+    article: String,
+    cents: i64,
+}
+
+fn line(order: u32, number: u32, cents: i64) -> Line {
+    let article = format!("article {number}");
+    Line { customer: "joe".to_owned(), order, number, article, cents }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (service, mut steps) = azure_table_examples::connect()?;
+    let name = azure_table_examples::unique("ExampleOrders");
+    let accounts: TableClient<Account> = service.table_named(&name);
+    let lines = accounts.with_entity::<Line>();
+    accounts.create().await?;
+    let account = Account { customer: "joe".to_owned(), owed_cents: 0 };
+    accounts.insert(&account).await?;
+    steps.done("a customer who owes nothing", "");
+
+    // Two kinds of rows; the account in the version that was read, lest another order be forgotten.
+    let read = accounts.get(account.entity_key()?).await?;
+    let owes = Account { owed_cents: 300, ..account.clone() };
+    let order = accounts.transaction().merge(&owes, &read.etag).with_entity::<Line>();
+    let committed = order.insert(&line(1, 1, 100)).insert(&line(1, 2, 200)).await?;
+    assert_eq!(committed.operations.len(), 3);
+    steps.done("an order of two lines, and what is owed for it", "three rows in one request");
+
+    // The same once more: the account is another one by now, and the lines are there.
+    let late = accounts.transaction().merge(&owes, &read.etag).with_entity::<Line>();
+    let Err(refused) = late.insert(&line(2, 1, 500)).await else {
+        return Err("the service took an account of an old version".into());
+    };
+    assert!(refused.is_precondition_failed());
+    assert_eq!(refused.batch_index(), Some(0));
+    let Err(refused) = lines
+        .transaction()
+        .insert(&line(2, 1, 500))
+        .delete(line(1, 2, 0).entity_key()?, IfMatch::Any)
+        .insert(&line(1, 1, 100))
+        .await
+    else {
+        return Err("the service inserted a line twice".into());
+    };
+    assert!(refused.is_conflict());
+    assert_eq!(refused.batch_index(), Some(2));
+    assert_eq!(refused.entity_key(), Some(&line(1, 1, 0).entity_key()?));
+    // Nothing of them is there, and the line is not deleted.
+    assert_eq!(lines.query().filter(|l| l.row_key.starts_with((2,))).count().await?, 0);
+    assert_eq!(lines.query().filter(|l| l.row_key.starts_with((1,))).count().await?, 2);
+    steps.done("an order with a line that is there already: nothing is done", refused.to_string());
+
+    not_sent(&lines, &mut steps).await?;
+
+    // The unit of work, as one transaction: what was changed, added and deleted.
+    let mut ctx = TableContext::new(&service);
+    let mut joe = ctx
+        .table_of(&accounts)
+        .query()
+        .filter_text("RowKey eq 'account'")
+        .first()
+        .await?
+        .ok_or("no account")?;
+    let stored = ctx.table_of(&lines).query().filter(|l| l.row_key.starts_with((1,))).await?;
+    joe.owed_cents = 700;
+    ctx.table_of(&accounts).update(&joe)?;
+    ctx.table_of(&lines).delete(&stored[1])?;
+    ctx.table_of(&lines).add(&line(2, 1, 600))?;
+    assert_eq!(ctx.plan(SaveOptions::atomic())?.requests.len(), 1);
+    let report = ctx.save_changes_with(SaveOptions::atomic()).await?;
+    assert_eq!(report.applied(), 3);
+    assert_eq!(accounts.get(account.entity_key()?).await?.owed_cents, 700);
+    steps.done("a context: reads the rows and saves three changes as one", report.to_string());
+
+    accounts.delete_table().await?;
+    steps.done("delete the table", "");
+    steps.total();
+    Ok(())
+}
+
+/// What the service would refuse as a whole costs no request.
+async fn not_sent(lines: &TableClient<Line>, steps: &mut Steps) -> Result<(), Box<dyn Error>> {
+    let of_ann = Line { customer: "ann".to_owned(), ..line(3, 2, 1) };
+    let hundred_and_one =
+        (1..=101).fold(lines.transaction(), |all, number| all.insert(&line(3, number, 1)));
+    let slash = DynamicEntity::new("joe", "order_3/1");
+    for (what, error) in [
+        ("two partitions", lines.transaction().insert(&line(3, 1, 1)).insert(&of_ann).await.err()),
+        (
+            "one row twice",
+            lines.transaction().insert(&line(3, 1, 1)).insert_or_merge(&line(3, 1, 2)).await.err(),
+        ),
+        ("101 operations", hundred_and_one.await.err()),
+        ("a key with a slash", lines.transaction().with_entity().insert(&slash).await.err()),
+        ("no operation", lines.transaction().await.err()),
+    ] {
+        let error = error.ok_or("what cannot be a transaction was taken for one")?;
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+        steps.done(&format!("{what}: not sent"), error.to_string());
+    }
+    Ok(())
+}

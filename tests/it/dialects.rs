@@ -1,0 +1,233 @@
+//! What is different with Cosmos DB, and verbs that travel as POST. The suite runs in both ways in `formats`.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table_client::auth::SharedKey;
+use azure_table_client::client::TableServiceClientBuilder;
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{
+    Dialect, DynamicEntity, ErrorKind, IfMatch, Operation, PayloadFormat, RetryPolicy,
+    ServiceVersion, TableServiceClient,
+};
+
+/// Keeps what is sent to the mock.
+#[derive(Debug)]
+struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
+
+impl Transport for Keep {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        self.1.lock().unwrap().push(request.clone());
+        self.0.send(request)
+    }
+}
+
+impl Keep {
+    fn new(mock: &MockTableService) -> Arc<Self> {
+        Arc::new(Self(mock.transport(), Mutex::default()))
+    }
+
+    fn taken(&self) -> Vec<HttpRequest> {
+        std::mem::take(&mut self.1.lock().unwrap())
+    }
+}
+
+fn builder(mock: &MockTableService, keep: &Arc<Keep>) -> TableServiceClientBuilder {
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(keep.clone())
+        .clock(mock.clock())
+        .retry(RetryPolicy::none())
+}
+
+/// The method of each request, with the one that it names.
+fn verbs(requests: &[HttpRequest]) -> Vec<String> {
+    let named = |request: &HttpRequest| {
+        let header = request.headers.get("x-http-method");
+        header.map(|verb| format!(" {}", verb.to_str().unwrap())).unwrap_or_default()
+    };
+    requests.iter().map(|request| format!("{}{}", request.method, named(request))).collect()
+}
+
+#[tokio::test]
+async fn which_verbs_travel_as_a_post() {
+    for (dialect, tunnelling, expected) in [
+        (Dialect::AzureStorage, false, ["MERGE", "PUT", "DELETE"]),
+        (Dialect::CosmosDb, false, ["POST MERGE", "PUT", "DELETE"]),
+        (Dialect::AzureStorage, true, ["POST MERGE", "POST PUT", "POST DELETE"]),
+    ] {
+        let mock = MockTableService::new();
+        let keep = Keep::new(&mock);
+        let service = builder(&mock, &keep).dialect(dialect).post_tunneling(tunnelling);
+        let blogs = service.build().unwrap().table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        let mut blog = DynamicEntity::new("p", "r");
+        blogs.insert(&blog).await.unwrap();
+        keep.taken();
+        blog.set("A", 1);
+        blogs.merge(&blog, IfMatch::Any).await.unwrap();
+        blogs.insert_or_replace(&blog).await.unwrap();
+        blogs.delete(blog.key(), IfMatch::Any).await.unwrap();
+        assert_eq!(verbs(&keep.taken()), expected, "{dialect:?} {tunnelling}");
+
+        // What is in a batch only the service sees.
+        blogs
+            .transaction()
+            .insert_or_merge(&blog)
+            .insert_or_replace(&DynamicEntity::new("p", "s"))
+            .await
+            .unwrap();
+        let requests = keep.taken();
+        let body = std::str::from_utf8(&requests[0].body).unwrap();
+        let is_cosmos = dialect == Dialect::CosmosDb;
+        assert_eq!(body.contains("X-HTTP-Method: MERGE"), is_cosmos);
+        assert_eq!(body.contains("\r\nMERGE http"), !is_cosmos);
+        assert!(body.contains("\r\nPUT http"));
+    }
+}
+
+#[tokio::test]
+async fn the_endpoint_says_which_service_it_is() {
+    let mock = MockTableService::new();
+    for (endpoint, verb) in [
+        ("https://me.table.cosmos.azure.com:443/", "POST"),
+        ("https://me.table.core.windows.net", "MERGE"),
+        ("https://tables.example.com", "MERGE"),
+    ] {
+        let keep = Keep::new(&mock);
+        let service = TableServiceClient::builder(endpoint, SharedKey::development())
+            .transport(keep.clone())
+            .retry(RetryPolicy::none())
+            .build()
+            .unwrap();
+        let blogs = service.table_named::<DynamicEntity>("Blogs");
+        blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        assert_eq!(keep.taken()[0].method.as_str(), verb, "{endpoint}");
+    }
+}
+
+#[tokio::test]
+async fn a_merge_whose_answer_was_lost_is_found_in_a_transaction_for_cosmos() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let service = service.retry(RetryPolicy::default()).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.create().await.unwrap();
+    let etag =
+        blogs.insert(DynamicEntity::new("p", "r").set("A", 1).set("B", 2)).await.unwrap().etag;
+    mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
+    let mut change = DynamicEntity::new("p", "r");
+    change.set("A", 5);
+    // Read as an insert, it would be taken for lost, as the row has more than was sent.
+    let committed = blogs.transaction().merge(&change, &etag).insert(&DynamicEntity::new("p", "s"));
+    assert!(committed.await.unwrap().by_earlier_attempt);
+    assert_eq!(blogs.get(("p", "r")).await.unwrap().get::<i32>("B").unwrap(), Ok(2));
+}
+
+#[tokio::test]
+async fn limits_of_cosmos_are_checked_before_anything_is_sent() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    let large = |row: &str, properties: usize| {
+        let mut large = DynamicEntity::new("p", row);
+        for n in 0..properties {
+            large.set(format!("P{n}"), "x".repeat(32_000));
+        }
+        large
+    };
+    let mut reserved = DynamicEntity::new("p", "r");
+    reserved.set("etag", "x");
+    let long = DynamicEntity::new("p", "r".repeat(1024));
+    let refused = [
+        (blogs.insert(&large("r", 66)).await.unwrap_err(), "at most 2097152 are allowed"),
+        (blogs.insert(&reserved).await.unwrap_err(), "\"etag\" is reserved"),
+        (
+            blogs.insert(&long).await.unwrap_err(),
+            "RowKey has 1024 bytes; Cosmos DB allows at most 1023",
+        ),
+        (blogs.get(long.key()).await.unwrap_err(), "RowKey has 1024 bytes"),
+        (blogs.delete(long.key(), IfMatch::Any).await.unwrap_err(), "RowKey has 1024 bytes"),
+        (
+            blogs.transaction().insert(&large("1", 40)).insert(&large("2", 40)).await.unwrap_err(),
+            "a transaction has at most 2097152 bytes",
+        ),
+        (service.create_table("a/b").await.unwrap_err(), "Cosmos DB takes 1 to 254 characters"),
+        (service.properties().await.unwrap_err(), "Cosmos DB has no GetServiceProperties"),
+        (service.stats().await.unwrap_err(), "Cosmos DB has no GetStats"),
+        (blogs.access_policies().await.unwrap_err(), "Cosmos DB has no GetTableAcl"),
+        (blogs.set_access_policies(&[]).await.unwrap_err(), "Cosmos DB has no SetTableAcl"),
+    ];
+    for (error, part) in refused {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    assert!(keep.taken().is_empty());
+
+    // More than Azure Storage takes is for Cosmos DB to judge.
+    let larger = large("r", 40);
+    assert!(blogs.insert(&larger).await.unwrap_err().status().is_some());
+    let storage = builder(&mock, &keep).build().unwrap().table_named::<DynamicEntity>("Blogs");
+    assert_eq!(keep.taken().len(), 1);
+    assert_eq!(storage.insert(&larger).await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert!(keep.taken().is_empty());
+}
+
+#[tokio::test]
+async fn tables_of_cosmos_may_have_odd_names() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let odd = service.table_named::<DynamicEntity>("it's 1-é");
+    odd.get(("p", "r")).await.unwrap_err();
+    odd.query().await.unwrap_err();
+    odd.delete_table().await.unwrap_err();
+    let urls: Vec<_> = keep.taken().into_iter().map(|request| request.url).collect();
+    for (url, path) in urls.iter().zip([
+        "/it%27s%201-%C3%A9(PartitionKey='p',RowKey='r')",
+        "/it%27s%201-%C3%A9()",
+        "/Tables('it%27%27s%201-%C3%A9')",
+    ]) {
+        assert!(url.contains(path), "{url}");
+    }
+}
+
+#[test]
+fn formats_and_versions_that_cosmos_does_not_have() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let builder = || builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let last_atom = || builder().service_version(ServiceVersion::V2015_07_08);
+    assert!(last_atom().build().is_ok());
+    for (builder, part) in [
+        (last_atom().format(PayloadFormat::Atom), "Cosmos DB has no Atom: use JSON"),
+        (
+            builder().service_version(ServiceVersion::V2009_04_14),
+            "Cosmos DB has no service version 2009-04-14: it came with 2013-08-15",
+        ),
+    ] {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cosmos_says_in_milliseconds_when_to_come_again() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
+    let service = service.retry(RetryPolicy::default()).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.create().await.unwrap();
+    let wait = Duration::from_millis(7_400);
+    mock.faults().add(Fault::too_many_requests().retry_after_ms(wait).times(1));
+    let start = tokio::time::Instant::now();
+    blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let waited = start.elapsed();
+    // In whole seconds it would be eight.
+    assert!((wait..Duration::from_millis(7_900)).contains(&waited), "{waited:?}");
+}
