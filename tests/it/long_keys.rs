@@ -1,9 +1,10 @@
 //! Rows whose keys no URL holds: every operation on them goes by a batch, as the service would not see
-//! the request.
+//! the request. Cosmos DB has shorter keys, which all fit.
 
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::context::TableContext;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
@@ -82,17 +83,18 @@ async fn every_operation_reaches_them() {
 }
 
 #[tokio::test]
-async fn every_operation_reaches_them_in_the_version_of_the_paper() {
-    let mock = MockTableService::new();
-    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-        .unwrap()
-        .transport(mock.transport())
-        .clock(mock.clock())
-        .service_version(ServiceVersion::V2009_04_14)
-        .format(PayloadFormat::Atom)
-        .build()
-        .unwrap();
-    every_operation(&mock, &service).await;
+async fn every_operation_reaches_them_whatever_is_spoken() {
+    type Spoken = fn(TableServiceClientBuilder) -> TableServiceClientBuilder;
+    let spoken: [Spoken; 2] = [
+        |client| client.service_version(ServiceVersion::V2009_04_14).format(PayloadFormat::Atom),
+        |client| client.post_tunneling(true),
+    ];
+    for speaking in spoken {
+        let mock = MockTableService::new();
+        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        every_operation(&mock, &speaking(client).build().unwrap()).await;
+    }
 }
 
 #[tokio::test]
