@@ -103,11 +103,10 @@ impl Request {
         headers: &HeaderMap,
         body: &[u8],
     ) -> StatusCode {
-        match self.operation {
-            Operation::Transaction | Operation::Get => {
-                transaction::status_of(status, headers, body)
-            }
-            _ => status,
+        if self.path == transaction::PATH {
+            transaction::status_of(status, headers, body)
+        } else {
+            status
         }
     }
 }

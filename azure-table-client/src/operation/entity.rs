@@ -11,7 +11,7 @@ use std::ops::Deref;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
-use super::{Header, Location, Reply, Request, if_match, transaction, unsupported};
+use super::{Header, Location, Reply, Request, if_match, unsupported};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -221,7 +221,6 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
 ) -> Result<(Fetched<T>, Source), Error> {
-    let reply = transaction::only(reply, request)?;
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
