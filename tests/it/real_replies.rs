@@ -187,7 +187,7 @@ async fn entities(
     } else {
         let fetched = table.get(("p", "r")).await.unwrap();
         assert_eq!(Some(fetched.etag.as_str()), reply.header("etag"));
-        assert_eq!(fetched.request_id.as_deref(), reply.header("x-ms-request-id"));
+        assert_eq!(fetched.request_id(), reply.header("x-ms-request-id"));
         vec![fetched.into_entity()]
     };
     assert_eq!(read.len(), rows.len());
