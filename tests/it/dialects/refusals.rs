@@ -1,0 +1,81 @@
+//! Answers of Cosmos DB: throttling, and keys that it does not take.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table_client::auth::{Credential, SharedKey};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::{Dialect, DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::{Keep, builder};
+
+/// Gives these answers first, and then those of the mock.
+#[derive(Debug)]
+struct First(Arc<dyn Transport>, Mutex<VecDeque<HttpResponse>>);
+
+impl Transport for First {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        match self.1.lock().unwrap().pop_front() {
+            Some(response) => Box::pin(async { Ok(response) }),
+            None => self.0.send(request),
+        }
+    }
+}
+
+fn answer(status: u16, content_type: &str, body: String) -> HttpResponse {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+    HttpResponse { status: StatusCode::from_u16(status).unwrap(), headers, body: Bytes::from(body) }
+}
+
+fn json_error(code: &str, message: &str) -> String {
+    format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-us","value":"{message}"}}}}}}"#
+    )
+}
+
+fn first(mock: &MockTableService, answers: impl IntoIterator<Item = HttpResponse>) -> Arc<First> {
+    Arc::new(First(mock.transport(), Mutex::new(answers.into_iter().collect())))
+}
+
+/// The first answer in the changeset is the only one, and says how long to wait.
+fn throttled_batch(wait: &str) -> HttpResponse {
+    let error = json_error("TooManyRequests", "0:The request rate is too large.");
+    let body = format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+         Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+         HTTP/1.1 429 TooManyRequests\r\n{wait}\r\nContent-Type: application/json\r\n\r\n\
+         {error}\r\n--c--\r\n--b--\r\n"
+    );
+    answer(202, "multipart/mixed; boundary=b", body)
+}
+
+#[tokio::test]
+async fn a_post_without_a_body_says_its_length() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let received = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut text = Vec::new();
+        while !text.windows(4).any(|end| end == b"\r\n\r\n") {
+            socket.read_buf(&mut text).await.unwrap();
+        }
+        socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        String::from_utf8(text).unwrap().to_ascii_lowercase()
+    });
+    let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
+        .post_tunneling(true)
+        .build()
+        .unwrap();
+    service.delete_table("Blogs").await.unwrap();
+    let text = received.await.unwrap();
+    assert!(text.starts_with("post /tables('blogs') http/1.1\r\n"), "{text}");
+    assert!(text.contains("\r\nx-http-method: delete\r\n"), "{text}");
+    assert!(text.contains("\r\ncontent-length: 0\r\n"), "{text}");
+}
