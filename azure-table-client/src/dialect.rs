@@ -80,6 +80,14 @@ impl Dialect {
         }
     }
 
+    /// The same for all names that are of one table.
+    pub(crate) fn table_identity(self, name: &str) -> String {
+        match self {
+            Self::AzureStorage => name.to_ascii_lowercase(),
+            Self::CosmosDb => name.to_owned(),
+        }
+    }
+
     /// Checks the name of a table that is to be created or deleted.
     pub(crate) fn check_own_table_name(self, name: &str) -> Result<(), LimitError> {
         match self {

@@ -1,6 +1,7 @@
 //! What is different with Cosmos DB, and verbs that travel as POST. The suite runs in both ways in `formats`.
 
 mod refusals;
+mod unordered;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

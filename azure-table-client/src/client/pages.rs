@@ -7,6 +7,7 @@ use futures_util::stream;
 use super::merge::Merge;
 use super::results::{QueryCost, Results};
 use super::source::{self, Part, Source, Start, What};
+use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::filter::Split;
 use crate::limits::PAGE_ENTITIES;
@@ -67,7 +68,7 @@ impl<T> Pages<T> {
         start.and_then(Self::begin).unwrap_or_else(|failure| Self {
             source: None,
             rows: RowsOf::InOrder(Vec::new()),
-            id: QueryId::of("", std::iter::empty(), &[]),
+            id: QueryId::of(Dialect::default(), "", std::iter::empty(), &[]),
             left: None,
             failure: Some(failure),
         })
@@ -89,19 +90,21 @@ impl<T> Pages<T> {
             }
         }
         let select = &source.select;
+        let dialect = source.pipeline.protocol.dialect();
         let (id, whats) = match (filter, split) {
             (_, Some(Split { filters, .. })) => {
                 let texts: Vec<_> = filters.iter().map(ToString::to_string).collect();
-                let id = QueryId::of(&source.table, texts.iter().map(|t| Some(&**t)), select);
+                let id =
+                    QueryId::of(dialect, &source.table, texts.iter().map(|t| Some(&**t)), select);
                 let whats = filters.iter().zip(texts);
-                (id, whats.map(|(filter, text)| What::of(filter, text, select)).collect())
+                (id, whats.map(|(filter, text)| What::of(dialect, filter, text, select)).collect())
             }
             (Some((filter, text)), None) => {
-                let id = QueryId::of(&source.table, std::iter::once(Some(&*text)), select);
-                (id, vec![What::of(&filter, text, select)])
+                let id = QueryId::of(dialect, &source.table, std::iter::once(Some(&*text)), select);
+                (id, vec![What::of(dialect, &filter, text, select)])
             }
             (None, None) => {
-                let id = QueryId::of(&source.table, std::iter::once(None), select);
+                let id = QueryId::of(dialect, &source.table, std::iter::once(None), select);
                 (id, vec![What::all(select)])
             }
         };

@@ -57,6 +57,18 @@ fn throttled_batch(wait: &str) -> HttpResponse {
 }
 
 #[tokio::test]
+async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.create().await.unwrap();
+    // 400 UTF-16 units and 1,200 bytes.
+    let text = format!("PartitionKey eq 'p' and RowKey eq '{}'", "日".repeat(400));
+    assert!(blogs.query().filter_text(&text).await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_post_without_a_body_says_its_length() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
