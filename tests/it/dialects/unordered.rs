@@ -58,6 +58,60 @@ fn row_keys(rows: &[DynamicEntity]) -> Vec<String> {
     rows.iter().map(|row| row.key().row_key.clone()).collect()
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_large_transaction_whose_answer_was_lost_is_found() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 0).await;
+    mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
+    let mut transaction = table.transaction();
+    for n in 0..100 {
+        transaction = transaction.insert(&DynamicEntity::new("p", format!("{n:036}")));
+    }
+    assert!(transaction.await.unwrap().by_earlier_attempt);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ranges_have_each_row_once() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 120).await;
+    for ranges in [2, 5, 16] {
+        let rows = table.query().filter_text("PartitionKey eq 'p'").parallel(ranges).await.unwrap();
+        let mut keys = row_keys(&rows);
+        keys.sort();
+        let all: Vec<_> = (0..120).map(|n| format!("{n:03}")).collect();
+        assert_eq!(keys, all, "{ranges}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_keys_has_each_row_once() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 40).await;
+    let listed: Vec<_> = (0..40).map(|n| format!("RowKey eq '{n:03}'")).collect();
+    let filter = format!("PartitionKey eq 'p' and ({})", listed.join(" or "));
+    let rows = table.query().filter_text(&filter).await.unwrap();
+    let mut keys = row_keys(&rows);
+    keys.sort();
+    assert_eq!(keys, (0..40).map(|n| format!("{n:03}")).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_copy_is_not_resumed_by_the_place_of_its_rows() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 3).await;
+    let target = mock.client().table_named::<DynamicEntity>("Target");
+    target.create().await.unwrap();
+    let begun = "1.0-1".parse().unwrap();
+    let error = target.bulk().resume(begun).copy_from(&table).await.unwrap_err();
+    assert!(error.to_string().contains("in no order"), "{error}");
+    assert_eq!(target.query().count().await.unwrap(), 0);
+    assert_eq!(table.copy_table(&target).await.unwrap().progress.applied, 3);
+    // Of Azure Storage, it is.
+    let table = mock.client().table_named::<DynamicEntity>("Numbers");
+    let begun = "1.0-1".parse().unwrap();
+    assert_eq!(target.bulk().resume(begun).copy_from(&table).await.unwrap().progress.applied, 2);
+}
+
 #[tokio::test]
 async fn tables_whose_names_differ_in_case_are_two() {
     let mock = MockTableService::new();
