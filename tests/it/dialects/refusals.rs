@@ -56,6 +56,32 @@ fn throttled_batch(wait: &str) -> HttpResponse {
     answer(202, "multipart/mixed; boundary=b", body)
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_throttled_inside_waits_as_long_as_it_says() {
+    for (header, wait) in
+        [("x-ms-retry-after-ms: 7400", 7_400), ("Retry-After: 9", 9_000), ("X-Other: 1", 0)]
+    {
+        let mock = MockTableService::new();
+        let transport = first(&mock, []);
+        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .transport(transport.clone())
+            .clock(mock.clock())
+            .retry(RetryPolicy::fixed(1, Duration::ZERO))
+            .dialect(Dialect::CosmosDb)
+            .build()
+            .unwrap();
+        let blogs = service.table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        transport.1.lock().unwrap().push_back(throttled_batch(header));
+        let start = tokio::time::Instant::now();
+        blogs.transaction().insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        let waited = start.elapsed();
+        let wait = Duration::from_millis(wait);
+        assert!((wait..wait + Duration::from_millis(300)).contains(&waited), "{header} {waited:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
     let mock = MockTableService::new();
