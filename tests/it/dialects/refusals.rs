@@ -83,6 +83,33 @@ async fn a_batch_that_is_throttled_inside_waits_as_long_as_it_says() {
 }
 
 #[tokio::test]
+async fn a_credential_that_was_replaced_meanwhile_signs_once_more() {
+    /// Replaces the key while the first request is on its way.
+    #[derive(Debug)]
+    struct Replacing(Arc<First>, Mutex<Option<TableServiceClient>>);
+    impl Transport for Replacing {
+        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+            if let Some(service) = self.1.lock().unwrap().take() {
+                service.set_credential(SharedKey::development()).unwrap();
+            }
+            self.0.send(request)
+        }
+    }
+    let mock = MockTableService::new();
+    let refused = answer(401, "application/json", json_error("Unauthorized", "the key is wrong"));
+    let transport = Arc::new(Replacing(first(&mock, [refused]), Mutex::default()));
+    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(transport.clone())
+        .clock(mock.clock())
+        .dialect(Dialect::CosmosDb)
+        .build()
+        .unwrap();
+    *transport.1.lock().unwrap() = Some(service.clone());
+    service.create_table("Blogs").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
