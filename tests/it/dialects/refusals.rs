@@ -122,6 +122,34 @@ async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
 }
 
 #[tokio::test]
+async fn names_that_are_resources_of_the_service_are_no_tables() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    for name in ["Tables", "tables", "$batch", ".", ".."] {
+        let table = service.table_named::<DynamicEntity>(name);
+        for error in [
+            table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
+            table.query().await.unwrap_err(),
+            service.create_table(name).await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
+        }
+    }
+    assert!(keep.taken().is_empty());
+}
+
+#[test]
+fn a_write_id_has_no_name_that_is_reserved() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let builder = || builder(&mock, &keep).write_id_column("etag");
+    assert!(builder().build().is_ok());
+    let error = builder().dialect(Dialect::CosmosDb).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+}
+
+#[tokio::test]
 async fn a_post_without_a_body_says_its_length() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
