@@ -80,7 +80,18 @@ impl<T> Pages<T> {
             Some(filter) => source::split(&source.pipeline, filter)?,
             None => None,
         };
-        let is_merged = split.as_ref().is_some_and(|split| !split.in_order);
+        let dialect = source.pipeline.protocol.dialect();
+        let unordered = split.as_ref().filter(|split| !split.in_order);
+        let is_merged = match unordered {
+            // In no order, they can only come one after the other.
+            Some(split) if dialect == Dialect::CosmosDb => {
+                if !split.is_disjoint() {
+                    return Err(not_merged());
+                }
+                false
+            }
+            split => split.is_some(),
+        };
         if is_merged && !source.select.is_empty() {
             // Rows are merged by their keys.
             for key in ["PartitionKey", "RowKey"] {
@@ -90,7 +101,6 @@ impl<T> Pages<T> {
             }
         }
         let select = &source.select;
-        let dialect = source.pipeline.protocol.dialect();
         let (id, whats) = match (filter, split) {
             (_, Some(Split { filters, .. })) => {
                 let texts: Vec<_> = filters.iter().map(ToString::to_string).collect();
@@ -248,4 +258,12 @@ impl<T> fmt::Debug for Pages<T> {
         let table = self.source.as_ref().map(|source| &source.table);
         f.debug_struct("Pages").field("table", &table).finish_non_exhaustive()
     }
+}
+
+/// The rows of alternatives that overlap would be there more than once.
+fn not_merged() -> Error {
+    Error::invalid_input(
+        "the alternatives in the filter take several queries, whose rows cannot be merged as Cosmos DB gives \
+         them in no order: ask for values of one property, for fewer at once, or raise max_comparisons",
+    )
 }

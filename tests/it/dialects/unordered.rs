@@ -95,6 +95,33 @@ async fn a_list_of_keys_has_each_row_once() {
     assert_eq!(keys, (0..40).map(|n| format!("{n:03}")).collect::<Vec<_>>());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_list_of_values_has_each_row_once_and_is_resumed() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 40).await;
+    let listed: Vec<_> = (0..40).map(|n| format!("N eq {n}")).collect();
+    let query = || table.query().filter_text(&listed.join(" or ")).page_size(7);
+    let all: Vec<_> = (0..40).map(|n| format!("{n:03}")).collect();
+    let mut keys = row_keys(&query().await.unwrap());
+    keys.sort();
+    assert_eq!(keys, all);
+    let mut found = Vec::new();
+    let mut page = query().pages().next().await.unwrap().unwrap();
+    loop {
+        found.extend(row_keys(&page.entities));
+        let Some(next) = page.continuation else { break };
+        page = query().start_at(next).pages().next().await.unwrap().unwrap();
+    }
+    found.sort();
+    assert_eq!(found, all);
+
+    let twice = format!("{} or PartitionKey eq 'p'", listed.join(" or "));
+    let sent = mock.requests().total();
+    let error = table.query().filter_text(&twice).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    assert_eq!(mock.requests().total(), sent);
+}
+
 #[tokio::test]
 async fn a_copy_is_not_resumed_by_the_place_of_its_rows() {
     let mock = MockTableService::new();
