@@ -1,5 +1,6 @@
 //! What is different with Cosmos DB, and verbs that travel as POST. The suite runs in both ways in `formats`.
 
+mod proxy;
 mod refusals;
 mod unordered;
 
