@@ -109,8 +109,8 @@ impl<T: TableEntity> TableClient<T> {
     /// Creates the table. It is there when this returns.
     ///
     /// # Errors
-    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of that
-    /// name was deleted.
+    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was
+    /// deleted: see [`create_table_and_wait`](super::TableServiceClient::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -121,7 +121,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Creates the table unless it is there; `true` if this call created it. One request either way.
     ///
     /// # Errors
-    /// 409 `TableBeingDeleted` for about half a minute after a table of that name was deleted.
+    /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -134,7 +134,8 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::is_there)
     }
 
-    /// Deletes the table with all its entities. The name cannot be used again for about half a minute.
+    /// Deletes the table with all its entities. The name cannot be used again for 40 s or more; see
+    /// [`delete_table_and_wait`](super::TableServiceClient::delete_table_and_wait).
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if there is no such table.

@@ -1,4 +1,4 @@
-//! Tables that are being deleted: the service needs about half a minute to free their names.
+//! Tables that are being deleted: the service needs 40 s or more to free their names.
 
 use std::time::Duration;
 
