@@ -113,9 +113,10 @@ impl TableServiceClientBuilder {
     /// How many tokens all calls of this client share for their retries, 500 by default; `None` is no
     /// bound.
     ///
-    /// A retry takes 5, after a timeout 10. If the call then goes well, it gets back what its last retry
-    /// took; a call that goes well at once brings in one. Without enough of them a failed attempt is the last one, so
-    /// that an outage is not multiplied by the retries of all who meet it.
+    /// A retry takes 5, after a timeout 10. If the call then goes well, the budget gets back what
+    /// its last retry took; a call that goes well at once brings in one. Without enough of them a
+    /// failed attempt is the last one, so that an outage is not multiplied by the retries of all
+    /// who meet it.
     pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
         self.retry_budget = tokens;
         self
