@@ -49,6 +49,10 @@ use crate::pipeline::Pipeline;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Keys of which no URL holds both (over 15 KiB with the path, as a thousand Chinese characters in each are)
+/// are sent in the body: every operation on such a row goes as a batch of its own, and is told as what it is.
+/// Such a read goes to the primary, unless the client asks the [secondary](crate::LocationMode) only.
 pub struct TableClient<T> {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
@@ -209,7 +213,7 @@ impl<T: TableEntity> TableClient<T> {
         self.write(entity, Write::Insert)
     }
 
-    /// Reads the entity with these keys, with its version. Keys that no URL holds are asked for in a batch.
+    /// Reads the entity with these keys, with its version.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of
