@@ -130,8 +130,9 @@ impl TableServiceClientBuilder {
     }
 
     /// Where the account's copy in another region is, for accounts with read access to it (RA-GRS,
-    /// RA-GZRS): `https://account-secondary.table.core.windows.net`, which is known of an account by
-    /// its name in a connection string. It is asked as [`locations`](Self::locations) says.
+    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string tells it
+    /// too, by `TableSecondaryEndpoint`, or by `AccountName` where it has no `TableEndpoint`. It is asked
+    /// as [`locations`](Self::locations) says.
     pub fn secondary_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.secondary = Some(endpoint.into());
         self
@@ -246,7 +247,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The version of the service that is spoken; 2019-02-02 by default.
+    /// The version of the service that is spoken; 2019-02-02 by default, and 2020-12-06 with tokens of
+    /// Entra ID.
     ///
     /// What older versions lack is done without, or refused before anything is sent:
     ///

@@ -245,7 +245,8 @@ impl TableServiceClient {
     /// The settings of the account's table service: logging, metrics and CORS.
     ///
     /// # Errors
-    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -260,7 +261,8 @@ impl TableServiceClient {
     /// # Errors
     /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
     /// comma in a name; a retention of no day or of more than 365; a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -273,8 +275,9 @@ impl TableServiceClient {
     /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
     ///
     /// # Errors
-    /// Before anything is sent: the place is not known, or a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// Before anything is sent: the place is not known, a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).

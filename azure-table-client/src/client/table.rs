@@ -176,7 +176,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 if the table is not there. Before anything is sent: a
-    /// [version](super::TableServiceClientBuilder::service_version) without them.
+    /// [version](super::TableServiceClientBuilder::service_version) without them, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -191,7 +192,7 @@ impl<T: TableEntity> TableClient<T> {
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
     /// with more than 64 UTF-16 code units; a [version](super::TableServiceClientBuilder::service_version)
-    /// without them. 404 if the table is not there.
+    /// without them, or [Cosmos DB](crate::Dialect), which has none. 404 if the table is not there.
     ///
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
