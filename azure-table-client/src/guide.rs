@@ -14,6 +14,12 @@
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, rotation, what is never shown |
 //! | [`protocol_versions`] | old versions of the service, and formats |
+//! | [`Dialect`](crate::Dialect) | Cosmos DB, emulators and proxies |
+//!
+//! New to tables? Begin with [`entities`], [`queries`] and [`concurrency`], and read [`partitions`] before you
+//! settle on keys. Coming from another client: [`migration`](crate::migration). Something does not work:
+//! [`troubleshooting`](crate::troubleshooting). Programs that run as they are stand in the repository's
+//! folder `examples`; each guide names those that belong to it.
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]

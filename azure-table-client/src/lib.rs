@@ -40,7 +40,10 @@
 //! [concurrency](guide::concurrency), [batches and bulk runs](guide::batches),
 //! [errors and retries](guide::errors), testing, [telemetry](guide::telemetry),
 //! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
-//! [`guide`].
+//! [`guide`]; [`Dialect`] is about Cosmos DB, emulators and proxies.
+//!
+//! Coming from another client, .NET's, Python's or the Rust crate `azure_data_tables`: [`migration`].
+//! Something does not work: [`troubleshooting`].
 //!
 //! The layers, each of which uses those before it and none behind it:
 //! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,

@@ -113,9 +113,10 @@ impl TableServiceClientBuilder {
     /// How many tokens all calls of this client share for their retries, 500 by default; `None` is no
     /// bound.
     ///
-    /// A retry takes 5, after a timeout 10, and gives them back if the call then goes well; a call that
-    /// goes well at once brings in one. Without enough of them a failed attempt is the last one, so
-    /// that an outage is not multiplied by the retries of all who meet it.
+    /// A retry takes 5, after a timeout 10. If the call then goes well, the budget gets back what
+    /// its last retry took; a call that goes well at once brings in one. Without enough of them a
+    /// failed attempt is the last one, so that an outage is not multiplied by the retries of all
+    /// who meet it.
     pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
         self.retry_budget = tokens;
         self
@@ -129,8 +130,9 @@ impl TableServiceClientBuilder {
     }
 
     /// Where the account's copy in another region is, for accounts with read access to it (RA-GRS,
-    /// RA-GZRS): `https://account-secondary.table.core.windows.net`, which is known of an account by
-    /// its name in a connection string. It is asked as [`locations`](Self::locations) says.
+    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string tells it
+    /// too, by `TableSecondaryEndpoint`, or by `AccountName` where it has no `TableEndpoint`. It is asked
+    /// as [`locations`](Self::locations) says.
     pub fn secondary_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.secondary = Some(endpoint.into());
         self
@@ -245,7 +247,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The version of the service that is spoken; 2019-02-02 by default.
+    /// The version of the service that is spoken; 2019-02-02 by default, and 2020-12-06 with tokens of
+    /// Entra ID.
     ///
     /// What older versions lack is done without, or refused before anything is sent:
     ///

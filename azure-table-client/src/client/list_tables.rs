@@ -19,7 +19,7 @@ use crate::wire::{Operation, PayloadFormat};
 /// The tables of an account. `.await` collects all names over all pages.
 ///
 /// # Errors
-/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a filter that is none,
+/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a text that is no filter,
 /// or a page size out of bounds.
 ///
 /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`, one

@@ -20,8 +20,8 @@ use crate::pipeline::CallTrace;
 pub struct Page<T> {
     /// The entities in order of PartitionKey and RowKey.
     pub entities: Vec<T>,
-    /// Where the next page begins; `None` on the last one of the table. Where a query takes a number of
-    /// entities, what follows them.
+    /// Where the next page begins; `None` on the last one. Where a query takes a number of entities, what
+    /// follows them.
     pub continuation: Option<Continuation>,
     /// The service's id of the request; where there were several, that of the last one.
     pub request_id: Option<String>,

@@ -49,8 +49,8 @@ impl fmt::Display for QueryPlan {
 /// [`select`](Self::select) takes of it.
 ///
 /// `.await` collects all results over all pages; [`stream`](Self::stream) and
-/// [`pages`](Self::pages) take them as they come. What states both keys and nothing else is asked for
-/// as a single entity.
+/// [`pages`](Self::pages) take them as they come, in the order of their keys (in no order from
+/// [Cosmos DB](crate::Dialect)). What states both keys and nothing else is asked for as a single entity.
 ///
 /// ```
 /// use azure_table_client::TableEntity;
@@ -89,7 +89,7 @@ impl fmt::Display for QueryPlan {
 ///
 /// # Errors
 /// 404 `TableNotFound`; an error of kind [`Decode`](crate::ErrorKind::Decode) if a row does not fit. Before
-/// anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a filter that is none, a
+/// anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a text that is no filter, a
 /// page size out of bounds, a scan that the client [refuses](super::ScanPolicy::Refuse).
 ///
 /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
@@ -344,7 +344,7 @@ impl<E, T> Query<E, T> {
     /// ```
     ///
     /// # Errors
-    /// The filter is none, or its lists would take too many queries.
+    /// The text is no filter, or its lists would take too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
         let queries = match filter {

@@ -183,8 +183,8 @@ impl TableServiceClient {
     /// Creates a table. It is there when this returns.
     ///
     /// # Errors
-    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of
-    /// that name was deleted.
+    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was
+    /// deleted: see [`create_table_and_wait`](Self::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -195,7 +195,7 @@ impl TableServiceClient {
     /// Creates a table unless it is there; `true` if this call created it. One request either way.
     ///
     /// # Errors
-    /// 409 `TableBeingDeleted` for about half a minute after a table of that name was deleted.
+    /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -208,7 +208,8 @@ impl TableServiceClient {
         .expecting(table::is_there)
     }
 
-    /// Deletes a table with all its entities. The name cannot be used again for about half a minute.
+    /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
+    /// [`delete_table_and_wait`](Self::delete_table_and_wait).
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if there is no such table.
@@ -244,7 +245,8 @@ impl TableServiceClient {
     /// The settings of the account's table service: logging, metrics and CORS.
     ///
     /// # Errors
-    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -259,7 +261,8 @@ impl TableServiceClient {
     /// # Errors
     /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
     /// comma in a name; a retention of no day or of more than 365; a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -272,8 +275,9 @@ impl TableServiceClient {
     /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
     ///
     /// # Errors
-    /// Before anything is sent: the place is not known, or a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15.
+    /// Before anything is sent: the place is not known, a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).

@@ -37,7 +37,7 @@ impl<T> EntityStream<T> {
         }
     }
 
-    /// What the pages took that were begun.
+    /// What the pages took whose rows were given out, wholly or in part.
     pub const fn cost(&self) -> QueryCost {
         self.cost
     }

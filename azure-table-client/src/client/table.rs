@@ -49,6 +49,10 @@ use crate::pipeline::Pipeline;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Keys of which no URL holds both (over 15 KiB with the path, as a thousand Chinese characters in each are)
+/// are sent in the body: every operation on such a row goes as a batch of its own, and is told as what it is.
+/// Such a read goes to the primary, unless the client asks the [secondary](crate::LocationMode) only.
 pub struct TableClient<T> {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
@@ -109,8 +113,8 @@ impl<T: TableEntity> TableClient<T> {
     /// Creates the table. It is there when this returns.
     ///
     /// # Errors
-    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for about half a minute after a table of that
-    /// name was deleted.
+    /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was
+    /// deleted: see [`create_table_and_wait`](super::TableServiceClient::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -121,7 +125,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Creates the table unless it is there; `true` if this call created it. One request either way.
     ///
     /// # Errors
-    /// 409 `TableBeingDeleted` for about half a minute after a table of that name was deleted.
+    /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -134,7 +138,8 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::is_there)
     }
 
-    /// Deletes the table with all its entities. The name cannot be used again for about half a minute.
+    /// Deletes the table with all its entities. The name cannot be used again for 40 s or more; see
+    /// [`delete_table_and_wait`](super::TableServiceClient::delete_table_and_wait).
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if there is no such table.
@@ -171,7 +176,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 if the table is not there. Before anything is sent: a
-    /// [version](super::TableServiceClientBuilder::service_version) without them.
+    /// [version](super::TableServiceClientBuilder::service_version) without them, or
+    /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -186,7 +192,7 @@ impl<T: TableEntity> TableClient<T> {
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
     /// with more than 64 UTF-16 code units; a [version](super::TableServiceClientBuilder::service_version)
-    /// without them. 404 if the table is not there.
+    /// without them, or [Cosmos DB](crate::Dialect), which has none. 404 if the table is not there.
     ///
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -208,7 +214,7 @@ impl<T: TableEntity> TableClient<T> {
         self.write(entity, Write::Insert)
     }
 
-    /// Reads the entity with these keys, with its version. Keys that no URL holds are asked for in a batch.
+    /// Reads the entity with these keys, with its version.
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of

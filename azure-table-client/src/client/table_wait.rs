@@ -1,4 +1,4 @@
-//! Tables that are being deleted: the service needs about half a minute to free their names.
+//! Tables that are being deleted: the service needs 40 s or more to free their names.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::TableServiceClient;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
 use crate::operation::Done;
+use crate::pipeline::CallOptions;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -64,8 +65,11 @@ impl TableServiceClient {
     ) -> Result<Done, Error> {
         let mut waits = Waits::new(deadline);
         let deleted = self.delete_table(name).await?;
+        // The secondary may still have it.
+        let options = CallOptions { primary_only: true, ..CallOptions::default() };
         loop {
             let rows = self.table_named::<DynamicEntity>(name).query().page_size(1);
+            let rows = rows.with_options(options.clone());
             match rows.pages().next().await {
                 Some(Err(error)) if is_going(&error) => waits.next(error).await?,
                 // It is not there, or there again.
@@ -103,5 +107,34 @@ impl Waits {
         }
         sleep(wait).await;
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "mock"))]
+mod tests {
+    use super::*;
+    use crate::LocationMode;
+    use crate::mock::{Fault, MockTableService};
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lagging_copy_is_not_asked_whether_a_table_is_gone() {
+        let lag = Duration::from_mins(1);
+        let mock = MockTableService::builder().replication_lag(lag).build();
+        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .secondary_endpoint("http://127.0.0.1:10002/devstoreaccount1-secondary")
+            .locations(LocationMode::SecondaryThenPrimary)
+            .transport(mock.transport())
+            .clock(mock.clock())
+            .build()
+            .unwrap();
+        mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
+        service.create_table("Blogs").await.unwrap();
+        sleep(lag * 2).await;
+
+        let start = Instant::now();
+        service.delete_table_and_wait("Blogs", Duration::from_mins(2)).await.unwrap();
+        assert!(start.elapsed() >= Duration::from_secs(40), "{:?}", start.elapsed());
+        service.create_table("Blogs").await.unwrap();
     }
 }

@@ -19,7 +19,7 @@ use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 /// done or none is.
 ///
 /// What the service would refuse is found before anything is sent: entities of several partitions, an
-/// entity twice, more than 100 operations or 4 MiB. The error then is of the first operation that was
+/// entity twice, more than 100 operations or 4 MiB (2 MiB for [Cosmos DB](crate::Dialect)). The error then is of the first operation that was
 /// wrong, with its [index](Error::batch_index) and its [key](Error::entity_key).
 ///
 /// ```
@@ -131,7 +131,8 @@ impl<T> Transaction<T> {
         self.len() == 0
     }
 
-    /// The bytes that will be sent, of at most 4 MiB; 0 once an operation was refused.
+    /// The bytes that will be sent, of at most 4 MiB (2 MiB for Cosmos DB); 0 once an operation was
+    /// refused.
     pub fn bytes(&self) -> usize {
         self.batch.as_ref().map_or(0, Batch::bytes)
     }
