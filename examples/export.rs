@@ -7,9 +7,6 @@
 //! `cargo run --example export` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
-#[path = "export/lines.rs"]
-mod lines;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
 use std::fs::{self, File};
@@ -21,7 +18,6 @@ use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, EntityKey, TableClient};
 use futures_util::{TryStreamExt as _, stream};
-use lines::{from_json, to_json, to_text};
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
@@ -51,14 +47,13 @@ async fn export(table: &TableClient<DynamicEntity>, path: &Path) -> Result<(), A
     let mut file = BufWriter::new(File::create(path)?);
     let mut rows = table.query().stream();
     while let Some(row) = rows.try_next().await? {
-        serde_json::to_writer(&mut file, &to_json(&row))?;
-        file.write_all(b"\n")?;
+        writeln!(file, "{}", row.to_json()?)?;
     }
     Ok(file.flush()?)
 }
 
 fn read(path: &Path) -> Result<impl Iterator<Item = Result<DynamicEntity, AnyError>>, AnyError> {
-    Ok(BufReader::new(File::open(path)?).lines().map(|line| from_json(&line?)))
+    Ok(BufReader::new(File::open(path)?).lines().map(|line| Ok(DynamicEntity::from_json(&line?)?)))
 }
 
 async fn import(table: &TableClient<DynamicEntity>, path: &Path) -> Result<BulkReport, AnyError> {
@@ -78,7 +73,8 @@ fn to_csv(lines: &Path, path: &Path) -> Result<usize, AnyError> {
     for row in read(lines)? {
         let row = row?;
         let keys = [row.key().partition_key.clone(), row.key().row_key.clone()];
-        let values = names.iter().map(|name| row.value(name).map(to_text).unwrap_or_default());
+        let values =
+            names.iter().map(|name| row.value(name).map(EdmValue::to_string).unwrap_or_default());
         file.write_record(keys.into_iter().chain(values))?;
     }
     file.flush()?;

@@ -74,7 +74,7 @@ async fn counting(
     let sell = async || {
         let mut rounds = 0;
         for _ in 0..10 {
-            rounds += articles.update_with(KEY, |article| article.stock -= 1).await?.rounds;
+            rounds += articles.update_with(KEY, |article| article.stock -= 1).await?.rounds();
         }
         Ok::<_, azure_table_client::Error>(rounds)
     };

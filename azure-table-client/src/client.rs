@@ -18,6 +18,7 @@ mod set;
 mod source;
 mod stream;
 mod table;
+mod table_wait;
 mod transaction;
 mod update_with;
 

@@ -154,7 +154,7 @@ pub trait TypedKeys: TableEntity {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name its table",
     label = "no table name",
-    note = "write #[table(name = \"…\")] on the struct, or open the table with `table_named::<T>(\"…\")`"
+    note = "write #[derive(TableEntity)] and #[table(name = \"…\")] on the struct, or open the table with `table_named::<T>(\"…\")`"
 )]
 pub trait NamedTable: TableEntity {
     /// The table's name.

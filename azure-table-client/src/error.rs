@@ -202,8 +202,9 @@ impl Error {
         self.0.code.as_ref()
     }
 
-    /// What is probably the matter and what to do about it, in one sentence, where the service says less
-    /// than the client knows: why it refused a credential. The text of the error has it too.
+    /// What is probably the matter and what to do about it, in one sentence, where the service
+    /// or the system say less than the client knows: why a credential was refused, or a connection could
+    /// not be made. The text of the error has it too.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -295,7 +296,8 @@ impl fmt::Display for Error {
         }
         f.write_str(&inner.message)?;
         if let Some(hint) = &inner.hint {
-            write!(f, " {hint}")?;
+            let end = if inner.message.ends_with('.') { "" } else { "." };
+            write!(f, "{end} {hint}")?;
         }
         let mut details = Vec::new();
         if let Some(status) = inner.status {

@@ -75,6 +75,10 @@ pub mod bulk;
 pub mod client;
 pub mod context;
 
+// ---- pages of documentation ----
+pub mod migration;
+pub mod troubleshooting;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

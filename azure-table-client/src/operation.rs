@@ -3,6 +3,7 @@
 pub(crate) mod access_policies;
 pub(crate) mod continuation;
 pub(crate) mod entity;
+mod entity_json;
 pub(crate) mod evidence;
 mod location;
 pub(crate) mod query;
@@ -102,11 +103,10 @@ impl Request {
         headers: &HeaderMap,
         body: &[u8],
     ) -> StatusCode {
-        match self.operation {
-            Operation::Transaction | Operation::Get => {
-                transaction::status_of(status, headers, body)
-            }
-            _ => status,
+        if self.path == transaction::PATH {
+            transaction::status_of(status, headers, body)
+        } else {
+            status
         }
     }
 }

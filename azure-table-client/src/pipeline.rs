@@ -12,6 +12,7 @@ mod prepare;
 mod retry;
 mod skew;
 mod trace;
+mod unreachable;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -23,7 +24,7 @@ use crate::clock::SharedClock;
 use crate::error::Error;
 use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
-use crate::operation::{Location, Reply, Request, unsupported};
+use crate::operation::{Location, Reply, Request, transaction, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
@@ -131,7 +132,13 @@ impl Pipeline {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
         check_client_request_id(&client_request_id)?;
-        Attempts::new(self, request, options, client_request_id, trace)?.run().await
+        // What is written is in the client's own format.
+        let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
+        let Some(batch) = transaction::in_batch(request, protocol, self.endpoint.base())? else {
+            return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
+        };
+        let reply = Attempts::new(self, &batch, options, client_request_id, trace)?.run().await?;
+        transaction::only(reply, request)
     }
 
     /// The version that is spoken, and the format of the answer to a call.

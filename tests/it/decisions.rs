@@ -122,7 +122,7 @@ enum End {
 async fn call(table: &TableClient<DynamicEntity>, call: Call) -> End {
     let result: Result<End, Error> = async {
         match call {
-            Call::Get => Ok(End::ReadAt(table.get(("p", "r")).await?.location)),
+            Call::Get => Ok(End::ReadAt(table.get(("p", "r")).await?.location())),
             Call::Insert => table.insert(&row()).await.map(|_| End::Done),
             Call::Delete => table.delete(("p", "r"), IfMatch::Any).await.map(|_| End::Done),
         }

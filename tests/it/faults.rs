@@ -428,3 +428,35 @@ async fn over_http() {
         assert_eq!(error.kind(), UnexpectedReply, "{error}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn names_of_deleted_tables_are_waited_for() {
+    let mock = MockTableService::new();
+    let service = mock.client();
+    mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
+    let deadline = Duration::from_mins(2);
+    service.create_table("Blogs").await.unwrap();
+    service.delete_table("Blogs").await.unwrap();
+    let start = Instant::now();
+    service.create_table_and_wait("Blogs", deadline).await.unwrap();
+    assert!((40..46).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+
+    let start = Instant::now();
+    service.delete_table_and_wait("Blogs", deadline).await.unwrap();
+    assert!((40..46).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    service.create_table("Blogs").await.unwrap();
+
+    // It is not done before its time, and says so then.
+    service.delete_table("Blogs").await.unwrap();
+    let start = Instant::now();
+    let error = service.create_table_and_wait("Blogs", Duration::from_secs(10)).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::TABLE_BEING_DELETED));
+    assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
+
+    // Other errors are not waited for.
+    service.create_table_and_wait("Blogs", deadline).await.unwrap();
+    let error = service.create_table_and_wait("Blogs", deadline).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::TABLE_ALREADY_EXISTS));
+    let error = service.delete_table_and_wait("Others", deadline).await.unwrap_err();
+    assert_eq!(error.status(), Some(404));
+}

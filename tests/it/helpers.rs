@@ -123,8 +123,8 @@ async fn a_lost_race_is_run_again() {
         plain.insert(&counter(0)).await.unwrap();
         let updated = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap();
         let expected = i32::try_from(races).unwrap() * 100 + 1;
-        assert_eq!((updated.hits, updated.status), (expected, 204));
-        assert_eq!(updated.rounds as usize, races + 1);
+        assert_eq!((updated.hits, updated.status()), (expected, 204));
+        assert_eq!(updated.rounds() as usize, races + 1);
         let stored = plain.get(KEY).await.unwrap();
         assert_eq!((stored.hits, &stored.etag), (expected, &updated.etag));
     }
@@ -172,7 +172,7 @@ async fn no_increment_is_lost_and_none_is_made_twice() {
                 let mut rounds = 0;
                 for _ in 0..50 {
                     let update = table.update_with(KEY, |counter| counter.hits += 1).rounds(1000);
-                    rounds += update.await.unwrap().rounds;
+                    rounds += update.await.unwrap().rounds();
                 }
                 rounds
             })
@@ -246,7 +246,7 @@ async fn a_change_whose_answer_was_lost_is_not_made_twice() {
     let (_, table, plain) = tables(Foul::LostReply, 1).await;
     plain.insert(&counter(0)).await.unwrap();
     let set = table.update_with(KEY, |counter| counter.hits = 7).idempotent().await.unwrap();
-    assert_eq!((set.hits, set.rounds), (7, 1));
+    assert_eq!((set.hits, set.rounds()), (7, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -301,22 +301,22 @@ async fn one_of_many_inserts() {
     assert_eq!((inserted, hits), (1, vec![stored; 20]));
     assert_eq!(*made.lock().unwrap(), 20, "each found nothing at first");
     let found = table.get_or_insert(&counter(99)).await.unwrap();
-    assert_eq!((found.inserted, found.hits, found.status), (Outcome::NotApplied, stored, 200));
+    assert_eq!((found.inserted(), found.hits, found.status()), (Outcome::NotApplied, stored, 200));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_inserted_it_is_never_guessed() {
     let (_, table, plain) = tables(Foul::Insert, 1).await;
     let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted, obtained.hits), (Outcome::NotApplied, 100));
+    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::NotApplied, 100));
     plain.delete(KEY, IfMatch::Any).await.unwrap();
     let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted, obtained.hits), (Outcome::Applied, 1));
+    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Applied, 1));
     assert_eq!(plain.get(KEY).await.unwrap().etag, obtained.etag);
 
     let (_, table, _) = tables(Foul::LostReply, 1).await;
     let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted, obtained.hits), (Outcome::Unknown, 1));
+    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Unknown, 1));
     assert!(!obtained.was_inserted());
 
     let (_, table, _) = tables(Foul::InsertAndDelete, 3).await;

@@ -10,6 +10,7 @@
 )]
 
 mod atom;
+mod bad_input;
 mod bulk;
 mod chaos;
 mod context;
@@ -24,6 +25,8 @@ mod formats;
 mod fuzz_seeds;
 mod helpers;
 mod hostile_replies;
+mod interop;
+mod long_keys;
 mod mock;
 mod mock_data;
 mod mock_server;
@@ -38,3 +41,4 @@ mod security;
 mod serde_bridge;
 mod streams;
 mod transactions;
+mod troubleshooting;

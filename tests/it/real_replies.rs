@@ -1,151 +1,270 @@
-//! Replies of the real service, recorded in 2017, as the client reads them. They are not part of
-//! the repository; where they are not beside it, the test says so and checks nothing.
+//! Replies of the real service, recorded in 2017, as the client reads them: values, types, versions,
+//! continuations, refusals, each against another reading of the same bytes. They are not part of the
+//! repository; where they are not beside it, the test says so and checks nothing.
+//!
+//! `AZURE_TABLE_TESTS_REPLIES` names a file of more of them, which `.ci/replies` makes of recordings.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+mod batches;
+mod reply;
+mod rows;
 
-use azure_table_client::auth::Credential;
-use azure_table_client::edm::{EdmType, EdmValue};
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
-use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use std::path::PathBuf;
+
+use azure_table_client::edm::EdmDateTime;
+use azure_table_client::filter::Column;
+use azure_table_client::{
+    DynamicEntity, Error, ErrorKind, IfMatch, Metadata, TableClient, TableServiceClient,
+};
 use serde_json::Value;
+
+use reply::{Canned, Reply};
+use rows::Declared;
 
 const REPLIES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/recordings/replies/real_replies.jsonl");
 
-/// Answers every request with the reply of the day.
 #[derive(Debug, Default)]
-struct Canned(Mutex<Option<HttpResponse>>);
-
-impl Transport for Canned {
-    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
-        let reply = self.0.lock().unwrap().clone().unwrap();
-        Box::pin(async { Ok(reply) })
-    }
-}
-
-fn response(reply: &Value) -> HttpResponse {
-    let mut response = HttpResponse {
-        status: u16::try_from(reply["status"].as_u64().unwrap()).unwrap().try_into().unwrap(),
-        headers: Default::default(),
-        body: reply["body"].as_str().unwrap_or_default().to_owned().into(),
-    };
-    for (name, value) in reply["headers"].as_object().unwrap() {
-        let name: http::HeaderName = name.parse().unwrap();
-        response.headers.insert(name, value.as_str().unwrap().parse().unwrap());
-    }
-    response
+struct Counts {
+    replies: usize,
+    tables: usize,
+    rows: usize,
+    values: usize,
+    continuations: usize,
+    etags: usize,
+    results_in_batches: usize,
+    policies: usize,
+    errors: usize,
 }
 
 #[tokio::test]
 async fn all_of_them_are_understood() {
-    if !Path::new(REPLIES).exists() {
+    let more = std::env::var_os("AZURE_TABLE_TESTS_REPLIES").map(PathBuf::from);
+    let mut is_skipped = true;
+    for path in [Some(PathBuf::from(REPLIES)).filter(|path| path.exists()), more] {
+        let Some(path) = path else { continue };
+        is_skipped = false;
+        let mut counts = Counts::default();
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let reply = Reply::read(line);
+            println!("{} {} {}", reply.status, reply.method, reply.path);
+            check(&reply, &mut counts).await;
+            counts.replies += 1;
+        }
+        println!("{}: {counts:?}", path.file_name().unwrap().display());
+        assert!(counts.replies > 100 && counts.values > 300 && counts.etags > 50);
+        assert!(counts.continuations > 2 && counts.errors > 10 && counts.results_in_batches > 20);
+    }
+    if is_skipped {
         println!("skipped: the recorded replies are not here");
-        return;
     }
-    let canned = Arc::new(Canned::default());
-    let service = TableServiceClient::builder("https://account.example.com", Credential::Anonymous)
-        .transport(canned.clone())
-        .retry(RetryPolicy::none())
-        .build()
-        .unwrap();
-    let table = service.table_named::<DynamicEntity>("Blogs");
-    let (mut pages, mut points, mut writes, mut errors, mut values) = (0, 0, 0, 0, 0);
-    let mut batches = 0;
-    for line in std::fs::read_to_string(REPLIES).unwrap().lines() {
-        let reply: Value = serde_json::from_str(line).unwrap();
-        let (method, url) = (reply["method"].as_str().unwrap(), reply["url"].as_str().unwrap());
-        let response = response(&reply);
-        let (status, headers) = (response.status, response.headers.clone());
-        let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-        *canned.0.lock().unwrap() = Some(response);
-        if !status.is_success() {
-            let error = table.get(("p", "r")).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Service, "{url}");
-            assert_eq!(error.code().unwrap().as_str(), body["odata.error"]["code"], "{url}");
-            errors += 1;
-            continue;
-        }
-        if url.ends_with("/$batch") {
-            let text = reply["body"].as_str().unwrap();
-            let results = text.matches("HTTP/1.1 ").count();
-            let operations = (0..results).map(|n| DynamicEntity::new("p", n.to_string()));
-            let transaction = operations.fold(table.transaction(), |t, row| t.insert(&row));
-            match transaction.await {
-                Ok(committed) => assert_eq!(committed.operations.len(), results, "{url}"),
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::Service, "{error}: {text}");
-                    assert!(text.contains(error.code().unwrap().as_str()), "{error}");
-                }
-            }
-            batches += 1;
-            continue;
-        }
-        let kind = headers.get("content-type").map(|kind| kind.to_str().unwrap());
-        if method == "GET" && url.contains("/Tables") {
-            let listed = service.list_tables().pages().next().await.unwrap();
-            match body["value"].as_array() {
-                Some(tables) => assert_eq!(listed.unwrap().len(), tables.len(), "{url}"),
-                None => assert!(service.table_exists("Blogs").await.unwrap(), "{url}"),
-            }
-            pages += 1;
-        } else if let (Some(rows), "GET") = (body["value"].as_array(), method) {
-            let page = table.query().pages().next().await.unwrap();
-            let has_types = !kind.unwrap().contains("nometadata");
-            match page {
-                Ok(page) => {
-                    assert!(has_types || rows.is_empty());
-                    assert_eq!(page.entities.len(), rows.len(), "{url}");
-                    let more = headers.contains_key("x-ms-continuation-nextpartitionkey");
-                    assert_eq!(page.continuation.is_some(), more, "{url}");
-                    for (entity, row) in page.entities.iter().zip(rows) {
-                        values += check(entity, row);
-                    }
-                }
-                Err(error) => assert!(!has_types, "{url}: {error:?}"),
-            }
-            pages += 1;
-        } else if method == "GET" {
-            match table.get(("p", "r")).await {
-                Ok(entity) => values += check(&entity, &body),
-                Err(error) => assert!(kind.unwrap().contains("nometadata"), "{url}: {error:?}"),
-            }
-            points += 1;
-        } else if headers.contains_key("etag") {
-            let written = table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-            assert_eq!(written.etag.as_str(), headers["etag"].to_str().unwrap(), "{url}");
-            writes += 1;
-        }
-    }
-    println!(
-        "{pages} pages, {points} entities, {writes} writes, {batches} batches, {errors} errors, \
-         {values} values"
-    );
-    assert!(pages > 40 && points > 20 && writes > 50 && errors > 30 && values > 200);
-    assert!(batches > 5);
 }
 
-/// Every property of the reply is there with the type that it is annotated with.
-fn check(entity: &DynamicEntity, row: &Value) -> usize {
-    let mut checked = 0;
-    for (name, value) in row.as_object().unwrap() {
-        let is_property = !name.contains(['@', '.'])
-            && !["PartitionKey", "RowKey", "Timestamp"].contains(&name.as_str());
-        if !is_property || value.is_null() {
-            continue;
+async fn check(reply: &Reply, counts: &mut Counts) {
+    let (service, canned) = reply.service();
+    let table = service.table_named::<DynamicEntity>("Blogs");
+    if reply.path == "/$batch" {
+        counts.results_in_batches += batches::check(&service, reply).await;
+    } else if reply.status >= 400 {
+        refusal(reply, &call(reply, &service, &table).await.unwrap_err());
+        counts.errors += 1;
+    } else if reply.query == "comp=acl" {
+        counts.policies += policies(reply, &table).await;
+    } else if reply.method != "GET" {
+        let etag = call(reply, &service, &table).await.unwrap();
+        assert_eq!(etag.as_deref(), reply.header("etag"));
+        counts.etags += usize::from(etag.is_some());
+    } else if reply.path.starts_with("/Tables") {
+        counts.tables += tables(reply, &service, &canned, counts).await;
+    } else {
+        entities(reply, &table, &canned, counts).await;
+    }
+}
+
+/// The call that such a reply answers; the version that it leaves behind.
+async fn call(
+    reply: &Reply,
+    service: &TableServiceClient,
+    table: &TableClient<DynamicEntity>,
+) -> Result<Option<String>, Error> {
+    let row = DynamicEntity::new("p", "r");
+    let is_tables = reply.path.starts_with("/Tables");
+    let written = match (&*reply.method, is_tables) {
+        ("POST", true) => {
+            let done = service.create_table("Blogs").await?;
+            assert_eq!(done.request_id.as_deref(), reply.header("x-ms-request-id"));
+            return Ok(None);
         }
-        let expected = match row.get(format!("{name}@odata.type")) {
-            Some(annotation) => EdmType::from_name(annotation.as_str().unwrap()).unwrap(),
-            None if value.is_boolean() => EdmType::Boolean,
-            None if value.is_f64() => EdmType::Double,
-            None if value.is_number() => EdmType::Int32,
-            None => EdmType::String,
-        };
-        assert_eq!(entity.value(name).map(EdmValue::edm_type), Some(expected), "{name}");
-        checked += 1;
+        ("DELETE", _) => {
+            let done = if is_tables {
+                service.delete_table("Blogs").await?
+            } else {
+                table.delete(("p", "r"), IfMatch::Any).await?
+            };
+            assert_eq!((done.status, reply.status), (204, 204));
+            assert_eq!(done.request_id.as_deref(), reply.header("x-ms-request-id"));
+            return Ok(None);
+        }
+        // Whether it is there is asked without an error.
+        ("GET", true) => {
+            assert!(!service.table_exists("Blogs").await?);
+            return service.list_tables().pages().next().await.unwrap().map(|_| None);
+        }
+        ("GET", false) => return table.get(("p", "r")).await.map(|_| None),
+        ("POST", false) => table.insert(&row).await?,
+        ("PUT", false) => table.replace(&row, IfMatch::Any).await?,
+        ("MERGE", false) => table.merge(&row, IfMatch::Any).await?,
+        other => panic!("{other:?} was never recorded"),
+    };
+    assert_eq!(written.status, reply.status);
+    assert_eq!(written.request_id.as_deref(), reply.header("x-ms-request-id"));
+    Ok(Some(written.etag.as_str().to_owned()))
+}
+
+/// The code and the first line of the message.
+fn message(body: &Value) -> (&str, &str) {
+    let error = &body["odata.error"];
+    let text = error["message"]["value"].as_str().unwrap();
+    (error["code"].as_str().unwrap(), text.lines().next().unwrap())
+}
+
+fn refusal(reply: &Reply, error: &Error) {
+    let (code, text) = message(&reply.body);
+    assert_eq!(error.kind(), ErrorKind::Service);
+    assert_eq!(error.status(), Some(reply.status));
+    assert_eq!(error.code().unwrap().as_str(), code);
+    assert!(error.to_string().contains(text), "{error}");
+    assert_eq!(error.request_id(), reply.header("x-ms-request-id"));
+    let kinds = [error.is_not_found(), error.is_conflict(), error.is_precondition_failed()];
+    assert_eq!(kinds, [404, 409, 412].map(|status| status == reply.status));
+}
+
+async fn tables(
+    reply: &Reply,
+    service: &TableServiceClient,
+    canned: &Canned,
+    counts: &mut Counts,
+) -> usize {
+    let Some(rows) = reply.body["value"].as_array() else {
+        assert!(service.table_exists("Blogs").await.unwrap());
+        return 1;
+    };
+    let mut pages = service.list_tables().pages();
+    let listed = pages.next().await.unwrap().unwrap();
+    let stated: Vec<_> = rows.iter().map(|row| row["TableName"].as_str().unwrap()).collect();
+    assert_eq!(listed, stated);
+    let goes_on = pages.next().await.is_some();
+    counts.continuations += continuation(reply, canned, goes_on, &["NextTableName"]);
+    rows.len()
+}
+
+async fn entities(
+    reply: &Reply,
+    table: &TableClient<DynamicEntity>,
+    canned: &Canned,
+    counts: &mut Counts,
+) {
+    let rows = match reply.body["value"].as_array() {
+        Some(rows) => rows.clone(),
+        None => vec![reply.body.clone()],
+    };
+    let is_page = reply.body.get("value").is_some();
+    counts.rows += rows.len();
+    if rows.first().is_some_and(|row| row.get("PartitionKey").is_none()) {
+        counts.values += columns(table, is_page, &rows).await;
+        return;
     }
-    if let Some(etag) = row.get("odata.etag") {
-        assert_eq!(entity.etag().unwrap().as_str(), etag);
+    let read = if reply.is_untyped() {
+        untyped(table, is_page).await
+    } else if is_page {
+        let mut pages = table.query().pages();
+        let page = pages.next().await.unwrap().unwrap();
+        assert_eq!(page.request_id.as_deref(), reply.header("x-ms-request-id"));
+        let goes_on = page.continuation.is_some();
+        assert_eq!(pages.next().await.is_some(), goes_on);
+        let names = ["NextPartitionKey", "NextRowKey"];
+        counts.continuations += continuation(reply, canned, goes_on, &names);
+        page.entities
+    } else {
+        let fetched = table.get(("p", "r")).await.unwrap();
+        assert_eq!(Some(fetched.etag.as_str()), reply.header("etag"));
+        assert_eq!(fetched.request_id(), reply.header("x-ms-request-id"));
+        vec![fetched.into_entity()]
+    };
+    assert_eq!(read.len(), rows.len());
+    for (entity, row) in read.iter().zip(&rows) {
+        counts.values += rows::check(entity, row, reply.is_untyped());
+        counts.etags += usize::from(entity.etag().is_some());
     }
-    checked
+}
+
+/// Reads rows without their keys, as a query of some columns brings them. How many values that are.
+async fn columns(table: &TableClient<DynamicEntity>, is_page: bool, rows: &[Value]) -> usize {
+    let mut query = table.query();
+    if !is_page {
+        query = query.filter_text("PartitionKey eq 'p' and RowKey eq 'r'");
+    }
+    let age = Column::<DynamicEntity, i64>::dynamic("age");
+    let sex = Column::<DynamicEntity, String>::dynamic("sex");
+    let xyz = Column::<DynamicEntity, Option<String>>::dynamic("xyz");
+    let read = query.select(|()| (age, sex, xyz)).await.unwrap();
+    assert_eq!(read.len(), rows.len());
+    for ((age, sex, xyz), row) in read.iter().zip(rows) {
+        assert_eq!((&*age.to_string(), &**sex), (text(row, "age"), text(row, "sex")));
+        assert_eq!((xyz, row.get("xyz").is_some_and(|xyz| !xyz.is_null())), (&None, false));
+    }
+    2 * rows.len()
+}
+
+fn text<'r>(row: &'r Value, name: &str) -> &'r str {
+    row[name].as_str().unwrap()
+}
+
+/// Reads what has no types, which only a struct can.
+async fn untyped(table: &TableClient<DynamicEntity>, is_page: bool) -> Vec<DynamicEntity> {
+    let error = if is_page {
+        table.query().pages().next().await.unwrap().unwrap_err()
+    } else {
+        table.get(("p", "r")).await.unwrap_err()
+    };
+    assert!(error.to_string().contains("types"), "{error}");
+    let table = table.with_entity::<Declared>();
+    let read = if is_page {
+        table.query().format(Metadata::None).pages().next().await.unwrap().unwrap().entities
+    } else {
+        vec![table.get(("p", "r")).format(Metadata::None).await.unwrap().into_entity()]
+    };
+    read.iter().map(|row| DynamicEntity::from_entity(row).unwrap()).collect()
+}
+
+/// The next request asks for what the service said follows. How many continuations that are.
+fn continuation(reply: &Reply, canned: &Canned, goes_on: bool, names: &[&str]) -> usize {
+    let header = |name: &str| reply.header(&format!("x-ms-continuation-{}", name.to_lowercase()));
+    assert_eq!(goes_on, header(names[0]).is_some());
+    for name in names.iter().filter(|_| goes_on) {
+        let asked = canned.last().replace("%21", "!").replace("%3D", "=");
+        let stated = header(name).unwrap();
+        assert!(asked.contains(&format!("{name}={stated}")), "{asked}: {stated}");
+    }
+    usize::from(goes_on)
+}
+
+async fn policies(reply: &Reply, table: &TableClient<DynamicEntity>) -> usize {
+    if reply.method == "PUT" {
+        assert_eq!(table.set_access_policies(&[]).await.unwrap().status, reply.status);
+        return 0;
+    }
+    let policies = table.access_policies().await.unwrap();
+    let between = |tag: &str| {
+        let (_, rest) = reply.text.split_once(&format!("<{tag}>"))?;
+        Some(rest.split_once('<').unwrap().0)
+    };
+    assert_eq!(policies.first().map(|policy| &*policy.id), between("Id"));
+    assert_eq!(policies.len(), reply.text.matches("<SignedIdentifier>").count());
+    for policy in &policies {
+        let time = |tag| between(tag).map(|text| text.parse::<EdmDateTime>().unwrap());
+        assert_eq!((policy.start, policy.expiry), (time("Start"), time("Expiry")));
+        let permissions = policy.permissions.map(|granted| granted.to_string());
+        assert_eq!(permissions.as_deref(), between("Permission"));
+    }
+    policies.len()
 }

@@ -37,6 +37,13 @@ pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<Str
 }
 
 fn of_key(refused: &Refused<'_>) -> Option<String> {
+    if *refused.code == ErrorCode::AUTHORIZATION_FAILURE {
+        return Some(
+            "The network rules of the account may not let this machine in: add its address or its \
+             network there."
+                .to_owned(),
+        );
+    }
     if *refused.code != ErrorCode::AUTHENTICATION_FAILED {
         return None;
     }
@@ -270,6 +277,21 @@ mod tests {
         assert_eq!(hint_of("tn=blogs", "AuthorizationFailure", get), None);
         assert_eq!(hint_of("sp=r", "ServerBusy", get), None);
         assert_eq!(hint_of("sp=r", "AuthorizationSourceIPMismatch", get), None);
+    }
+
+    #[test]
+    fn a_key_that_is_good_and_refused_points_to_the_network() {
+        let code = ErrorCode::AUTHORIZATION_FAILURE;
+        let refused = Refused {
+            code: &code,
+            operation: Operation::Get,
+            resource: "Blogs",
+            is_https: true,
+            service_time: None,
+            machine_time: noon(),
+        };
+        let hint = hint(&SharedKey::development().into(), &refused).unwrap();
+        assert!(hint.starts_with("The network rules of the account"), "{hint}");
     }
 
     #[test]

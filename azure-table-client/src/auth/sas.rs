@@ -36,7 +36,9 @@ impl SasToken {
             .split('&')
             .any(|pair| pair.strip_prefix("sig=").is_some_and(|sig| !sig.is_empty()))
         {
-            return Err(Error::configuration("the shared access signature has no sig parameter"));
+            return Err(Error::configuration(
+                "the shared access signature has no sig parameter: it was cut off, or is something else",
+            ));
         }
         if !token.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
             return Err(Error::configuration(

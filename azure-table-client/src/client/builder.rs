@@ -367,7 +367,9 @@ impl TableServiceClientBuilder {
                     None => HttpTransport::new(self.max_response_bytes),
                 };
                 Arc::new(transport.map_err(|error| {
-                    Error::configuration("the HTTP client could not be built").with_source(error)
+                    let cause = std::error::Error::source(&error).unwrap_or(&error);
+                    Error::configuration(format!("the HTTP client could not be built: {cause}"))
+                        .with_source(error)
                 })?)
             }
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::resolve;
 use crate::error::Error;
-use crate::operation::{Reply, Request, query};
+use crate::operation::{Reply, Request};
 use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
 use crate::wire::{Operation, PayloadFormat};
 
@@ -89,8 +89,7 @@ impl<T> Call<T> {
     }
 
     async fn send(self) -> Result<T, Error> {
-        let protocol = self.pipeline.protocol(&self.options)?;
-        let request = query::fitting(self.request?, protocol, self.pipeline.endpoint.base())?;
+        let request = self.request?;
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
         let work = async {

@@ -80,15 +80,27 @@ pub struct Obtained<T> {
     pub entity: T,
     /// Its version.
     pub etag: ETag,
-    /// Whether this call inserted it; unknown if it was found after an insert whose answer was lost.
-    pub inserted: Outcome,
-    /// The HTTP status of the last request, 200, 201 or 204.
-    pub status: u16,
-    /// The service's id of the last request.
-    pub request_id: Option<String>,
+    inserted: Outcome,
+    status: u16,
+    request_id: Option<String>,
 }
 
 impl<T> Obtained<T> {
+    /// Whether this call inserted it; unknown if it was found after an insert whose answer was lost.
+    pub const fn inserted(&self) -> Outcome {
+        self.inserted
+    }
+
+    /// The HTTP status of the last request, 200, 201 or 204.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The service's id of the last request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
     fn found(fetched: Fetched<T>, inserted: Outcome) -> Self {
         let Fetched { entity, etag, status, request_id, .. } = fetched;
         Self { entity, etag, inserted, status, request_id }

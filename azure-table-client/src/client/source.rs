@@ -73,7 +73,6 @@ impl<T> Source<T> {
             What::Rows(spec) => query::query(protocol, &self.table, spec, top, at)?,
         };
         request.needs_types = reader.keeps_others();
-        let request = query::fitting(request, protocol, self.pipeline.endpoint.base())?;
         let reply = self.pipeline.send(&request, &self.options, trace).await?;
         let rows = match what {
             What::Row(_) => query::point_rows(reply, &request, reader)?,

@@ -41,7 +41,7 @@ impl<T: TableEntity> TableClient<T> {
     /// let new = || Counter { name: "home".into(), day: "2009-04-14".into(), hits: 0 };
     /// counters.get_or_insert_with(("home", "2009-04-14"), new).await?;
     /// let updated = counters.update_with(("home", "2009-04-14"), |c| c.hits += 1).await?;
-    /// assert_eq!((updated.hits, updated.rounds), (1, 1));
+    /// assert_eq!((updated.hits, updated.rounds()), (1, 1));
     /// # Ok(())
     /// # }
     /// ```
@@ -139,15 +139,27 @@ pub struct Updated<T> {
     pub entity: T,
     /// Its new version.
     pub etag: ETag,
-    /// How often it was read and changed: 1 if nobody wrote it in between.
-    pub rounds: u32,
-    /// The HTTP status of the write, 204.
-    pub status: u16,
-    /// The service's id of the write.
-    pub request_id: Option<String>,
+    rounds: u32,
+    status: u16,
+    request_id: Option<String>,
 }
 
 impl<T> Updated<T> {
+    /// How often it was read and changed: 1 if nobody wrote it in between.
+    pub const fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// The HTTP status of the write, 204.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The service's id of the write.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
     /// The entity alone.
     pub fn into_entity(self) -> T {
         self.entity

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use base64::display::Base64Display;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use uuid::Uuid;
 
@@ -205,6 +207,27 @@ macro_rules! from {
 from! {
     String => String, &str => String, bool => Boolean, i32 => Int32, i64 => Int64, f64 => Double,
     EdmDateTime => DateTime, Uuid => Guid, Bytes => Binary, Vec<u8> => Binary,
+}
+
+/// The value as the service writes it in text: `5.0`, `NaN`, `-Infinity`, `2009-04-14T00:00:00.0000000Z`, bytes as
+/// Base64.
+impl fmt::Display for EdmValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(v) => v.fmt(f),
+            Self::Boolean(v) => v.fmt(f),
+            Self::Int32(v) => v.fmt(f),
+            Self::Int64(v) => v.fmt(f),
+            Self::Double(v) if v.is_infinite() => {
+                f.write_str(if *v > 0.0 { "Infinity" } else { "-Infinity" })
+            }
+            // Debug keeps the fraction of 5.0.
+            Self::Double(v) => write!(f, "{v:?}"),
+            Self::DateTime(v) => v.fmt(f),
+            Self::Guid(v) => v.fmt(f),
+            Self::Binary(v) => Base64Display::new(v, &STANDARD).fmt(f),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -72,6 +72,13 @@ mod tests {
     }
 
     #[test]
+    fn a_very_long_filter_is_evaluated() {
+        let long: Vec<String> = (5..100_000).rev().map(|n| format!("I eq {n}")).collect();
+        assert!(matches(&long.join(" or ")));
+        assert!(!matches(&long[..long.len() - 1].join(" or ")));
+    }
+
+    #[test]
     fn a_type_matches_its_own_only() {
         for text in [
             "I eq 5",

@@ -64,6 +64,11 @@ pub(super) enum Preference {
 }
 
 impl<'a> Incoming<'a> {
+    /// How long its path and query are.
+    pub(super) const fn url_bytes(&self) -> usize {
+        self.path.len() + self.query.len()
+    }
+
     /// A request that a host in this process got from this address.
     pub(super) fn in_process(request: &'a HttpRequest, from: IpAddr) -> Self {
         let (origin, rest) = split_origin(&request.url);

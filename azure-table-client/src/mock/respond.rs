@@ -24,6 +24,8 @@ use crate::wire::{Operation, PayloadFormat};
 
 /// The largest body that the service takes.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// The longest URL that reaches the service: Http.sys before it takes so much of request line and headers.
+const MAX_URL_BYTES: usize = 16 * 1024;
 
 /// What a request turned out to be, for the record.
 pub(super) struct Note {
@@ -89,6 +91,8 @@ impl MockTableService {
         let (operation, table) = aim.what(request);
         let mut note = Note { operation, operations: 1, table, scan: None };
         let mut response = match &fate.answer {
+            // The service itself does not see it.
+            _ if request.url_bytes() > MAX_URL_BYTES => faults::html(StatusCode::URI_TOO_LONG),
             None => self.serve(request, aim, fate, arrived, &mut note),
             Some(answer) => {
                 if answer.is_done {

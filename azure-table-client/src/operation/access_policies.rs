@@ -90,7 +90,9 @@ pub(crate) fn policies(reply: Reply, request: &Request) -> Result<Vec<StoredAcce
         return Err(reply.into_error(request));
     }
     Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-        let error = Error::unexpected_reply("the answer is no list of stored access policies");
+        let error = Error::unexpected_reply(
+            "the answer is no list of stored access policies; a proxy or another server may have sent it",
+        );
         reply.unusable(error, request)
     })
 }

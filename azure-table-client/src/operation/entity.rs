@@ -11,7 +11,7 @@ use std::ops::Deref;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
-use super::{Header, Location, Reply, Request, if_match, transaction, unsupported};
+use super::{Header, Location, Reply, Request, if_match, unsupported};
 use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -34,7 +34,8 @@ impl Update {
     }
 }
 
-/// An entity as it was read, with its version. Derefs to the entity.
+/// An entity as it was read, with its version. Derefs to the entity: what is known of the answer is behind methods,
+/// which hide no field of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Fetched<T> {
@@ -42,15 +43,27 @@ pub struct Fetched<T> {
     pub entity: T,
     /// Its version.
     pub etag: ETag,
-    /// The HTTP status, 200.
-    pub status: u16,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-    /// Where it was read.
-    pub location: Location,
+    pub(crate) status: u16,
+    pub(crate) request_id: Option<String>,
+    location: Location,
 }
 
 impl<T> Fetched<T> {
+    /// The HTTP status, 200.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The service's id of the request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
+    /// Where it was read.
+    pub const fn location(&self) -> Location {
+        self.location
+    }
+
     /// The entity alone.
     pub fn into_entity(self) -> T {
         self.entity
@@ -208,7 +221,6 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
 ) -> Result<(Fetched<T>, Source), Error> {
-    let reply = transaction::only(reply, request)?;
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }

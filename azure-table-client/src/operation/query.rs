@@ -5,7 +5,7 @@
 
 use http::{Method, StatusCode};
 
-use super::{Location, Reply, Request, entity, transaction};
+use super::{Location, Reply, Request, entity};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::wire::{Operation, Protocol, encoding, headers};
@@ -51,7 +51,7 @@ pub(crate) struct Rows<T> {
 
 /// The bytes of a URL that are sent. Http.sys, behind which the service stands, takes 16 KiB of request
 /// line and headers unless it is told otherwise.
-const URL_BYTES: usize = 15 * 1024;
+pub(super) const URL_BYTES: usize = 15 * 1024;
 
 pub(crate) fn query(
     protocol: Protocol,
@@ -99,15 +99,6 @@ pub(crate) fn point(
     Ok(request)
 }
 
-/// The same request, in a batch if it reads a row whose keys no URL holds.
-pub(crate) fn fitting(request: Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
-    let is_point = request.operation == Operation::Get && request.body.is_empty();
-    if is_point && request.path.len() + 1 + request.query.as_str().len() > URL_BYTES {
-        return transaction::in_batch(&request, protocol, base);
-    }
-    Ok(request)
-}
-
 fn select(protocol: Protocol, request: &mut Request, properties: &[String]) {
     if !properties.is_empty() && protocol.has_select() {
         request.query.push("$select", &properties.join(","));
@@ -145,7 +136,7 @@ pub(crate) fn point_rows<T>(
 ) -> Result<Rows<T>, Error> {
     let request_id = reply.request_id().map(str::to_owned);
     let (attempts, location) = (reply.attempts, reply.location);
-    let value = transaction::only(reply, request)?.if_exists(request, |reply, request| {
+    let value = reply.if_exists(request, |reply, request| {
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
         }

@@ -210,16 +210,16 @@ impl Reply {
         Ok((format, Form { typed: format.is_typed(), selected: request.selects }))
     }
 
+    fn foreign(format: &str) -> Error {
+        Error::unexpected_reply(format!(
+            "the answer is not the {format} it should be; a proxy or another server may have sent it"
+        ))
+    }
+
     pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
-            ReadError::Json(error) => {
-                Error::unexpected_reply("the answer is not the JSON it should be")
-                    .with_source(error)
-            }
-            ReadError::Atom(error) => {
-                Error::unexpected_reply("the answer is not the Atom it should be")
-                    .with_source(error)
-            }
+            ReadError::Json(error) => Self::foreign("JSON").with_source(error),
+            ReadError::Atom(error) => Self::foreign("Atom").with_source(error),
             ReadError::Decode(error) => Error::from(error),
         };
         self.unusable(error, request)

@@ -115,7 +115,9 @@ pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServicePrope
         return Err(reply.into_error(request));
     }
     Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-        let error = Error::unexpected_reply("the answer is no list of service properties");
+        let error = Error::unexpected_reply(
+            "the answer is no list of service properties; a proxy or another server may have sent it",
+        );
         reply.unusable(error, request)
     })
 }

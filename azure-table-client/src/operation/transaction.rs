@@ -1,4 +1,4 @@
-//! Entity group transactions, and the query of one entity in a batch.
+//! Entity group transactions, and single operations in a batch.
 //!
 //! Source: [Performing entity group transactions][batch].
 //!
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::entity::{self, Write};
+use super::query::URL_BYTES;
 use super::{Header, Reply, Request};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, Outcome};
@@ -18,7 +19,7 @@ use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
-const PATH: &str = "/$batch";
+pub(super) const PATH: &str = "/$batch";
 
 /// The result of one operation of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -312,8 +313,28 @@ fn batch_request(
     Ok(request)
 }
 
-/// A read in a batch: its address then need not fit into a URL.
-pub(super) fn in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
+/// The same request in a batch of its own, if it is about a row whose keys no URL holds.
+pub(crate) fn in_batch(
+    request: &Request,
+    protocol: Protocol,
+    base: &str,
+) -> Result<Option<Request>, Error> {
+    let is_of_row = request.operation == Operation::Get || request.operation.is_entity_write();
+    if !is_of_row || request.path.len() + 1 + request.query.as_str().len() <= URL_BYTES {
+        return Ok(None);
+    }
+    let whole = if request.is_write() { write_in_batch } else { read_in_batch };
+    whole(request, protocol, base).map(Some)
+}
+
+fn write_in_batch(write: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
+    let mut batch = Batch::new(protocol, &write.resource, base);
+    batch.push(write, "", "").map_err(|refused| Error::from(refused).with_batch(None, None))?;
+    let (request, _) = batch.finish()?;
+    Ok(Request { operation: write.operation, ..request })
+}
+
+fn read_in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
     let boundary = format!("batch_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
     let mut target = read.path.clone();
     if !read.query.as_str().is_empty() {
@@ -399,9 +420,9 @@ fn refused(reply: Reply, id: Option<usize>, request: &Request, sent: &Sent) -> E
     error.with_batch(index, index.and_then(|index| sent.key(index)))
 }
 
-/// The answer to a read; that in the batch if it was in one.
-pub(super) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
-    if request.body.is_empty() || reply.status != StatusCode::ACCEPTED {
+/// The answer to the only operation of a batch.
+pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
+    if reply.status != StatusCode::ACCEPTED {
         return Ok(reply);
     }
     match messages(&reply.headers, &reply.body).as_deref() {

@@ -16,7 +16,7 @@ use super::location::{LocationMode, Route};
 use super::prepare::Added;
 use super::retry::{self, RetryPolicy};
 use super::trace::{AttemptTrace, CallTrace, integer};
-use super::{CallOptions, Pipeline};
+use super::{CallOptions, Pipeline, unreachable};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::{Location, Reply, Request, Signed};
@@ -154,9 +154,11 @@ impl<'c> Attempts<'c> {
     }
 
     fn end(self, failure: Failure) -> Result<Reply, Error> {
+        let endpoint = self.pipeline.endpoint_at(self.route.location());
+        let hint = failure.transport().and_then(|error| unreachable::hint(error, endpoint));
         match failure.into_answer() {
             Ok(response) => Ok(self.reply(response)),
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.failed(error).with_hint(hint)),
         }
     }
 

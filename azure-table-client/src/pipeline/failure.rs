@@ -34,6 +34,14 @@ impl Failure {
         }
     }
 
+    /// What the transport says, where it failed.
+    pub(super) const fn transport(&self) -> Option<&TransportError> {
+        match self {
+            Self::Transport(error) => Some(error),
+            Self::Answer(..) | Self::TimedOut(_) => None,
+        }
+    }
+
     /// No connection could be made.
     pub(super) fn is_connect(&self) -> bool {
         matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Connect)

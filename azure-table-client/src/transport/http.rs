@@ -44,6 +44,7 @@ impl HttpTransport {
         timeout: Duration,
         max_response_bytes: usize,
     ) -> Result<Self, TransportError> {
+        check_provider()?;
         let client = reqwest::Client::builder()
             .connect_timeout(timeout)
             .pool_idle_timeout(IDLE_TIMEOUT)
@@ -110,6 +111,29 @@ impl HttpTransport {
     }
 }
 
+/// Without a provider, reqwest would panic.
+#[cfg(all(feature = "rustls-no-provider", not(any(feature = "rustls", feature = "native-tls"))))]
+fn check_provider() -> Result<(), TransportError> {
+    if rustls::crypto::CryptoProvider::get_default().is_some() {
+        return Ok(());
+    }
+    Err(TransportError::new(TransportErrorKind::Invalid, NO_PROVIDER))
+}
+
+#[cfg(not(all(
+    feature = "rustls-no-provider",
+    not(any(feature = "rustls", feature = "native-tls"))
+)))]
+#[expect(clippy::unnecessary_wraps, reason = "as the other one")]
+const fn check_provider() -> Result<(), TransportError> {
+    Ok(())
+}
+
+#[cfg(all(feature = "rustls-no-provider", not(any(feature = "rustls", feature = "native-tls"))))]
+const NO_PROVIDER: &str = "no provider of cryptography is installed: before it builds a client, a \
+                           program with the feature rustls-no-provider installs one, for example by \
+                           rustls::crypto::ring::default_provider().install_default()";
+
 fn of_reqwest(error: reqwest::Error) -> TransportError {
     let kind = if error.is_connect() {
         TransportErrorKind::Connect
@@ -133,5 +157,23 @@ impl fmt::Debug for HttpTransport {
         f.debug_struct("HttpTransport")
             .field("max_response_bytes", &self.max_response_bytes)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(
+    test,
+    feature = "rustls-no-provider",
+    not(any(feature = "rustls", feature = "native-tls"))
+))]
+mod tests {
+    use crate::{ErrorKind, TableServiceClient};
+
+    #[test]
+    fn without_a_provider_there_is_an_error_and_no_panic() {
+        let built = TableServiceClient::from_connection_string("UseDevelopmentStorage=true");
+        let error = built.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        let page = include_str!("../../docs/troubleshooting.md");
+        assert!(page.contains(&error.to_string()), "{error}");
     }
 }

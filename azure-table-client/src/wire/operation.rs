@@ -28,7 +28,8 @@ pub enum Operation {
     InsertOrReplace,
     /// Delete an entity.
     Delete,
-    /// An entity group transaction, or the query of an entity in a batch of its own (`$batch`).
+    /// An entity group transaction, or an operation whose keys no URL holds in a batch of its own
+    /// (`$batch`).
     Transaction,
     /// Ask how far the secondary is behind.
     GetStats,

@@ -37,7 +37,7 @@ pub async fn increments_are_not_lost(target: &Target) {
     };
     join_all((0..4).map(|_| five())).await;
     let last = add(&table).await;
-    assert_eq!((last.get::<i32>("N"), last.rounds), (Some(Ok(21)), 1));
+    assert_eq!((last.get::<i32>("N"), last.rounds()), (Some(Ok(21)), 1));
     let stored = table.get(key()).await.unwrap();
     assert_eq!((stored.get::<i32>("N"), &stored.etag), (Some(Ok(21)), &last.etag));
     table.delete_table().await.unwrap();
@@ -93,6 +93,6 @@ pub async fn get_or_insert(target: &Target) {
         assert_eq!(row.etag, stored.etag);
     }
     let found = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
-    assert_eq!((found.inserted, found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
+    assert_eq!((found.inserted(), found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
     table.delete_table().await.unwrap();
 }

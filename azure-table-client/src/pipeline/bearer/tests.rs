@@ -86,10 +86,13 @@ async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
     assert_eq!((error.outcome(), error.attempts()), (Outcome::NotApplied, 2));
     assert_eq!(issuer.asked(), 2);
     let text = error.to_string();
-    for part in ["https://graph.example/.default", "https://storage.azure.com,", TENANT, "audience"]
-    {
-        assert!(text.contains(part), "{text}");
-    }
+    let hint = format!(
+        "The token for https://graph.example/.default was refused, where the service names the audience \
+         https://storage.azure.com, and the tenant {TENANT}; see BearerTokens::audience and the tenant \
+         of the credential."
+    );
+    assert_eq!(error.hint(), Some(&*hint));
+    assert!(text.contains(&hint), "{text}");
     assert!(!chain(&error).contains("secret"), "{text}");
 }
 

@@ -1,0 +1,238 @@
+//! Credentials that are refused and answers that cannot be read: each is an error of a type, whose text
+//! says what to do. What a token of Entra ID is told is tested beside the tokens.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use azure_table_client::auth::{Credential, SasToken, SharedKey, TablePermissions, TableSas};
+use azure_table_client::client::StoredAccessPolicy;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::{
+    DynamicEntity, Error, ErrorKind, RetryPolicy, ServiceVersion, TableServiceClient,
+};
+
+const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
+
+/// The error says this, beside the request's id.
+#[track_caller]
+fn assert_says(error: &Error, kind: ErrorKind, expected: &str) {
+    let id = error.request_id().map(|id| format!(", request id {id}")).unwrap_or_default();
+    assert_eq!((error.kind(), &*error.to_string().replace(&id, "")), (kind, expected));
+}
+
+fn client(mock: &MockTableService, credential: impl Into<Credential>) -> TableServiceClient {
+    TableServiceClient::builder(ENDPOINT, credential)
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .build()
+        .unwrap()
+}
+
+async fn with_blogs() -> MockTableService {
+    let mock = MockTableService::new();
+    mock.client().create_table("Blogs").await.unwrap();
+    mock
+}
+
+fn signed(sas: TableSas, expiry: &str) -> SasToken {
+    sas.expires_at(expiry.parse::<azure_table_client::edm::EdmDateTime>().unwrap())
+        .sign(&SharedKey::development())
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
+    let mock = with_blogs().await;
+    let read = || TableSas::new("Blogs").permissions(TablePermissions::READ);
+    let far = "2999-01-01T00:00:00Z";
+    let not_authentic = "Server failed to authenticate the request. Make sure the value of \
+                         Authorization header is formed correctly including the signature.";
+    let not_authorized = "This request is not authorized to perform this operation";
+    let changed = SasToken::new(&signed(read(), far).as_query().replace("sp=r", "sp=ra")).unwrap();
+    for (token, expected) in [
+        (
+            signed(read(), "2017-11-10T12:00:00Z"),
+            format!(
+                "Insert on Blogs: {not_authentic} The shared access signature expired at \
+                 2017-11-10T12:00:00Z; get a new one. (403 AuthenticationFailed)"
+            ),
+        ),
+        (
+            changed,
+            format!(
+                "Insert on Blogs: {not_authentic} The shared access signature was changed after it \
+                 was signed, or the account's key was regenerated: get a new one. (403 \
+                 AuthenticationFailed)"
+            ),
+        ),
+        (
+            signed(read(), far),
+            format!(
+                "Insert on Blogs: {not_authorized} using this permission. The shared access \
+                 signature permits \"r\", and Insert needs \"a\". (403 \
+                 AuthorizationPermissionMismatch)"
+            ),
+        ),
+        (
+            signed(TableSas::new("Other").permissions(TablePermissions::ADD), far),
+            format!(
+                "Insert on Blogs: {not_authorized}. The shared access signature is for the table \
+                 \"Other\" only. (403 AuthorizationFailure)"
+            ),
+        ),
+        (
+            signed(
+                TableSas::new("Blogs").permissions(TablePermissions::ADD).partition_key("q"),
+                far,
+            ),
+            format!(
+                "Insert on Blogs: {not_authorized}. The shared access signature reaches a range of \
+                 keys, and these keys are out of it. (403 AuthorizationFailure)"
+            ),
+        ),
+    ] {
+        let blogs = client(&mock, token).table_named::<DynamicEntity>("Blogs");
+        let error = blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        assert_says(&error, ErrorKind::Service, &expected);
+    }
+}
+
+#[test]
+fn a_signature_that_is_malformed() {
+    for (token, expected) in [
+        ("", "has no sig parameter: it was cut off, or is something else"),
+        ("sv=2019-02-02&sp=r", "has no sig parameter: it was cut off, or is something else"),
+        (
+            "https://me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
+            "is a whole URL; only its query is wanted, which is what follows the question mark",
+        ),
+        ("sv=2019-02-02&amp;sig=c2Vj", "was taken out of HTML: it has &amp; where & is meant"),
+        (
+            "sv=2019-02-02&sig=c2Vj IA",
+            "has a character that is not allowed in a URL; it must be percent-encoded",
+        ),
+        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; it is used as it was given"),
+        (
+            "se=tomorrow&sig=c2Vj",
+            "has a time in se that does not begin with a date like 2026-01-31",
+        ),
+    ] {
+        let error = SasToken::new(token).unwrap_err();
+        let expected = format!("the shared access signature {expected}");
+        assert_says(&error, ErrorKind::Configuration, &expected);
+        assert!(!format!("{error:?}").contains("c2Vj"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_that_are_apart() {
+    let mock = with_blogs().await;
+    mock.faults().clock_ahead(Duration::from_secs(90 * 60 + 30));
+    // With the right key, the request is dated by the service's clock and sent again.
+    let exists = client(&mock, SharedKey::development()).table_exists("Blogs");
+    assert!(exists.await.unwrap());
+    let wrong = SharedKey::new("devstoreaccount1", "d3Jvbmcta2V5LXdyb25nLWtleQ==").unwrap();
+    let error = client(&mock, wrong).table_exists("Blogs").await.unwrap_err();
+    assert_says(
+        &error,
+        ErrorKind::Service,
+        "GetTable on Blogs: Server failed to authenticate the request. Make sure the value of \
+         Authorization header is formed correctly including the signature. This machine's clock is \
+         90 min behind the service's, and a request dated by the service's clock was refused as \
+         well: check the account's key, and set the clock. (403 AuthenticationFailed, 2 attempts)",
+    );
+}
+
+/// Answers everything with 200 and this.
+#[derive(Debug)]
+struct Canned(&'static str, String);
+
+impl Transport for Canned {
+    fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+        let mut headers = http::HeaderMap::new();
+        headers.insert("content-type", self.0.parse().unwrap());
+        headers.insert("etag", "W/\"1\"".parse().unwrap());
+        let body = self.1.clone().into();
+        Box::pin(async move { Ok(HttpResponse { status: http::StatusCode::OK, headers, body }) })
+    }
+}
+
+fn answering(version: ServiceVersion, kind: &'static str, body: &str) -> TableServiceClient {
+    TableServiceClient::builder("https://me.example.com", Credential::Anonymous)
+        .service_version(version)
+        .retry(RetryPolicy::none())
+        .transport(Arc::new(Canned(kind, body.to_owned())))
+        .build()
+        .unwrap()
+}
+
+const BOMB: &str = "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;&a;'>]>";
+
+#[tokio::test]
+async fn an_answer_in_a_format_that_was_not_asked_for() {
+    let (atom, json) = ("application/atom+xml", "application/json;odata=minimalmetadata");
+    let feed = |inner: &str| {
+        format!(
+            "<feed xmlns='http://www.w3.org/2005/Atom' \
+             xmlns:d='http://schemas.microsoft.com/ado/2007/08/dataservices' \
+             xmlns:m='http://schemas.microsoft.com/ado/2007/08/dataservices/metadata'>{inner}</feed>"
+        )
+    };
+    let entry =
+        |row: &str| format!("<entry><content><m:properties>{row}</m:properties></content></entry>");
+    let (first, latest) = (ServiceVersion::V2009_04_14, ServiceVersion::default());
+    for (version, kind, body, expected) in [
+        (latest, "text/csv", "p,r".to_owned(), "text/csv instead of JSON"),
+        (latest, atom, feed(""), "application/atom+xml instead of JSON"),
+        (latest, json, feed(""), "not the JSON it should be"),
+        (latest, json, "[".repeat(100_000), "not the JSON it should be"),
+        (first, json, "{}".to_owned(), "application/json;odata=minimalmetadata instead of Atom"),
+        (first, atom, "{}".to_owned(), "not the Atom it should be"),
+        // Of another namespace is the feed itself.
+        (first, atom, "<feed xmlns='urn:x'/>".to_owned(), "not the Atom it should be"),
+        (first, atom, format!("{BOMB}{}", feed("&b;")), "not the Atom it should be"),
+        (first, atom, feed(&entry("<d:Text>&b;</d:Text>")), "not the Atom it should be"),
+        (first, atom, feed(&"<a>".repeat(100_000)), "not the Atom it should be"),
+        (
+            first,
+            atom,
+            feed(&format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000))),
+            "not the Atom it should be",
+        ),
+    ] {
+        let table = answering(version, kind, &body).table_named::<DynamicEntity>("Blogs");
+        let error = table.query().await.unwrap_err();
+        let expected = format!(
+            "Query on Blogs: the answer is {expected}; a proxy or another server may have sent it (200)"
+        );
+        assert_says(&error, ErrorKind::UnexpectedReply, &expected);
+    }
+}
+
+#[tokio::test]
+async fn access_policies_that_are_too_many_or_no_policies() {
+    let mock = with_blogs().await;
+    let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    let six: Vec<_> = (0..6).map(|n| StoredAccessPolicy::new(n.to_string())).collect();
+    let error = blogs.set_access_policies(&six).await.unwrap_err();
+    assert_says(&error, ErrorKind::InvalidInput, "6 stored access policies: a table has at most 5");
+    assert_eq!(error.attempts(), 0);
+    blogs.set_access_policies(&six[..5]).await.unwrap();
+
+    let many = "<SignedIdentifier>".repeat(100_000);
+    for body in [
+        format!("{BOMB}<SignedIdentifiers>&b;</SignedIdentifiers>"),
+        format!("<SignedIdentifiers>{many}</SignedIdentifiers>"),
+        "<html/>".to_owned(),
+    ] {
+        let service = answering(ServiceVersion::default(), "application/xml", &body);
+        let error = service.table_named::<DynamicEntity>("Blogs").access_policies().await;
+        assert_says(
+            &error.unwrap_err(),
+            ErrorKind::UnexpectedReply,
+            "GetTableAcl on Blogs: the answer is no list of stored access policies; a proxy or \
+             another server may have sent it (200)",
+        );
+    }
+}

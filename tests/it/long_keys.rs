@@ -1,0 +1,167 @@
+//! Rows whose keys no URL holds: every operation on them goes by a batch, as the service would not see
+//! the request. Cosmos DB has shorter keys, which all fit.
+
+use std::time::Duration;
+
+use azure_table_client::bulk::BulkOperation;
+use azure_table_client::client::TableServiceClientBuilder;
+use azure_table_client::context::TableContext;
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::transport::HttpRequest;
+use azure_table_client::{
+    DynamicEntity, EntityKey, IfMatch, Operation, Outcome, PayloadFormat, RetryPolicy,
+    ServiceVersion, TableClient, TableServiceClient,
+};
+
+/// Keys of 9,216 bytes each in a URL, which together are more than the 16 KiB that it has.
+fn key(last: &str) -> EntityKey {
+    EntityKey::new("字".repeat(1024), "語".repeat(1023) + last)
+}
+
+fn row(rating: i32) -> DynamicEntity {
+    let key = key("1");
+    let mut row = DynamicEntity::new(key.partition_key, key.row_key);
+    row.set("Rating", rating).set("Text", format!("text {rating}"));
+    row
+}
+
+async fn blogs(service: &TableServiceClient) -> TableClient<DynamicEntity> {
+    let blogs = service.table_named("Blogs");
+    blogs.create().await.unwrap();
+    blogs
+}
+
+/// The mock refuses what is too long, so nothing of this was sent by its own URL.
+async fn every_operation(mock: &MockTableService, service: &TableServiceClient) {
+    let blogs = blogs(service).await;
+    let inserted = blogs.insert(&row(1)).await.unwrap();
+    assert!(blogs.insert(&row(1)).await.unwrap_err().is_conflict());
+    mock.requests().clear();
+
+    assert_eq!(blogs.get(key("1")).await.unwrap().etag, inserted.etag);
+    let mut rating = DynamicEntity::new(key("1").partition_key, key("1").row_key);
+    rating.set("Rating", 2);
+    let merged = blogs.merge(&rating, &inserted.etag).await.unwrap();
+    assert_eq!(merged.status, 204);
+    let read = blogs.get(key("1")).await.unwrap();
+    assert_eq!(
+        (read.get("Rating"), read.get("Text")),
+        (Some(Ok(2)), Some(Ok("text 1".to_owned())))
+    );
+    assert_eq!(read.etag, merged.etag);
+
+    let replaced = blogs.replace(&rating, &merged.etag).await.unwrap();
+    let read = blogs.get(key("1")).await.unwrap();
+    assert_eq!((&read.etag, read.get::<String>("Text")), (&replaced.etag, None));
+
+    // What the service says of the operation is said as of one by itself.
+    for error in [
+        blogs.merge(&rating, &inserted.etag).await.unwrap_err(),
+        blogs.replace(&rating, &inserted.etag).await.unwrap_err(),
+        blogs.delete(key("1"), &inserted.etag).await.unwrap_err(),
+    ] {
+        assert!(error.is_precondition_failed(), "{error}");
+        assert_eq!((error.outcome(), error.batch_index()), (Outcome::NotApplied, None));
+    }
+    assert_eq!(blogs.delete(key("1"), &replaced.etag).await.unwrap().status, 204);
+    assert!(!blogs.delete_if_exists(key("1"), IfMatch::Any).await.unwrap());
+    assert!(blogs.merge(&rating, IfMatch::Any).await.unwrap_err().is_not_found());
+    let requests = mock.requests().all();
+    assert!(requests.iter().all(|request| request.method == "POST"));
+    assert_eq!(requests.len(), 11);
+}
+
+#[tokio::test]
+async fn every_operation_reaches_them() {
+    let mock = MockTableService::new();
+    let service = mock.client();
+    every_operation(&mock, &service).await;
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.insert_or_merge(&row(3)).await.unwrap();
+    blogs.insert_or_replace(&row(4)).await.unwrap();
+    assert_eq!(blogs.get(key("1")).await.unwrap().get("Rating"), Some(Ok(4)));
+}
+
+#[tokio::test]
+async fn every_operation_reaches_them_whatever_is_spoken() {
+    type Spoken = fn(TableServiceClientBuilder) -> TableServiceClientBuilder;
+    let spoken: [Spoken; 2] = [
+        |client| client.service_version(ServiceVersion::V2009_04_14).format(PayloadFormat::Atom),
+        |client| client.post_tunneling(true),
+    ];
+    for speaking in spoken {
+        let mock = MockTableService::new();
+        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        every_operation(&mock, &speaking(client).build().unwrap()).await;
+    }
+}
+
+#[tokio::test]
+async fn the_unit_of_work_and_a_bulk_run_reach_them() {
+    let mock = MockTableService::new();
+    let service = mock.client();
+    let blogs = blogs(&service).await;
+    let mut ctx = TableContext::new(&service);
+    ctx.table_named::<DynamicEntity>("Blogs").add(&row(1)).unwrap();
+    ctx.save_changes().await.unwrap();
+    ctx.table_named::<DynamicEntity>("Blogs").update(&row(2)).unwrap();
+    assert_eq!(ctx.save_changes().await.unwrap().applied(), 1);
+    assert_eq!(blogs.get(key("1")).await.unwrap().get("Rating"), Some(Ok(2)));
+    ctx.table_named::<DynamicEntity>("Blogs").delete(&row(2)).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert!(blogs.get_if_exists(key("1")).await.unwrap().is_none());
+
+    let operations = [
+        BulkOperation::InsertOrReplace(row(3)),
+        BulkOperation::Merge(row(4), IfMatch::Any),
+        BulkOperation::Delete(key("1"), IfMatch::Any),
+    ];
+    let report = blogs.bulk().run(operations).await.unwrap();
+    assert_eq!((report.progress.applied, report.progress.requests), (3, 3));
+    assert!(blogs.get_if_exists(key("1")).await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_whose_answer_was_lost_is_found_to_be_done() {
+    let mock = MockTableService::new();
+    let service = mock.client();
+    let blogs = blogs(&service).await;
+    let inserted = blogs.insert(&row(1)).await.unwrap();
+    let lose = || mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
+    lose();
+    let merged = blogs.merge(&row(2), &inserted.etag).await.unwrap();
+    assert!(merged.by_earlier_attempt);
+    assert_eq!(blogs.get(key("1")).await.unwrap().etag, merged.etag);
+    lose();
+    let deleted = blogs.delete(key("1"), &merged.etag).await.unwrap();
+    assert!(deleted.by_earlier_attempt);
+
+    // And one that may be done while nothing more is known is said to be so.
+    blogs.insert(&row(1)).await.unwrap();
+    mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(9));
+    let call = blogs.merge(&row(3), IfMatch::Any).retry(RetryPolicy::none());
+    let error = call.deadline(Duration::from_secs(5)).await.unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+}
+
+#[tokio::test]
+async fn the_mock_does_not_see_what_is_too_long() {
+    let mock = MockTableService::builder().loose(true).build();
+    mock.client().create_table("Blogs").await.unwrap();
+    let get = |bytes: usize| {
+        let start = "/devstoreaccount1/Blogs(PartitionKey='p',RowKey='";
+        let row_key = "r".repeat(bytes - start.len() - 2);
+        let request = HttpRequest {
+            method: http::Method::GET,
+            url: format!("http://127.0.0.1:10002{start}{row_key}')"),
+            headers: http::HeaderMap::new(),
+            body: bytes::Bytes::new(),
+        };
+        mock.respond(&request)
+    };
+    assert_ne!(get(16 * 1024).status, 414);
+    let refused = get(16 * 1024 + 1);
+    assert_eq!(refused.status, 414);
+    assert!(refused.headers["content-type"].to_str().unwrap().starts_with("text/html"));
+}
