@@ -3,9 +3,9 @@
 //! [`TableClient::bulk`](crate::TableClient::bulk) begins a [`Bulk`] run; see the
 //! [guide](crate::guide::batches). What a run promises:
 //!
-//! - **Slices**: rows of one partition travel in transactions of at most 100 operations and 4 MiB,
-//!   counted byte by byte. A row that cannot be sent, for example with a bad key or of more than 1 MiB,
-//!   fails by itself, before anything of it is sent.
+//! - **Slices**: rows of one partition travel in transactions of at most 100 operations and 4 MiB
+//!   (2 MiB for Cosmos DB), counted byte by byte. A row that cannot be sent, for example with a bad key
+//!   or of more than 1 MiB, fails by itself, before anything of it is sent.
 //! - **Order**: operations on one key are done in the order of the input, each after the one before
 //!   it is settled. Where one is not, because it was given up or nobody knows, those that follow it on
 //!   its key are not attempted, so that a resumed run does them in order. Between keys there is no

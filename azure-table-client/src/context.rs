@@ -98,7 +98,7 @@ impl TableContext {
     pub fn new(service: &TableServiceClient) -> Self {
         Self {
             pipeline: Arc::clone(service.pipeline()),
-            tracker: Tracker::default(),
+            tracker: Tracker::new(service.pipeline().protocol.dialect()),
             merge_option: MergeOption::default(),
             last_report: SaveReport::default(),
             hooks: Hooks::default(),
@@ -185,7 +185,7 @@ impl TableContext {
     /// It has no key.
     pub fn entry<T: NamedTable>(&self, entity: &T) -> Result<Option<Entry<'_>>, Error> {
         let key = entity.entity_key()?;
-        Ok(self.tracker.get(&state::Identity::new(T::TABLE_NAME, &key)).map(Entry))
+        Ok(self.tracker.get(&self.tracker.identity(T::TABLE_NAME, &key)).map(Entry))
     }
 
     /// A query of the table that `T` names, whose entities are tracked.

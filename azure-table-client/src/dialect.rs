@@ -80,6 +80,14 @@ impl Dialect {
         }
     }
 
+    /// The same for all names that are of one table.
+    pub(crate) fn table_identity(self, name: &str) -> String {
+        match self {
+            Self::AzureStorage => name.to_ascii_lowercase(),
+            Self::CosmosDb => name.to_owned(),
+        }
+    }
+
     /// Checks the name of a table that is to be created or deleted.
     pub(crate) fn check_own_table_name(self, name: &str) -> Result<(), LimitError> {
         match self {
@@ -137,7 +145,9 @@ fn at_most(bytes: usize, most: usize) -> Result<(), LimitError> {
 
 fn check_cosmos_table_name(name: &str) -> Result<(), LimitError> {
     let fits = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
-    if fits && !name.ends_with(' ') && !name.contains(['/', '\\', '#', '?']) {
+    // The paths of these are those of the service itself.
+    let is_taken = name.eq_ignore_ascii_case("Tables") || matches!(name, "$batch" | "." | "..");
+    if fits && !is_taken && !name.ends_with(' ') && !name.contains(['/', '\\', '#', '?']) {
         return Ok(());
     }
     Err(LimitError::TableNameForCosmos { name: name.to_owned() })
@@ -168,7 +178,7 @@ mod tests {
         for good in ["a", "my-table", "Tabelle 1", &"t".repeat(254)] {
             assert_eq!(cosmos.check_table_name(good), Ok(()), "{good}");
         }
-        for bad in ["", "a/b", "a ", "a\\b", "a#", "a?", &"t".repeat(255)] {
+        for bad in ["", "a/b", "a ", "a\\b", "a#", "a?", "tables", "..", &"t".repeat(255)] {
             assert!(cosmos.check_table_name(bad).is_err(), "{bad}");
         }
         assert!(Dialect::AzureStorage.check_table_name("my-table").is_err());

@@ -220,8 +220,8 @@ impl fmt::Display for LimitError {
             }
             Self::TableNameForCosmos { name } => write!(
                 f,
-                "table name {name:?}: Cosmos DB takes 1 to 254 characters, none of / \\ # ?, and no \
-                 space at the end"
+                "table name {name:?}: Cosmos DB takes 1 to 254 characters, none of / \\ # ?, no space \
+                 at the end, and not Tables, $batch, . or .."
             ),
             Self::KeyTooLongForCosmos { property, bytes, most } => {
                 write!(f, "{property} has {bytes} bytes; Cosmos DB allows at most {most}")

@@ -1,5 +1,8 @@
 //! What is different with Cosmos DB, and verbs that travel as POST. The suite runs in both ways in `formats`.
 
+mod refusals;
+mod unordered;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -92,6 +95,7 @@ async fn the_endpoint_says_which_service_it_is() {
     let mock = MockTableService::new();
     for (endpoint, verb) in [
         ("https://me.table.cosmos.azure.com:443/", "POST"),
+        ("https://me.TABLE.Cosmos.azure.com", "POST"),
         ("https://me.table.core.windows.net", "MERGE"),
         ("https://tables.example.com", "MERGE"),
     ] {

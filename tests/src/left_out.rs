@@ -26,6 +26,11 @@ pub fn lists(spoken: Spoken) -> impl Iterator<Item = (&'static str, &'static [&'
         (is_first, "it selects properties, which came with 2011-08-18", SELECT),
         (is_first, "it sets CORS rules, which came with 2013-08-15", CORS),
         (is_cosmos, "it is about limits of Azure Storage that Cosmos DB does not have", LIMITS),
+        (
+            is_cosmos,
+            "the rows of several requests are not merged, as they come in no order",
+            MERGED,
+        ),
         (is_cosmos, "Cosmos DB has no settings of the service", CORS),
         (is_cosmos, "Cosmos DB has no access policies of tables", POLICIES),
         (is_first, "it sets access policies, which came with 2012-02-12", POLICIES),
@@ -44,6 +49,9 @@ const LIMITS: &[&str] = &[
     "tables::metrics_are_the_services",
     "transactions::bad_transactions_are_not_sent",
 ];
+
+const MERGED: &[&str] =
+    &["lists::long_lists_of_values", "lists::long_lists_are_resumed", "lists::parallel_ranges"];
 
 const POLICIES: &[&str] = &["service::access_policies"];
 

@@ -11,7 +11,7 @@ use super::operation::Row;
 use super::pace::Pace;
 use super::slice::{Slice, Target};
 use crate::error::Error;
-use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
+use crate::limits::TRANSACTION_OPERATIONS;
 
 /// Partitions without rows of which the pace is remembered.
 const REMEMBERED: usize = 1024;
@@ -68,10 +68,10 @@ struct Partition {
 }
 
 impl Partition {
-    fn is_full(&self) -> bool {
+    fn is_full(&self, most_bytes: usize) -> bool {
         !self.again.is_empty()
             || self.ready.len() >= TRANSACTION_OPERATIONS
-            || self.ready_bytes >= TRANSACTION_BYTES
+            || self.ready_bytes >= most_bytes
     }
 
     fn put(&mut self, row: Row) {
@@ -239,7 +239,7 @@ impl Window {
     /// Lines the partition up, if it has something to send and does not wait.
     fn set_turn(&mut self, name: &Arc<str>, now: Instant) {
         let Some(partition) = self.partitions.get(name) else { return };
-        let is_full = partition.is_full();
+        let is_full = partition.is_full(self.target.protocol.dialect().transaction_bytes());
         match partition.turn {
             None if !is_full && partition.ready.is_empty() => {}
             None if is_full => self.enter(name, now, Turn::Full),

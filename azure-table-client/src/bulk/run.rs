@@ -462,7 +462,7 @@ async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> An
     let trace = trace.expecting(Some(ErrorCode::is_throttling));
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
-        wait = server_wait(&reply.headers, pipeline.clock.now());
+        wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
         read(&pipeline, &mut slice, reply).await
     };
     let result = trace.run(work).await;

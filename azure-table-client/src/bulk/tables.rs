@@ -8,6 +8,7 @@ use super::operation::Row;
 use super::report::{BulkError, BulkReport, Cause};
 use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
+use crate::dialect::Dialect;
 use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -202,11 +203,17 @@ impl<T: TableEntity + 'static> Bulk<T> {
     ///
     /// # Errors
     /// As [`run`](Self::run); that of the query ends the run. It can be resumed if the source has the
-    /// same rows.
+    /// same rows. From Cosmos DB, whose rows come in no order, it cannot: a checkpoint is refused.
     pub async fn copy_from<U: TableEntity>(
         self,
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
+        let dialect = source.pipeline().protocol.dialect();
+        if dialect == Dialect::CosmosDb && self.monitor.checkpoint().settled() > 0 {
+            const REASON: &str = "a copy from Cosmos DB is not resumed: its rows come in no order, \
+                                  so that their places do not tell which ones are copied";
+            return self.refused(REASON).await;
+        }
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
         self.drive(rows, |target, index, read: Readable| match read.errors.into_iter().next() {

@@ -12,6 +12,7 @@ use super::group::{Window, count};
 use super::operation::Row;
 use super::pace::{Pace, Width};
 use super::slice::{Rest, Slice, Target};
+use crate::dialect::Dialect;
 use crate::entity::DynamicEntity;
 use crate::etag::IfMatch;
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
@@ -61,6 +62,17 @@ fn bytes_end_a_slice_where_one_more_row_would_be_too_much() {
     for slice in &slices[..2] {
         assert!(slice.bytes() <= TRANSACTION_BYTES && slice.bytes() + of_one > TRANSACTION_BYTES);
     }
+}
+
+#[test]
+fn a_slice_for_cosmos_is_full_at_half_the_bytes() {
+    let protocol = Protocol::default().to(Dialect::CosmosDb).unwrap();
+    let (mut window, now) =
+        (Window::new(Target { protocol, ..target() }, 100, usize::MAX), Instant::now());
+    for n in 0..8 {
+        window.push(row(n.into(), 0, n, 300), now).unwrap();
+    }
+    assert_eq!(lengths(&mut window, now, false), [6]);
 }
 
 #[test]

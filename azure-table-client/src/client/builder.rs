@@ -331,11 +331,12 @@ impl TableServiceClientBuilder {
     /// format, or the HTTP client cannot be built.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
-        if let Some(Err(error)) = self.write_id.as_deref().map(limits::check_property_name) {
+        let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
+        let check = |name| limits::check_property_name(name).and(dialect.check_property(name));
+        if let Some(Err(error)) = self.write_id.as_deref().map(check) {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
-        let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
         let protocol = Protocol::new(self.version, self.format)
             .and_then(|protocol| protocol.to(dialect))
             .map_err(|what| Error::configuration(what.to_string()))?

@@ -7,6 +7,7 @@ use futures_util::stream;
 use super::merge::Merge;
 use super::results::{QueryCost, Results};
 use super::source::{self, Part, Source, Start, What};
+use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::filter::Split;
 use crate::limits::PAGE_ENTITIES;
@@ -67,7 +68,7 @@ impl<T> Pages<T> {
         start.and_then(Self::begin).unwrap_or_else(|failure| Self {
             source: None,
             rows: RowsOf::InOrder(Vec::new()),
-            id: QueryId::of("", std::iter::empty(), &[]),
+            id: QueryId::of(Dialect::default(), "", std::iter::empty(), &[]),
             left: None,
             failure: Some(failure),
         })
@@ -79,7 +80,18 @@ impl<T> Pages<T> {
             Some(filter) => source::split(&source.pipeline, filter)?,
             None => None,
         };
-        let is_merged = split.as_ref().is_some_and(|split| !split.in_order);
+        let dialect = source.pipeline.protocol.dialect();
+        let unordered = split.as_ref().filter(|split| !split.in_order);
+        let is_merged = match unordered {
+            // In no order, they can only come one after the other.
+            Some(split) if dialect == Dialect::CosmosDb => {
+                if !split.is_disjoint() {
+                    return Err(not_merged());
+                }
+                false
+            }
+            split => split.is_some(),
+        };
         if is_merged && !source.select.is_empty() {
             // Rows are merged by their keys.
             for key in ["PartitionKey", "RowKey"] {
@@ -92,16 +104,17 @@ impl<T> Pages<T> {
         let (id, whats) = match (filter, split) {
             (_, Some(Split { filters, .. })) => {
                 let texts: Vec<_> = filters.iter().map(ToString::to_string).collect();
-                let id = QueryId::of(&source.table, texts.iter().map(|t| Some(&**t)), select);
+                let id =
+                    QueryId::of(dialect, &source.table, texts.iter().map(|t| Some(&**t)), select);
                 let whats = filters.iter().zip(texts);
-                (id, whats.map(|(filter, text)| What::of(filter, text, select)).collect())
+                (id, whats.map(|(filter, text)| What::of(dialect, filter, text, select)).collect())
             }
             (Some((filter, text)), None) => {
-                let id = QueryId::of(&source.table, std::iter::once(Some(&*text)), select);
-                (id, vec![What::of(&filter, text, select)])
+                let id = QueryId::of(dialect, &source.table, std::iter::once(Some(&*text)), select);
+                (id, vec![What::of(dialect, &filter, text, select)])
             }
             (None, None) => {
-                let id = QueryId::of(&source.table, std::iter::once(None), select);
+                let id = QueryId::of(dialect, &source.table, std::iter::once(None), select);
                 (id, vec![What::all(select)])
             }
         };
@@ -245,4 +258,12 @@ impl<T> fmt::Debug for Pages<T> {
         let table = self.source.as_ref().map(|source| &source.table);
         f.debug_struct("Pages").field("table", &table).finish_non_exhaustive()
     }
+}
+
+/// The rows of alternatives that overlap would be there more than once.
+fn not_merged() -> Error {
+    Error::invalid_input(
+        "the alternatives in the filter take several queries, whose rows cannot be merged as Cosmos DB gives \
+         them in no order: ask for values of one property, for fewer at once, or raise max_comparisons",
+    )
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
-use crate::limits::{KEY_UTF16_UNITS, check_key};
+use crate::limits::KEY_UTF16_UNITS;
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
 use crate::pipeline::{CallOptions, CallTrace, Pipeline};
@@ -115,10 +116,10 @@ pub(super) enum What {
 }
 
 impl What {
-    pub(super) fn of(filter: &Filter, text: String, select: &[String]) -> Self {
+    pub(super) fn of(dialect: Dialect, filter: &Filter, text: String, select: &[String]) -> Self {
         let point = Plan::point_of(filter)
             // A key that none can be is still a filter that nothing satisfies.
-            .filter(|(p, r)| is_key("PartitionKey", p) && is_key("RowKey", r))
+            .filter(|(p, r)| dialect.check_keys(p, r).is_ok())
             // Up to the documented 512 UTF-16 units the service surely takes a key; beyond, a filter is
             // safe, if a URL holds it.
             .filter(|(p, r)| {
@@ -135,10 +136,6 @@ impl What {
     pub(super) fn all(select: &[String]) -> Self {
         Self::Rows(QuerySpec { filter: None, select: select.to_vec() })
     }
-}
-
-fn is_key(name: &'static str, key: &str) -> bool {
-    check_key(name, key).is_ok()
 }
 
 /// One of the requests that a query is split into, page by page.

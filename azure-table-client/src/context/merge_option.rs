@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::state::{Identity, Known, Pending, Properties, Tracker};
+use super::state::{Known, Pending, Properties, Tracker};
 use crate::entity::EntityKey;
 use crate::etag::{ETag, IfMatch};
 
@@ -43,7 +43,8 @@ impl Tracker {
         if option == MergeOption::NoTracking {
             return server;
         }
-        let Some(tracked) = self.entities.get_mut(&Identity::new(table, &key)) else {
+        let id = self.identity(table, &key);
+        let Some(tracked) = self.entities.get_mut(&id) else {
             let tracked = self.track(table, &key, Pending::Nothing, server.clone());
             tracked.take_server(server.clone(), known, &etag);
             return server;

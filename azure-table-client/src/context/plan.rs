@@ -188,7 +188,7 @@ fn atomic(
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let mut batch = to.batch(&first.table);
     for (at, candidate) in candidates.iter().enumerate() {
-        if !candidate.table.eq_ignore_ascii_case(&first.table) {
+        if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
                 "an atomic save is of one table, and there are changes in {} and in {}",
                 first.table, candidate.table
@@ -208,9 +208,9 @@ fn per_partition(
     let mut units = Vec::new();
     // The transaction that is being filled of each partition, in the order of their first changes.
     let mut open: Vec<(Arc<str>, Batch, Vec<usize>)> = Vec::new();
-    let mut by_partition: HashMap<(String, &str), usize> = HashMap::new();
+    let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for (at, candidate) in candidates.iter().enumerate() {
-        let partition = (candidate.table.to_ascii_lowercase(), &*candidate.key.partition_key);
+        let partition = candidate.id.partition();
         let place = *by_partition.entry(partition).or_insert_with(|| {
             let table = Arc::clone(&candidate.table);
             open.push((table, to.batch(&candidate.table), Vec::new()));

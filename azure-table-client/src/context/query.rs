@@ -10,7 +10,7 @@ use futures_util::TryStreamExt as _;
 
 use super::TableContext;
 use super::merge_option::{MergeOption, ServerRow};
-use super::state::{Identity, Known};
+use super::state::Known;
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::edm::EdmValue;
 use crate::entity::{Columns, DecodeError, Readable, TableEntity};
@@ -233,7 +233,7 @@ impl TableContext {
         };
         let values = self.tracker.meet(table, server, option);
         if option != MergeOption::NoTracking {
-            let tracked = self.tracker.get(&Identity::new(table, row.key()));
+            let tracked = self.tracker.get(&self.tracker.identity(table, row.key()));
             match tracked.and_then(|tracked| tracked.condition.as_ref()) {
                 Some(IfMatch::Tag(tag)) if *tag == etag => {}
                 // The values are not those of the row's version.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::dialect::Dialect;
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -38,7 +39,7 @@ impl fmt::Display for EntityState {
     }
 }
 
-/// What an entity is told from others by. Tables ignore case.
+/// What an entity is told from others by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
     table: String,
@@ -46,8 +47,17 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    pub(super) fn new(table: &str, key: &EntityKey) -> Self {
-        Self { table: table.to_ascii_lowercase(), key: key.clone() }
+    pub(super) fn new(dialect: Dialect, table: &str, key: &EntityKey) -> Self {
+        Self { table: dialect.table_identity(table), key: key.clone() }
+    }
+
+    pub(super) fn is_in_table_of(&self, other: &Self) -> bool {
+        self.table == other.table
+    }
+
+    /// The table and the PartitionKey.
+    pub(super) fn partition(&self) -> (&str, &str) {
+        (&self.table, &self.key.partition_key)
     }
 }
 
@@ -141,6 +151,8 @@ pub(super) struct Sent {
 
 #[derive(Debug, Default, Clone)]
 pub(super) struct Tracker {
+    /// Which names are of one table.
+    dialect: Dialect,
     pub(super) entities: HashMap<Identity, Tracked>,
     last_order: u64,
 }
@@ -216,6 +228,14 @@ impl Tracked {
 }
 
 impl Tracker {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, ..Self::default() }
+    }
+
+    pub(super) fn identity(&self, table: &str, key: &EntityKey) -> Identity {
+        Identity::new(self.dialect, table, key)
+    }
+
     pub(super) fn next_order(&mut self) -> u64 {
         self.last_order += 1;
         self.last_order
@@ -256,7 +276,8 @@ impl Tracker {
             sent: None,
             error: None,
         };
-        self.entities.entry(Identity::new(table, key)).insert_entry(tracked).into_mut()
+        let id = self.identity(table, key);
+        self.entities.entry(id).insert_entry(tracked).into_mut()
     }
 
     /// Drops the updates that a refresh has made equal to what the service holds.
@@ -269,7 +290,7 @@ impl Tracker {
     }
 
     pub(super) fn add(&mut self, table: &Arc<str>, values: Values, add: Add) -> Result<(), Error> {
-        let id = Identity::new(table, &values.key);
+        let id = self.identity(table, &values.key);
         let order = self.last_order + 1;
         match self.entities.get_mut(&id) {
             None => {
@@ -298,7 +319,7 @@ impl Tracker {
         values: Values,
         condition: IfMatch,
     ) -> Result<(), Error> {
-        if let Some(tracked) = self.entities.get(&Identity::new(table, &values.key)) {
+        if let Some(tracked) = self.entities.get(&self.identity(table, &values.key)) {
             return Err(refusal(
                 &values.key,
                 format_args!("it is tracked already, as {}", tracked.state()),
@@ -370,7 +391,7 @@ impl Tracker {
         match tracked.pending {
             // Nothing was ever sent.
             Pending::Add(_) if tracked.sent.is_none() => {
-                self.entities.remove(&Identity::new(table, key));
+                self.entities.remove(&Identity::new(self.dialect, table, key));
             }
             Pending::Delete => {}
             _ => {
@@ -383,7 +404,7 @@ impl Tracker {
     }
 
     pub(super) fn detach(&mut self, table: &str, key: &EntityKey) -> bool {
-        self.entities.remove(&Identity::new(table, key)).is_some()
+        self.entities.remove(&self.identity(table, key)).is_some()
     }
 
     pub(super) fn reset(&mut self, table: &Arc<str>, key: &EntityKey) -> Result<(), Error> {
@@ -407,7 +428,7 @@ impl Tracker {
     }
 
     fn tracked(&mut self, table: &str, key: &EntityKey) -> Result<&mut Tracked, Error> {
-        let id = Identity::new(table, key);
+        let id = self.identity(table, key);
         self.entities.get_mut(&id).ok_or_else(|| {
             refusal(
                 key,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::change::dynamic;
 use super::query::ContextQuery;
-use super::state::{Add, Identity, Properties, Tracked, Values};
+use super::state::{Add, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
@@ -103,7 +103,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     /// What is known of the entity with these keys; `None` if it is not tracked.
     pub fn entry(&self, key: impl Into<EntityKey>) -> Option<Entry<'_>> {
-        self.context.tracker.get(&Identity::new(&self.table, &key.into())).map(Entry)
+        let tracker = &self.context.tracker;
+        tracker.get(&tracker.identity(&self.table, &key.into())).map(Entry)
     }
 
     /// A query whose entities are tracked.
@@ -123,7 +124,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         let properties: Properties = properties.into_iter().collect();
         let ownership = entity.ownership();
         let lacks = ownership.first_without(|name| properties.contains_key(name));
-        let tracked = self.context.tracker.get(&Identity::new(&self.table, &key));
+        let tracker = &self.context.tracker;
+        let tracked = tracker.get(&tracker.identity(&self.table, &key));
         let written = |tracked: &Tracked, properties: &Properties| {
             let unchanged: T = dynamic(tracked, properties).to_entity().ok()?;
             let (_, written) = DynamicEntity::of(&unchanged, dialect).ok()?.into_parts();

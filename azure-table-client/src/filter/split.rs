@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::{Filter, Plan};
+use super::literal::Literal;
+use super::{CompareOp, Filter, Plan};
+use crate::edm::{EdmType, EdmValue};
 use crate::entity::ordinal;
 
 /// Filters whose rows together are those of the filter that was split.
@@ -34,6 +36,53 @@ impl Split {
         let in_order = plans.windows(2).all(|pair| pair[0].is_before(&pair[1]));
         Some(Self { filters, in_order })
     }
+
+    /// Whether a row can be of one filter only, since each wants other values of the same property.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        let Some(first) = self.filters.first() else { return true };
+        let mut properties = conjuncts(first).iter().filter_map(|one| Some(values(one)?.0));
+        properties.any(|property| {
+            let mut kind = None;
+            let mut known = HashSet::new();
+            let mut is_new = |value: &EdmValue| {
+                // There is more than one zero, and numbers may be equal across types.
+                let is_exact = value.edm_type() != EdmType::Double;
+                let is_of_kind = *kind.get_or_insert(value.edm_type()) == value.edm_type();
+                is_exact && is_of_kind && known.insert(Literal(value).to_string())
+            };
+            self.filters.iter().all(|filter| {
+                let mut lists = conjuncts(filter).iter().filter_map(values);
+                let list = lists.find(|(name, _)| *name == property);
+                list.is_some_and(|(_, values)| values.into_iter().all(&mut is_new))
+            })
+        })
+    }
+}
+
+/// What must hold all together.
+fn conjuncts(filter: &Filter) -> &[Filter] {
+    match filter {
+        Filter::And(all) => all,
+        one => std::slice::from_ref(one),
+    }
+}
+
+/// The property of which it wants one of these values; `None` if it wants something else.
+fn values(filter: &Filter) -> Option<(&str, Vec<&EdmValue>)> {
+    let any = match filter {
+        Filter::Or(any) => any,
+        one => std::slice::from_ref(one),
+    };
+    let mut list: Option<(&str, Vec<&EdmValue>)> = None;
+    for one in any {
+        let Filter::Compare { property, op: CompareOp::Eq, literal } = one else { return None };
+        let (name, values) = list.get_or_insert_with(|| (property, Vec::new()));
+        if name != property {
+            return None;
+        }
+        values.push(literal);
+    }
+    list
 }
 
 /// Adds what `filter` is split into; `false` if it does not fit and cannot be split.
@@ -174,6 +223,22 @@ mod tests {
         assert!(of(ranges, 2).1);
         let overlapping = "PartitionKey ge 'a' and PartitionKey le 'b' or PartitionKey ge 'b' and PartitionKey lt 'c'";
         assert!(!of(overlapping, 2).1);
+    }
+
+    #[test]
+    fn lists_of_values_are_disjoint() {
+        let is_disjoint = |text: &str| {
+            let filter = Filter::parse(text).unwrap();
+            Split::of(&filter, &|filter| filter.comparisons() <= 2).unwrap().is_disjoint()
+        };
+        assert!(is_disjoint("A eq 3 or A eq 1 or A eq 3 or A eq 2"));
+        assert!(is_disjoint("B gt 1 and (A eq 'a' or A eq 'b')"));
+        assert!(is_disjoint("B eq 1 and (A eq 'a' or A eq 'b')"));
+        assert!(!is_disjoint("A eq 1 or A eq 2L or A eq 3"), "numbers of several types");
+        assert!(!is_disjoint("A eq 0.0 or A eq -0.0 or A eq 1.0"));
+        assert!(!is_disjoint("A eq 1 or A eq 2 or B eq 3"));
+        assert!(!is_disjoint("A eq 1 or A gt 2 or A eq 3"));
+        assert!(!is_disjoint("(A eq 1 or A eq 2) and (B eq 1 or B eq 2)"), "not by one of them");
     }
 
     #[test]

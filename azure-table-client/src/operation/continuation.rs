@@ -10,6 +10,7 @@ use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::query::Token;
+use crate::dialect::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
 
@@ -57,13 +58,13 @@ pub(crate) struct QueryId([u8; 8]);
 impl QueryId {
     /// The identity of a query that is split into requests with these filters.
     pub(crate) fn of<'f>(
+        dialect: Dialect,
         table: &str,
         filters: impl Iterator<Item = Option<&'f str>>,
         select: &[String],
     ) -> Self {
         let mut hash = Sha256::new();
-        // Tables ignore case.
-        hash.update(table.to_ascii_lowercase());
+        hash.update(dialect.table_identity(table));
         for filter in filters {
             hash.update([0]);
             hash.update(filter.unwrap_or_default());
@@ -194,7 +195,12 @@ mod tests {
 
     fn id(table: &str, filters: &[&str], select: &[&str]) -> QueryId {
         let select: Vec<String> = select.iter().map(|name| (*name).to_owned()).collect();
-        QueryId::of(table, filters.iter().map(|filter| Some(*filter)), &select)
+        QueryId::of(
+            Dialect::AzureStorage,
+            table,
+            filters.iter().map(|filter| Some(*filter)),
+            &select,
+        )
     }
 
     fn at(partition_key: &str, row_key: Option<&str>) -> Position {

@@ -439,7 +439,17 @@ pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     }
     // Nothing comes before what failed.
     let first = first(headers, body).and_then(|message| message.status().ok());
-    first.filter(|status| !status.is_success()).unwrap_or(status)
+    first.filter(|status| is_failure(*status)).unwrap_or(status)
+}
+
+/// The headers of the answer in a batch that says that it failed.
+pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
+    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
+    failed?.headers().ok()
+}
+
+fn is_failure(status: StatusCode) -> bool {
+    !status.is_success()
 }
 
 /// The first of the answers in a batch.

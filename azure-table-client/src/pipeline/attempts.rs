@@ -238,13 +238,20 @@ impl<'c> Attempts<'c> {
                     self.is_dated_anew = true;
                     return true;
                 }
-                let is_replaced = !self.is_signed_anew
-                    && self.pipeline.credential.is_newer_than(&self.credential);
-                self.is_signed_anew |= is_replaced;
-                is_replaced
+                self.is_replaced()
             }
+            // As Cosmos DB says that.
+            StatusCode::UNAUTHORIZED => self.is_replaced(),
             _ => false,
         }
+    }
+
+    /// Whether the credential was replaced meanwhile, for the first time in this call.
+    fn is_replaced(&mut self) -> bool {
+        let is_replaced =
+            !self.is_signed_anew && self.pipeline.credential.is_newer_than(&self.credential);
+        self.is_signed_anew |= is_replaced;
+        is_replaced
     }
 
     /// Whether the service refuses the date of a signature, since this machine's clock is off.

@@ -21,6 +21,14 @@ pub(super) struct Bearer {
     has_renewed: bool,
 }
 
+/// Whether Cosmos DB refuses a token since there are too many: a new one would be one more.
+///
+/// Source: [Azure/azure-sdk-for-net#47191](https://github.com/Azure/azure-sdk-for-net/issues/47191).
+fn is_of_too_many(response: &HttpResponse) -> bool {
+    let error = service_error::parse(&response.body);
+    error.is_some_and(|error| error.message.contains("allowed aad token limit"))
+}
+
 impl Attempts<'_> {
     fn tokens(&self) -> Option<&BearerTokens> {
         match &*self.credential {
@@ -70,7 +78,7 @@ impl Attempts<'_> {
             StatusCode::FORBIDDEN => challenge.is_some(),
             _ => false,
         };
-        if !is_refused || self.bearer.has_renewed {
+        if !is_refused || self.bearer.has_renewed || is_of_too_many(response) {
             return Ok(false);
         }
         tokens.reject(token);
@@ -83,6 +91,14 @@ impl Attempts<'_> {
         let tokens = self.tokens()?;
         let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
         match response.status {
+            StatusCode::UNAUTHORIZED if is_of_too_many(response) => {
+                return Some(
+                    "Nothing is wrong with the token: the account takes only so many of them at a \
+                     time. Share a client in each program, and an identity's token among them, or \
+                     use a key."
+                        .to_owned(),
+                );
+            }
             StatusCode::UNAUTHORIZED => {}
             StatusCode::FORBIDDEN if code() == Some(ErrorCode::AUTHENTICATION_FAILED) => {}
             StatusCode::FORBIDDEN => {

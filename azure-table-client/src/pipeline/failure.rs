@@ -61,7 +61,7 @@ impl Failure {
         let mut failed = FailedAttempt::new(number);
         if let Self::Answer(status, response) = self {
             failed.status = Some(status.as_u16());
-            failed.retry_after = retry::server_wait(&response.headers, now);
+            failed.retry_after = retry::server_wait(&response.headers, &response.body, now);
         }
         failed
     }

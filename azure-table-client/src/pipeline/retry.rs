@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode, header};
 
+use crate::operation::transaction;
 use crate::transport::TransportErrorKind;
 
 /// When and how often a failed attempt is done again.
@@ -167,11 +168,16 @@ pub(crate) fn is_transient_error(kind: TransportErrorKind) -> bool {
     matches!(kind, TransportErrorKind::Connect | TransportErrorKind::Interrupted)
 }
 
-/// How long the service wants a client to wait: in milliseconds, as Cosmos DB says it, or as
-/// `Retry-After` in seconds or as a date.
+/// How long the service wants a client to wait, beside the answer or beside what failed in a batch.
+pub(crate) fn server_wait(headers: &HeaderMap, body: &[u8], now: SystemTime) -> Option<Duration> {
+    let inside = || stated_wait(&transaction::failed_headers(headers, body)?, now);
+    stated_wait(headers, now).or_else(inside)
+}
+
+/// In milliseconds, as Cosmos DB says it, or as `Retry-After` in seconds or as a date.
 ///
 /// Source: [Diagnose 429 exceptions](https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-request-rate-too-large).
-pub(crate) fn server_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+fn stated_wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let milliseconds = ["x-ms-retry-after-ms", "retry-after-ms"].into_iter().find_map(|name| {
         headers.get(name)?.to_str().ok()?.trim().parse().map(Duration::from_millis).ok()
     });
@@ -236,7 +242,7 @@ mod tests {
         let wait = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::RETRY_AFTER, text.parse().unwrap());
-            server_wait(&headers, UNIX_EPOCH + Duration::from_secs(784_111_777))
+            stated_wait(&headers, UNIX_EPOCH + Duration::from_secs(784_111_777))
         };
         assert_eq!(wait("7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("Sun, 06 Nov 1994 08:49:39 GMT"), Some(Duration::from_secs(2)));
@@ -252,7 +258,7 @@ mod tests {
                 let mut headers = HeaderMap::new();
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("3"));
                 headers.insert(name, text.parse().unwrap());
-                server_wait(&headers, UNIX_EPOCH)
+                stated_wait(&headers, UNIX_EPOCH)
             };
             assert_eq!(wait("250"), Some(Duration::from_millis(250)));
             assert_eq!(wait("0"), Some(Duration::ZERO));

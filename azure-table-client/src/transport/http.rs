@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use ::http::HeaderMap;
+use ::http::{HeaderMap, HeaderValue, Method, header};
 use bytes::{Bytes, BytesMut};
 use reqwest::redirect::Policy;
 use url::Url;
@@ -71,6 +71,9 @@ impl HttpTransport {
         *outgoing.headers_mut() = request.headers;
         if !request.body.is_empty() {
             *outgoing.body_mut() = Some(request.body.into());
+        } else if matches!(*outgoing.method(), Method::POST | Method::PUT) {
+            // Left out by hyper; servers may answer 411 then.
+            outgoing.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         let mut reply = self.client.execute(outgoing).await.map_err(of_reqwest)?;
         let body = self.read_body(&mut reply).await?;

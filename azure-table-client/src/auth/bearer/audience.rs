@@ -8,10 +8,11 @@ use url::Url;
 pub(super) const STORAGE: &str = "https://storage.azure.com";
 
 /// What a host ends with, and the audience of its service.
-const AUDIENCES: [(&str, &str); 5] = [
+const AUDIENCES: [(&str, &str); 6] = [
     (".core.usgovcloudapi.net", "https://storage.azure.us"),
     (".core.chinacloudapi.cn", "https://storage.azure.cn"),
     (".table.cosmos.azure.com", "https://cosmos.azure.com"),
+    (".table.cosmosdb.azure.com", "https://cosmos.azure.com"),
     (".table.cosmos.azure.us", "https://cosmos.azure.us"),
     (".table.cosmos.azure.cn", "https://cosmos.azure.cn"),
 ];

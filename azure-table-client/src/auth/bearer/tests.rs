@@ -231,6 +231,7 @@ async fn the_audience_follows_from_the_endpoint_or_is_set() {
         ("https://me.table.core.usgovcloudapi.net", "https://storage.azure.us"),
         ("https://me.table.core.chinacloudapi.cn", "https://storage.azure.cn"),
         ("https://me.table.cosmos.azure.com:443", "https://cosmos.azure.com"),
+        ("https://me.table.cosmosdb.azure.com", "https://cosmos.azure.com"),
         ("https://me.table.cosmos.azure.us", "https://cosmos.azure.us"),
         ("https://me.table.cosmos.azure.cn", "https://cosmos.azure.cn"),
         ("https://tables.example.com/me", "https://storage.azure.com"),

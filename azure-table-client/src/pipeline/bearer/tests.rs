@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use crate::auth::{BearerTokens, Credential, Issuer, TokenCredential};
@@ -94,6 +95,25 @@ async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
     assert_eq!(error.hint(), Some(&*hint));
     assert!(text.contains(&hint), "{text}");
     assert!(!chain(&error).contains("secret"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_too_many_is_not_renewed() {
+    #[derive(Debug)]
+    struct Full;
+    impl Transport for Full {
+        fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
+            let body = r#"{"odata.error":{"code":"Unauthorized","message":{"lang":"en-us","value":"Exceeded allowed aad token limit of 100 that can be used concurrently"}}}"#;
+            let (status, headers) = (StatusCode::UNAUTHORIZED, HeaderMap::new());
+            Box::pin(async move { Ok(HttpResponse { status, headers, body: body.into() }) })
+        }
+    }
+    let mock = MockTableService::new();
+    let issuer = Issuer::of(HOUR);
+    let service = builder(&mock, issuer.clone()).transport(Arc::new(Full)).build().unwrap();
+    let error = service.create_table("Blogs").await.unwrap_err();
+    assert_eq!((issuer.asked(), error.attempts()), (1, 1));
+    assert!(error.to_string().contains("only so many"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,8 +228,8 @@ impl Transport for NoRole {
         let body = r#"{"odata.error":{"code":"AuthorizationPermissionMismatch","message":{"lang":
             "en-US","value":"This request is not authorized to perform this operation using this permission.\nRequestId:x"}}}"#;
         let response = HttpResponse {
-            status: http::StatusCode::FORBIDDEN,
-            headers: http::HeaderMap::new(),
+            status: StatusCode::FORBIDDEN,
+            headers: HeaderMap::new(),
             body: body.into(),
         };
         Box::pin(async move { Ok(response) })

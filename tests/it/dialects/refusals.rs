@@ -1,0 +1,174 @@
+//! Answers of Cosmos DB: throttling, and keys that it does not take.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table_client::auth::{Credential, SharedKey};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::{Dialect, DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::{Keep, builder};
+
+/// Gives these answers first, and then those of the mock.
+#[derive(Debug)]
+struct First(Arc<dyn Transport>, Mutex<VecDeque<HttpResponse>>);
+
+impl Transport for First {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        match self.1.lock().unwrap().pop_front() {
+            Some(response) => Box::pin(async { Ok(response) }),
+            None => self.0.send(request),
+        }
+    }
+}
+
+fn answer(status: u16, content_type: &str, body: String) -> HttpResponse {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+    HttpResponse { status: StatusCode::from_u16(status).unwrap(), headers, body: Bytes::from(body) }
+}
+
+fn json_error(code: &str, message: &str) -> String {
+    format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-us","value":"{message}"}}}}}}"#
+    )
+}
+
+fn first(mock: &MockTableService, answers: impl IntoIterator<Item = HttpResponse>) -> Arc<First> {
+    Arc::new(First(mock.transport(), Mutex::new(answers.into_iter().collect())))
+}
+
+/// The first answer in the changeset is the only one, and says how long to wait.
+fn throttled_batch(wait: &str) -> HttpResponse {
+    let error = json_error("TooManyRequests", "0:The request rate is too large.");
+    let body = format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+         Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
+         HTTP/1.1 429 TooManyRequests\r\n{wait}\r\nContent-Type: application/json\r\n\r\n\
+         {error}\r\n--c--\r\n--b--\r\n"
+    );
+    answer(202, "multipart/mixed; boundary=b", body)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_throttled_inside_waits_as_long_as_it_says() {
+    for (header, wait) in
+        [("x-ms-retry-after-ms: 7400", 7_400), ("Retry-After: 9", 9_000), ("X-Other: 1", 0)]
+    {
+        let mock = MockTableService::new();
+        let transport = first(&mock, []);
+        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .transport(transport.clone())
+            .clock(mock.clock())
+            .retry(RetryPolicy::fixed(1, Duration::ZERO))
+            .dialect(Dialect::CosmosDb)
+            .build()
+            .unwrap();
+        let blogs = service.table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        transport.1.lock().unwrap().push_back(throttled_batch(header));
+        let start = tokio::time::Instant::now();
+        blogs.transaction().insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        let waited = start.elapsed();
+        let wait = Duration::from_millis(wait);
+        assert!((wait..wait + Duration::from_millis(300)).contains(&waited), "{header} {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_credential_that_was_replaced_meanwhile_signs_once_more() {
+    /// Replaces the key while the first request is on its way.
+    #[derive(Debug)]
+    struct Replacing(Arc<First>, Mutex<Option<TableServiceClient>>);
+    impl Transport for Replacing {
+        fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+            if let Some(service) = self.1.lock().unwrap().take() {
+                service.set_credential(SharedKey::development()).unwrap();
+            }
+            self.0.send(request)
+        }
+    }
+    let mock = MockTableService::new();
+    let refused = answer(401, "application/json", json_error("Unauthorized", "the key is wrong"));
+    let transport = Arc::new(Replacing(first(&mock, [refused]), Mutex::default()));
+    let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(transport.clone())
+        .clock(mock.clock())
+        .dialect(Dialect::CosmosDb)
+        .build()
+        .unwrap();
+    *transport.1.lock().unwrap() = Some(service.clone());
+    service.create_table("Blogs").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let blogs = service.table_named::<DynamicEntity>("Blogs");
+    blogs.create().await.unwrap();
+    // 400 UTF-16 units and 1,200 bytes.
+    let text = format!("PartitionKey eq 'p' and RowKey eq '{}'", "日".repeat(400));
+    assert!(blogs.query().filter_text(&text).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn names_that_are_resources_of_the_service_are_no_tables() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    for name in ["Tables", "tables", "$batch", ".", ".."] {
+        let table = service.table_named::<DynamicEntity>(name);
+        for error in [
+            table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
+            table.query().await.unwrap_err(),
+            service.create_table(name).await.unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");
+        }
+    }
+    assert!(keep.taken().is_empty());
+}
+
+#[test]
+fn a_write_id_has_no_name_that_is_reserved() {
+    let mock = MockTableService::new();
+    let keep = Keep::new(&mock);
+    let builder = || builder(&mock, &keep).write_id_column("etag");
+    assert!(builder().build().is_ok());
+    let error = builder().dialect(Dialect::CosmosDb).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+}
+
+#[tokio::test]
+async fn a_post_without_a_body_says_its_length() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let received = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut text = Vec::new();
+        while !text.windows(4).any(|end| end == b"\r\n\r\n") {
+            socket.read_buf(&mut text).await.unwrap();
+        }
+        socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        String::from_utf8(text).unwrap().to_ascii_lowercase()
+    });
+    let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
+        .post_tunneling(true)
+        .build()
+        .unwrap();
+    service.delete_table("Blogs").await.unwrap();
+    let text = received.await.unwrap();
+    assert!(text.starts_with("post /tables('blogs') http/1.1\r\n"), "{text}");
+    assert!(text.contains("\r\nx-http-method: delete\r\n"), "{text}");
+    assert!(text.contains("\r\ncontent-length: 0\r\n"), "{text}");
+}

@@ -1,0 +1,168 @@
+//! Cosmos DB gives rows in no order, and tells tables apart by case.
+
+use azure_table_client::context::{SaveOptions, TableContext};
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{
+    Dialect, DynamicEntity, ErrorKind, Operation, RetryPolicy, TableClient, TableServiceClient,
+};
+use std::sync::Arc;
+
+use azure_table_client::mock::Fault;
+use serde_json::Value;
+
+use super::{Keep, builder};
+
+/// Gives the rows of each page from the last to the first one.
+#[derive(Debug)]
+struct Reversed(Arc<dyn Transport>);
+
+impl Transport for Reversed {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            let mut response = self.0.send(request).await?;
+            if let Ok(mut page) = serde_json::from_slice::<Value>(&response.body)
+                && let Some(rows) = page.get_mut("value").and_then(Value::as_array_mut)
+            {
+                rows.reverse();
+                response.body = page.to_string().into();
+            }
+            Ok(response)
+        })
+    }
+}
+
+fn cosmos(mock: &MockTableService) -> TableServiceClient {
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(Arc::new(Reversed(mock.transport())))
+        .clock(mock.clock())
+        .retry(RetryPolicy::default())
+        .dialect(Dialect::CosmosDb)
+        .build()
+        .unwrap()
+}
+
+async fn numbers(mock: &MockTableService, count: u32) -> TableClient<DynamicEntity> {
+    let table = cosmos(mock).table_named::<DynamicEntity>("Numbers");
+    table.create().await.unwrap();
+    for n in 0..count {
+        let mut row = DynamicEntity::new("p", format!("{n:03}"));
+        row.set("N", i32::try_from(n).unwrap());
+        table.insert(&row).await.unwrap();
+    }
+    table
+}
+
+fn row_keys(rows: &[DynamicEntity]) -> Vec<String> {
+    rows.iter().map(|row| row.key().row_key.clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_transaction_whose_answer_was_lost_is_found() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 0).await;
+    mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
+    let mut transaction = table.transaction();
+    for n in 0..100 {
+        transaction = transaction.insert(&DynamicEntity::new("p", format!("{n:036}")));
+    }
+    assert!(transaction.await.unwrap().by_earlier_attempt);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ranges_have_each_row_once() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 120).await;
+    for ranges in [2, 5, 16] {
+        let rows = table.query().filter_text("PartitionKey eq 'p'").parallel(ranges).await.unwrap();
+        let mut keys = row_keys(&rows);
+        keys.sort();
+        let all: Vec<_> = (0..120).map(|n| format!("{n:03}")).collect();
+        assert_eq!(keys, all, "{ranges}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_keys_has_each_row_once() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 40).await;
+    let listed: Vec<_> = (0..40).map(|n| format!("RowKey eq '{n:03}'")).collect();
+    let filter = format!("PartitionKey eq 'p' and ({})", listed.join(" or "));
+    let rows = table.query().filter_text(&filter).await.unwrap();
+    let mut keys = row_keys(&rows);
+    keys.sort();
+    assert_eq!(keys, (0..40).map(|n| format!("{n:03}")).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_values_has_each_row_once_and_is_resumed() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 40).await;
+    let listed: Vec<_> = (0..40).map(|n| format!("N eq {n}")).collect();
+    let query = || table.query().filter_text(&listed.join(" or ")).page_size(7);
+    let all: Vec<_> = (0..40).map(|n| format!("{n:03}")).collect();
+    let mut keys = row_keys(&query().await.unwrap());
+    keys.sort();
+    assert_eq!(keys, all);
+    let mut found = Vec::new();
+    let mut page = query().pages().next().await.unwrap().unwrap();
+    loop {
+        found.extend(row_keys(&page.entities));
+        let Some(next) = page.continuation else { break };
+        page = query().start_at(next).pages().next().await.unwrap().unwrap();
+    }
+    found.sort();
+    assert_eq!(found, all);
+
+    let twice = format!("{} or PartitionKey eq 'p'", listed.join(" or "));
+    let sent = mock.requests().total();
+    let error = table.query().filter_text(&twice).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    assert_eq!(mock.requests().total(), sent);
+}
+
+#[tokio::test]
+async fn a_copy_is_not_resumed_by_the_place_of_its_rows() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 3).await;
+    let target = mock.client().table_named::<DynamicEntity>("Target");
+    target.create().await.unwrap();
+    let begun = "1.0-1".parse().unwrap();
+    let error = target.bulk().resume(begun).copy_from(&table).await.unwrap_err();
+    assert!(error.to_string().contains("in no order"), "{error}");
+    assert_eq!(target.query().count().await.unwrap(), 0);
+    assert_eq!(table.copy_table(&target).await.unwrap().progress.applied, 3);
+    // Of Azure Storage, it is.
+    let table = mock.client().table_named::<DynamicEntity>("Numbers");
+    let begun = "1.0-1".parse().unwrap();
+    assert_eq!(target.bulk().resume(begun).copy_from(&table).await.unwrap().progress.applied, 2);
+}
+
+#[tokio::test]
+async fn tables_whose_names_differ_in_case_are_two() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 3).await;
+    let page = table.query().page_size(1).pages().next().await.unwrap().unwrap();
+    let other = cosmos(&mock).table_named::<DynamicEntity>("numbers");
+    let mut pages = other.query().start_at(page.continuation.unwrap()).pages();
+    let error = pages.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+
+    let keep = Keep::new(&mock);
+    let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
+    let context = || {
+        let mut ctx = TableContext::new(&service);
+        for table in ["Numbers", "numbers"] {
+            ctx.table_named::<DynamicEntity>(table).add(&DynamicEntity::new("p", "new")).unwrap();
+        }
+        ctx
+    };
+    let atomic = SaveOptions::atomic();
+    assert!(context().save_changes_with(atomic).await.is_err());
+    assert!(keep.taken().is_empty());
+    // The mock takes them for one.
+    context().save_changes().await.unwrap_err();
+    let paths: Vec<_> = keep.taken().into_iter().map(|request| request.url).collect();
+    assert!(paths[0].ends_with("/Numbers") && paths[1].ends_with("/numbers"), "{paths:?}");
+}
