@@ -2,6 +2,7 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`questions`] | "how do I …": short answers, and where the long ones are |
 //! | [`entities`] | entities and keys: types, order, limits, what is not there |
 //! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
@@ -14,6 +15,10 @@
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, rotation, what is never shown |
 //! | [`protocol_versions`] | old versions of the service, and formats |
+
+pub mod questions {
+    #![doc = include_str!("../docs/guide/questions.md")]
+}
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]
