@@ -2,6 +2,7 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`questions`] | "how do I …": short answers, and where the long ones are |
 //! | [`entities`] | entities and keys: types, order, limits, what is not there |
 //! | [`partitions`] | designing partitions: what scales, what is atomic, what a query costs |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
@@ -20,6 +21,10 @@
 //! settle on keys. Coming from another client: [`migration`](crate::migration). Something does not work:
 //! [`troubleshooting`](crate::troubleshooting). Programs that run as they are stand in the repository's
 //! folder `examples`; each guide names those that belong to it.
+
+pub mod questions {
+    #![doc = include_str!("../docs/guide/questions.md")]
+}
 
 pub mod entities {
     #![doc = include_str!("../docs/guide/entities.md")]

@@ -35,6 +35,10 @@
 //! # }
 //! ```
 //!
+//! **How do I …?** The [questions that are asked first](guide::questions) have short answers, and something that
+//! does not work has [a page of its own](troubleshooting). Who comes from another client finds each of its calls
+//! [here](migration).
+//!
 //! Guides, on [entities and keys](guide::entities), [partitions](guide::partitions),
 //! [queries](guide::queries), the [unit of work](guide::units_of_work),
 //! [concurrency](guide::concurrency), [batches and bulk runs](guide::batches),

@@ -1,6 +1,7 @@
 //! Credentials that are refused and answers that cannot be read: each is an error of a type, whose text
 //! says what to do. What a token of Entra ID is told is tested beside the tokens.
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -235,4 +236,22 @@ async fn access_policies_that_are_too_many_or_no_policies() {
              another server may have sent it (200)",
         );
     }
+}
+
+#[tokio::test]
+async fn texts_that_are_no_filters() {
+    let mock = with_blogs().await;
+    let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    let before = mock.requests().total();
+    for (text, wrong) in [
+        ("Rating = 3", "expected eq, ne, gt, ge, lt or le at position 7, found = 3"),
+        ("Rating eq 3 && true", "expected and, or or the end at position 12, found && true"),
+        ("Rating eq", "expected a literal at position 9, found the end"),
+    ] {
+        let expected = format!("the filter is not valid: {wrong}");
+        let error = blogs.query().filter_text(text).await.unwrap_err();
+        assert_says(&error, ErrorKind::InvalidInput, &expected);
+        assert!(error.source().is_some());
+    }
+    assert_eq!(mock.requests().total(), before);
 }

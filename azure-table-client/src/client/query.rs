@@ -501,5 +501,5 @@ fn checked(text: &str) -> Result<Option<(Filter, String)>, FilterError> {
 }
 
 pub(super) fn bad_filter(error: FilterError) -> Error {
-    Error::invalid_input("the filter is not valid").with_source(error)
+    Error::invalid_input(format!("the filter is not valid: {error}")).with_source(error)
 }
