@@ -46,9 +46,6 @@
 //! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
 //! [`guide`]; [`Dialect`] is about Cosmos DB, emulators and proxies.
 //!
-//! Coming from another client, .NET's, Python's or the Rust crate `azure_data_tables`: [`migration`].
-//! Something does not work: [`troubleshooting`].
-//!
 //! The layers, each of which uses those before it and none behind it:
 //! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
 //! bulk`.
