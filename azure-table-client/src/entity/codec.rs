@@ -134,7 +134,10 @@ where
     T: Clone + TryInto<I, Error: Display>,
 {
     fn to_integer(&self) -> Result<I, ConvertError> {
-        self.clone().try_into().map_err(|error| ConvertError::Other(error.to_string()))
+        self.clone().try_into().map_err(|error| {
+            let target = std::any::type_name::<I>();
+            ConvertError::Other(format!("the value does not fit {target}: {error}"))
+        })
     }
 
     fn from_integer(number: I) -> Result<Self, ConvertError> {

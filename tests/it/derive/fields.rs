@@ -123,15 +123,16 @@ async fn other_ways_to_store_a_value() {
 
 #[test]
 fn a_number_that_does_not_fit_is_an_error_before_anything_is_sent() {
-    for (entity, property) in [
-        (Codecs { size: u64::MAX, ..Codecs::default() }, "size"),
-        (Codecs { small: i64::MAX, ..Codecs::default() }, "small"),
+    for (entity, property, integer) in [
+        (Codecs { size: u64::MAX, ..Codecs::default() }, "size", "i64"),
+        (Codecs { small: i64::MAX, ..Codecs::default() }, "small", "i32"),
     ] {
         let error = DynamicEntity::from_entity(&entity).unwrap_err();
         assert!(
             matches!(&error, EncodeError::Convert { property: at, .. } if at == property),
             "{error}"
         );
+        assert!(error.to_string().contains(&format!("does not fit {integer}")), "{error}");
     }
 }
 
