@@ -109,6 +109,13 @@ pub trait TableEntity: Sized {
     /// and the property.
     fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError>;
 
+    /// Whether a row with these keys could be read as this type.
+    #[doc(hidden)]
+    fn reads_keys(partition_key: &str, row_key: &str) -> bool {
+        let _ = (partition_key, row_key);
+        true
+    }
+
     /// Takes the version that a write gave the entity, if it has a field for that.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;

@@ -189,6 +189,7 @@ async fn of_tables(page: &mut Page) {
     page.refused(blogs.with_entity::<Blog>().get(("p", "r")).await);
     page.refused(blogs.with_entity::<Blog>().get(("p", "s")).await);
     page.refused(blogs.with_entity::<Numbered>().get(("p", "s")).await);
+    page.refused(blogs.with_entity::<Numbered>().query().await);
     page.refused(blogs.insert(&DynamicEntity::new("a/b", "r")).await);
     page.refused(blogs.query().filter_text("Rating = 3").await);
     page.refused(mock.client().create_table("my-table").await);

@@ -218,7 +218,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of
-    /// kind [`Decode`](crate::ErrorKind::Decode) if the row does not fit `T`.
+    /// kind [`Decode`](crate::ErrorKind::Decode) if the row does not fit `T`. Before anything is sent: keys that
+    /// no `T` has, such as `"7"` where `T::key` makes `"0000000007"`.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -246,6 +247,13 @@ impl<T: TableEntity> TableClient<T> {
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         let request =
             self.checked(|| query::point(self.pipeline.protocol, &self.name, key, &[]))?;
+        if !T::reads_keys(&key.partition_key, &key.row_key) {
+            return Err(Error::invalid_input(format!(
+                "no row of this type has the PartitionKey {:?} and the RowKey {:?}: its parts have another \
+                 form as text, which the type's `key(…)` knows",
+                key.partition_key, key.row_key
+            )));
+        }
         Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
     }
 

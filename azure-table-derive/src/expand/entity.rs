@@ -94,6 +94,10 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
                 #build
             }
 
+            fn reads_keys(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
+                <Self as __table::TypedKeys>::recognizes(__partition_key, __row_key)
+            }
+
             #set_etag
         }
     }

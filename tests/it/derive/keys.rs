@@ -335,3 +335,40 @@ impl Named {
 fn constructors_can_be_left_out() {
     assert_eq!(Named { a: "a".into(), b: "b".into() }.key(), "ab");
 }
+
+#[tokio::test]
+async fn a_key_that_no_row_has_is_not_asked_for() {
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "Items", row_key = "{id}")]
+    struct Item {
+        #[table(partition_key)]
+        city: String,
+        id: u32,
+    }
+
+    let mock = MockTableService::new();
+    let items = mock.client().table::<Item>();
+    items.create().await.unwrap();
+    let item = Item { city: "Oslo".into(), id: 1 };
+    items.insert(&item).await.unwrap();
+    mock.requests().clear();
+    let key = ("Oslo", "1");
+    let change = |item: &mut Item| item.id += 1;
+    for error in [
+        items.get(key).await.unwrap_err(),
+        items.get_if_exists(key).await.unwrap_err(),
+        items.update_with(key, change).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
+        let text = error.to_string();
+        assert!(text.contains(r#"the PartitionKey "Oslo" and the RowKey "1""#), "{text}");
+        assert!(text.contains("key(…)"), "{text}");
+    }
+    assert_eq!(mock.requests().total(), 0);
+    assert_eq!(items.get(Item::key("Oslo", 1).unwrap()).await.unwrap().entity, item);
+    // What such a row would be read as is an error all the same; without a struct it can be had.
+    let rows = items.with_entity::<DynamicEntity>();
+    rows.insert(&DynamicEntity::new("Oslo", "1")).await.unwrap();
+    assert!(items.query().await.is_err());
+    rows.delete(key, azure_table_client::IfMatch::Any).await.unwrap();
+}
