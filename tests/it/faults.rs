@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
-use azure_table_client::client::TableServiceClientBuilder;
+use azure_table_client::client::{ScanPolicy, TableServiceClientBuilder};
 use azure_table_client::mock::{Fault, MockTableServer, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
-    DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Operation, Outcome, RetryPolicy,
+    DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, RetryPolicy,
     TableClient, TableServiceClient,
 };
 use tokio::time::{Instant, advance};
@@ -459,4 +459,40 @@ async fn names_of_deleted_tables_are_waited_for() {
     assert_eq!(error.code(), Some(&ErrorCode::TABLE_ALREADY_EXISTS));
     let error = service.delete_table_and_wait("Others", deadline).await.unwrap_err();
     assert_eq!(error.status(), Some(404));
+}
+
+/// What a client refuses to its own queries does not stand in the way.
+#[tokio::test(start_paused = true)]
+async fn names_are_waited_for_by_clients_of_all_sorts() {
+    let deadline = Duration::from_mins(2);
+    for (scans, metadata) in
+        [(ScanPolicy::Refuse, Metadata::Minimal), (ScanPolicy::Allow, Metadata::None)]
+    {
+        let mock = MockTableService::new();
+        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .transport(mock.transport())
+            .clock(mock.clock())
+            .scans(scans)
+            .metadata(metadata)
+            .build()
+            .unwrap();
+        mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
+        service.create_table("Blogs").await.unwrap();
+        let start = Instant::now();
+        service.delete_table_and_wait("Blogs", deadline).await.unwrap();
+        assert!((40..46).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+
+        // The table is gone, and its name is not yet free.
+        service.create_table("Blogs").await.unwrap();
+        let soon = Duration::from_secs(3);
+        let error = service.delete_table_and_wait("Blogs", soon).await.unwrap_err();
+        let going = ErrorCode::TABLE_BEING_DELETED;
+        assert_eq!((error.code(), error.outcome()), (Some(&going), Outcome::Applied));
+        // A service that does not answer is not waited for any longer either.
+        mock.faults().add(Fault::delay_reply(Duration::from_mins(10)));
+        let start = Instant::now();
+        service.create_table_and_wait("Others", Duration::from_secs(10)).await.unwrap_err();
+        assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
+    }
 }

@@ -145,6 +145,26 @@ async fn a_write_whose_answer_was_lost_is_found_to_be_done() {
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
 }
 
+/// Another program wrote the same long ago, and the request was lost before it was done: that is a conflict, with
+/// keys of any length.
+#[tokio::test(start_paused = true)]
+async fn a_row_of_long_ago_is_not_taken_for_what_was_written() {
+    for keys in [EntityKey::new("p", "r"), key("1")] {
+        let start = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let clock = azure_table_client::clock::TokioClock::starting_at(start);
+        let mock = MockTableService::builder().clock(std::sync::Arc::new(clock)).build();
+        let blogs = blogs(&mock.client()).await;
+        let mut same = DynamicEntity::new(keys.partition_key, keys.row_key);
+        same.set("Rating", 1);
+        let first = blogs.insert(&same).await.unwrap();
+        blogs.insert_or_replace(&same).await.unwrap();
+        tokio::time::advance(Duration::from_mins(10)).await;
+        mock.faults().add(Fault::lose_request().on_writes().times(1));
+        let error = blogs.merge(&same, &first.etag).await.unwrap_err();
+        assert_eq!((error.status(), error.outcome()), (Some(412), Outcome::NotApplied));
+    }
+}
+
 #[tokio::test]
 async fn the_mock_does_not_see_what_is_too_long() {
     let mock = MockTableService::builder().loose(true).build();

@@ -235,7 +235,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with these keys, `None` if it is not there.
     ///
     /// # Errors
-    /// As [`get`](Self::get); a missing table is an error here too.
+    /// As [`get`](Self::get), also for keys that no `T` has; a missing table is an error here too.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::TableServiceClient;
 use crate::entity::DynamicEntity;
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::Done;
 use crate::pipeline::CallOptions;
 
@@ -42,7 +42,8 @@ impl TableServiceClient {
     ) -> Result<Done, Error> {
         let mut waits = Waits::new(deadline);
         loop {
-            match self.create_table(name).expecting(is_being_deleted).await {
+            let create = self.create_table(name).expecting(is_being_deleted);
+            match create.deadline(self.time_left(&waits)).await {
                 Err(error) if is_going(&error) => waits.next(error).await?,
                 created => return created,
             }
@@ -53,8 +54,9 @@ impl TableServiceClient {
     /// used again when this returns. The table is asked for a row every 1 to 5 s, for `deadline` at most.
     ///
     /// # Errors
-    /// As [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if it still is after `deadline`, or was
-    /// before. The table is gone for all other calls then as well.
+    /// As [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if it still is after `deadline`. Where the
+    /// table was deleted, and it is not known whether its name is free, the [outcome](Error::outcome) is
+    /// [`Applied`](Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
@@ -64,19 +66,33 @@ impl TableServiceClient {
         deadline: Duration,
     ) -> Result<Done, Error> {
         let mut waits = Waits::new(deadline);
-        let deleted = self.delete_table(name).await?;
-        // The secondary may still have it.
-        let options = CallOptions { primary_only: true, ..CallOptions::default() };
+        let deleted = self.delete_table(name).deadline(self.time_left(&waits)).await?;
+        // What was not found out does not undo it.
+        let done = |error: Error| error.with_outcome(Outcome::Applied);
         loop {
-            let rows = self.table_named::<DynamicEntity>(name).query().page_size(1);
-            let rows = rows.with_options(options.clone());
-            match rows.pages().next().await {
-                Some(Err(error)) if is_going(&error) => waits.next(error).await?,
+            let options = CallOptions {
+                // The secondary may still have it.
+                primary_only: true,
+                format: Some(self.pipeline().protocol.typed().format()),
+                deadline: Some(self.time_left(&waits)),
+                ..CallOptions::default()
+            };
+            let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
+            match rows.with_options(options).pages().next().await {
+                Some(Err(error)) if is_going(&error) => waits.next(error).await.map_err(done)?,
                 // It is not there, or there again.
-                Some(Err(error)) if error.status() != Some(404) => return Err(error),
+                Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
                 _ => return Ok(deleted),
             }
         }
+    }
+
+    /// For one call.
+    fn time_left(&self, waits: &Waits) -> Duration {
+        let usual = self.pipeline().deadline;
+        waits
+            .until
+            .map_or(usual, |until| until.saturating_duration_since(Instant::now()).min(usual))
     }
 }
 
@@ -102,7 +118,7 @@ impl Waits {
     async fn next(&mut self, error: Error) -> Result<(), Error> {
         let wait = self.next;
         self.next = (wait * 2).min(LONGEST_WAIT);
-        if self.until.is_some_and(|until| Instant::now() + wait > until) {
+        if self.until.is_some_and(|until| Instant::now() + wait >= until) {
             return Err(error);
         }
         sleep(wait).await;

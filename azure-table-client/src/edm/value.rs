@@ -209,7 +209,7 @@ from! {
     EdmDateTime => DateTime, Uuid => Guid, Bytes => Binary, Vec<u8> => Binary,
 }
 
-/// The value as the service writes it in text: `5.0`, `NaN`, `-Infinity`, `2009-04-14T00:00:00.0000000Z`, bytes as
+/// The value as text that can be stored again: `5.0`, `NaN`, `-Infinity`, `2009-04-14T00:00:00.0000000Z`, bytes as
 /// Base64.
 impl fmt::Display for EdmValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -219,10 +219,10 @@ impl fmt::Display for EdmValue {
             Self::Int32(v) => v.fmt(f),
             Self::Int64(v) => v.fmt(f),
             Self::Double(v) if v.is_infinite() => {
-                f.write_str(if *v > 0.0 { "Infinity" } else { "-Infinity" })
+                f.pad(if *v > 0.0 { "Infinity" } else { "-Infinity" })
             }
             // Debug keeps the fraction of 5.0.
-            Self::Double(v) => write!(f, "{v:?}"),
+            Self::Double(v) => fmt::Debug::fmt(v, f),
             Self::DateTime(v) => v.fmt(f),
             Self::Guid(v) => v.fmt(f),
             Self::Binary(v) => Base64Display::new(v, &STANDARD).fmt(f),

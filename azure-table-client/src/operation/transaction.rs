@@ -494,8 +494,13 @@ fn messages<'a>(
 fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
     let of = |error| unreadable(reply, request, error);
     let mut headers = message.headers().map_err(of)?;
-    if let Some(id) = reply.headers.get(&headers::X_MS_REQUEST_ID) {
-        headers.insert(&headers::X_MS_REQUEST_ID, id.clone());
+    // The service says these beside the whole: its id, when it answered, and when to come again.
+    for name in [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER] {
+        if let Some(value) = reply.headers.get(name)
+            && !headers.contains_key(name)
+        {
+            headers.insert(name, value.clone());
+        }
     }
     Ok(Reply {
         status: message.status().map_err(of)?,

@@ -17,8 +17,8 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         if kind == Some(io::ErrorKind::ConnectionRefused) {
             return Some(format!(
-                "Nothing listens at {host}:{port}: check the endpoint, and that the service or \
-                 the emulator runs."
+                "Nothing listens at {host}:{port}, or at the proxy that leads there: check the \
+                 endpoint, and that the service or the emulator runs."
             ));
         }
         if kind == Some(io::ErrorKind::TimedOut) {
