@@ -77,8 +77,12 @@ impl Pair {
         }
     }
 
-    /// Removes what one of them stored and the other did not.
+    /// Removes what one of them stored and the other did not, and where one goes on and the other does not.
     async fn heal(&mut self, sent: &Sent) {
+        if let Some(paged) = sent.paged() {
+            self.of_mock.tokens.remove(paged);
+            self.of_azurite.tokens.remove(paged);
+        }
         let rows: Vec<Row> = sent.written().into_iter().cloned().collect();
         for row in rows {
             let mut delete = Sent::new("DELETE", Resource::Row(row.clone()));
