@@ -64,6 +64,11 @@ impl Dialect {
         }
     }
 
+    /// Whether rows come in the order of their keys.
+    pub(crate) const fn has_key_order(self) -> bool {
+        matches!(self, Self::AzureStorage)
+    }
+
     /// Bytes of the body of an entity group transaction.
     pub(crate) const fn transaction_bytes(self) -> usize {
         match self {

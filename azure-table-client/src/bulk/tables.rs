@@ -8,7 +8,6 @@ use super::operation::Row;
 use super::report::{BulkError, BulkReport, Cause};
 use super::{Bulk, BulkOperation};
 use crate::client::{Query, TableClient};
-use crate::dialect::Dialect;
 use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -209,7 +208,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
         let dialect = source.pipeline().protocol.dialect();
-        if dialect == Dialect::CosmosDb && self.monitor.checkpoint().settled() > 0 {
+        if !dialect.has_key_order() && self.monitor.checkpoint().settled() > 0 {
             const REASON: &str = "a copy from Cosmos DB is not resumed: its rows come in no order, \
                                   so that their places do not tell which ones are copied";
             return self.refused(REASON).await;

@@ -84,7 +84,7 @@ impl<T> Pages<T> {
         let unordered = split.as_ref().filter(|split| !split.in_order);
         let is_merged = match unordered {
             // In no order, they can only come one after the other.
-            Some(split) if dialect == Dialect::CosmosDb => {
+            Some(split) if !dialect.has_key_order() => {
                 if !split.is_disjoint() {
                     return Err(not_merged());
                 }

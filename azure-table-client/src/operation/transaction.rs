@@ -273,9 +273,8 @@ impl Batch {
         let accept = protocol.format().accept();
         let content_type = protocol.format().content_type();
         let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, content_type));
-        let verb = HeaderValue::from_static("MERGE");
         let is_tunnelled = protocol.tunnels_in_batch(method);
-        let tunnelled = is_tunnelled.then_some((&headers::X_HTTP_METHOD, &verb));
+        let tunnelled = is_tunnelled.then_some((&headers::X_HTTP_METHOD, &headers::MERGE));
         let method = if is_tunnelled { &Method::POST } else { method };
         let fixed = [
             (&header::ACCEPT, &accept),
