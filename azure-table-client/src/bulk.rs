@@ -58,10 +58,9 @@ use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::pipeline::RetryPolicy;
 use group::Window;
-use operation::{Row, Unfit};
+use operation::{Job, Row, Unfit};
 use pace::Width;
 use run::{Callbacks, Health, Run};
-use slice::Target;
 
 /// Rows that were not applied that a report keeps; more are counted.
 pub const KEPT_RESULTS: usize = 10_000;
@@ -230,16 +229,12 @@ impl<T: TableEntity> Bulk<T> {
     async fn drive<I>(
         self,
         input: impl Stream<Item = Result<I, Cause>>,
-        prepare: impl Fn(&Target, u64, I) -> Result<Row, Unfit>,
+        prepare: impl Fn(&Job, u64, I) -> Result<Row, Unfit>,
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
-        let target = Target {
-            table: Arc::from(self.table.name()),
-            write_id: pipeline.write_id.clone(),
-            base: pipeline.endpoint.base().to_owned(),
-            protocol: pipeline.protocol,
-        };
-        self.monitor.begin(self.keeps_all);
+        let target = self.table.target().clone();
+        let run_id = self.monitor.begin(self.keeps_all, target.write_id.is_some());
+        let job = Job { target, run_id };
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
             return self.monitor.into_report().into_result();
@@ -247,7 +242,7 @@ impl<T: TableEntity> Bulk<T> {
         let run = Run {
             retry: self.retry.unwrap_or_else(|| pipeline.retry.clone()),
             pipeline,
-            window: Window::new(target.clone(), self.window, WINDOW_BYTES),
+            window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
             width: Width::new(self.concurrency),
             monitor: self.monitor,
             callbacks: self.callbacks,
@@ -257,7 +252,7 @@ impl<T: TableEntity> Bulk<T> {
             timer: None,
             fatal: None,
         };
-        let prepare = |index, item| prepare(&target, index, item);
+        let prepare = |index, item| prepare(&job, index, item);
         run::drive(run, input, prepare).await.into_report().into_result()
     }
 }

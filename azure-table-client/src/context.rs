@@ -4,9 +4,9 @@
 //! user holds plain structs. It belongs to one task and is short-lived. See the
 //! [guide](crate::guide::units_of_work).
 
+mod attempts;
 mod change;
 mod hooks;
-mod look_up;
 mod merge_option;
 mod options;
 mod plan;
@@ -82,9 +82,11 @@ use state::{Pending, Tracker};
 /// ```
 ///
 /// # Dropping a save
-/// A save that is dropped on its way leaves what was answered applied, and what was sent without an
-/// answer in the state [`Unknown`](EntityState::Unknown); the next save reads these entities first to
-/// find out. [`last_report`](Self::last_report) says what was known when it was dropped.
+/// A save that is dropped before its end keeps what was confirmed. Changes that were sent and not answered
+/// are in the state [`Unknown`](EntityState::Unknown): the context keeps their attempts, up to 8 for an
+/// entity, until one is proved or cannot be applied any more. The next save sends them again, and never takes
+/// the work of an earlier attempt for a conflict. [`last_report`](Self::last_report) returns the outcomes that
+/// were known when the save was dropped.
 pub struct TableContext {
     pipeline: Arc<Pipeline>,
     tracker: Tracker,
@@ -98,7 +100,10 @@ impl TableContext {
     pub fn new(service: &TableServiceClient) -> Self {
         Self {
             pipeline: Arc::clone(service.pipeline()),
-            tracker: Tracker::new(service.pipeline().protocol.dialect()),
+            tracker: Tracker::new(
+                service.pipeline().protocol.dialect(),
+                service.pipeline().write_id.clone(),
+            ),
             merge_option: MergeOption::default(),
             last_report: SaveReport::default(),
             hooks: Hooks::default(),
@@ -201,7 +206,7 @@ impl TableContext {
     /// Whether there is something to save.
     pub fn has_changes(&self) -> bool {
         let mut all = self.tracker.entities.values();
-        all.any(|tracked| tracked.pending != Pending::Nothing || tracked.sent.is_some())
+        all.any(|tracked| tracked.pending != Pending::Nothing || tracked.is_unknown)
     }
 
     /// Forgets all entities.
@@ -216,19 +221,17 @@ impl TableContext {
         before - self.tracker.entities.len()
     }
 
-    /// The requests that a save would send now, with their bytes. What was sent with an unknown outcome
-    /// is read first, and is not among them. The hook for writing is called as in a save.
+    /// The requests that a save would send now, with their bytes. The hook for writing is called as in a
+    /// save.
     ///
     /// # Errors
     /// What would be refused before anything is sent.
     #[expect(clippy::needless_pass_by_value, reason = "as save_changes_with takes them")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates =
-            plan::candidates(&self.tracker, &options, hook, self.pipeline.write_id.as_deref())?;
-        let to = plan::Destination::of(&self.pipeline);
-        let units = plan::units(&self.tracker, &candidates, &options, to)?;
-        Ok(SavePlan::of(&units, &candidates))
+        let candidates = plan::candidates(&self.tracker, &options, hook, 0)?;
+        let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline)?;
+        Ok(SavePlan::of(&units))
     }
 
     /// Sends the changes, each as a request of its own, in the order in which they were made. Nothing is
@@ -239,8 +242,8 @@ impl TableContext {
     /// pending, and is tried again by the next save unless it is detached.
     ///
     /// REST: as the calls of [`TableClient`] with the same effect. Retries:
-    /// [guarded](crate::guide::errors#which-calls-are-tried-again); of a request without an answer,
-    /// the rows are read.
+    /// [guarded](crate::guide::errors#which-calls-are-tried-again). A change whose outcome is not known
+    /// stays pending: the next save sends it again as it was, and reads the row if it is refused.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save(SaveOptions::default()).await
     }

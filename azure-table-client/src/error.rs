@@ -31,6 +31,7 @@ struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
     outcome: Outcome,
+    state_matches: bool,
     /// For example `Insert` on `Blogs`.
     operation: Option<(Operation, String)>,
     status: Option<StatusCode>,
@@ -91,6 +92,7 @@ impl Error {
             kind,
             message: message.into(),
             outcome: Outcome::NotApplied,
+            state_matches: false,
             operation: None,
             status: None,
             code: None,
@@ -145,6 +147,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with_state_matches(mut self, matches: bool) -> Self {
+        self.0.state_matches = matches;
+        self
+    }
+
     pub(crate) fn with_operation(mut self, operation: Operation, resource: &str) -> Self {
         self.0.operation = Some((operation, resource.to_owned()));
         self
@@ -195,6 +202,14 @@ impl Error {
     /// What is known about the effect of the call.
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
+    }
+
+    /// Whether the outcome is unknown and the rows are in the state that the write leaves. Another program
+    /// that wrote the same values can be the cause. A program whose updates may be repeated without harm
+    /// can let this count as success:
+    /// [`accept_matching_state`](crate::client::Call::accept_matching_state).
+    pub fn state_matches(&self) -> bool {
+        self.0.state_matches
     }
 
     /// The service's error code, if it answered with one.
@@ -320,6 +335,9 @@ impl fmt::Display for Error {
         }
         if inner.outcome == Outcome::Unknown {
             details.push("outcome unknown".to_owned());
+            if inner.state_matches {
+                details.push("the state matches what was written".to_owned());
+            }
         }
         if let Some(id) = &inner.request_id {
             details.push(format!("request id {id}"));

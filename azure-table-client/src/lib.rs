@@ -70,6 +70,7 @@ pub mod clock;
 mod error;
 pub mod filter;
 mod operation;
+mod outcome;
 mod pipeline;
 pub mod telemetry;
 pub mod transport;

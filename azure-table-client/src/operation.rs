@@ -4,20 +4,23 @@ pub(crate) mod access_policies;
 pub(crate) mod continuation;
 pub(crate) mod entity;
 mod entity_json;
-pub(crate) mod evidence;
 mod location;
+pub(crate) mod origin;
 pub(crate) mod query;
 mod reply;
 pub(crate) mod service_properties;
 pub(crate) mod stats;
 pub(crate) mod table;
+mod target;
 pub(crate) mod transaction;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use uuid::Uuid;
 
 pub use location::Location;
 pub(crate) use reply::{Reply, Signed, is_missing};
+pub(crate) use target::Target;
 
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -45,6 +48,8 @@ pub(crate) struct Request {
     /// Of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
+    /// The id of the write, which is in the body.
+    pub(crate) write_id: Option<Uuid>,
 }
 
 impl Request {
@@ -60,6 +65,7 @@ impl Request {
             needs_types: false,
             content_type: headers::JSON.clone(),
             body: Bytes::new(),
+            write_id: None,
         }
     }
 
@@ -91,6 +97,32 @@ impl Request {
         Ok(Self { header: Some(if_match(condition)?), ..self })
     }
 
+    /// Whether it is a batch, whose response has a status of its own.
+    pub(crate) fn is_batch(&self) -> bool {
+        self.path == transaction::PATH
+    }
+
+    /// Replaces the id of the write.
+    ///
+    /// # Errors
+    /// The request has none: the client has no `write_id_column`, or the request deletes.
+    pub(crate) fn set_write_id(&mut self, id: Uuid) -> Result<(), Error> {
+        let Some(present) = self.write_id else {
+            return Err(Error::invalid_input(
+                "the request has no write id: set `write_id_column` on the client; deletes have none",
+            ));
+        };
+        // Both texts have the same length, and no other part of the body has the random one.
+        let (old, new) = (present.to_string(), id.to_string());
+        let mut body = self.body.to_vec();
+        let places: Vec<_> = memchr::memmem::find_iter(&self.body, &old).collect();
+        for at in places {
+            body[at..at + new.len()].copy_from_slice(new.as_bytes());
+        }
+        (self.body, self.write_id) = (body.into(), Some(id));
+        Ok(())
+    }
+
     /// Whether it changes anything. A read may be in a batch, which is posted.
     pub(crate) fn is_write(&self) -> bool {
         self.method != Method::GET && self.operation != Operation::Get
@@ -103,11 +135,7 @@ impl Request {
         headers: &HeaderMap,
         body: &[u8],
     ) -> StatusCode {
-        if self.path == transaction::PATH {
-            transaction::status_of(status, headers, body)
-        } else {
-            status
-        }
+        if self.is_batch() { transaction::status_of(status, headers, body) } else { status }
     }
 }
 
@@ -143,6 +171,21 @@ pub(crate) fn unsupported(what: Unsupported) -> Error {
     Error::invalid_input(what.to_string())
 }
 
+/// How a success is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Confirmation {
+    /// The service confirmed it.
+    #[default]
+    Response,
+    /// The response was lost or was a conflict, and the row has the id of the write; see
+    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column).
+    WriteId,
+    /// The response was lost, and the rows are in the state that the write leaves. Another program that
+    /// wrote the same values can be the cause; see [`exact`](crate::client::Call::exact).
+    Comparison,
+}
+
 /// The result of a write that leaves an entity behind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -153,11 +196,9 @@ pub struct Written {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
-    /// Its answer was lost, and it was found to be done by reading back; see
-    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
-    /// The version then is the present one: after a merge, another program may have changed other
-    /// properties since.
-    pub by_earlier_attempt: bool,
+    /// How the success is known. If by reading back, the ETag is the present one: after a
+    /// merge, another program may have changed other properties since.
+    pub confirmation: Confirmation,
 }
 
 /// The result of a call that leaves nothing to tell.
@@ -168,7 +209,6 @@ pub struct Done {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
-    /// Its answer was lost, and it was found to be done by reading back; see
-    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
-    pub by_earlier_attempt: bool,
+    /// How the success is known.
+    pub confirmation: Confirmation,
 }

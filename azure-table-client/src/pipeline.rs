@@ -24,7 +24,7 @@ use crate::clock::SharedClock;
 use crate::error::Error;
 use crate::limits::COMPARISONS;
 use crate::operation::query::ScanPolicy;
-use crate::operation::{Location, Reply, Request, transaction, unsupported};
+use crate::operation::{Location, Reply, Request, Target, transaction, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
@@ -62,8 +62,12 @@ pub(crate) struct Pipeline {
     pub(crate) version: HeaderValue,
     pub(crate) scans: ScanPolicy,
     pub(crate) max_comparisons: usize,
-    /// Whether it is read back what became of writes whose answers were lost.
+    /// Whether the rows are read back when it is not known whether a write was applied.
     pub(crate) resolves: bool,
+    /// Whether a matching state proves nothing.
+    pub(crate) exact: bool,
+    /// Whether a matching state proves a conditional update.
+    pub(crate) accept_matching_state: bool,
     /// The column that tells one write from another.
     pub(crate) write_id: Option<Arc<str>>,
     /// Who is told of attempts and calls.
@@ -78,8 +82,10 @@ pub(crate) struct CallOptions {
     pub(crate) deadline: Option<Duration>,
     /// The format of the answer.
     pub(crate) format: Option<PayloadFormat>,
-    /// A row of the very same values is no proof that it was written by this call.
-    pub(crate) only_exact: bool,
+    /// Whether a matching state proves nothing.
+    pub(crate) exact: Option<bool>,
+    /// Whether a matching state proves a conditional update.
+    pub(crate) accept_matching_state: Option<bool>,
     /// What is read must not lag behind.
     pub(crate) primary_only: bool,
 }
@@ -116,6 +122,8 @@ impl Pipeline {
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
             resolves: true,
+            exact: false,
+            accept_matching_state: false,
             write_id: None,
             observers: Vec::new(),
         }
@@ -139,6 +147,16 @@ impl Pipeline {
         };
         let reply = Attempts::new(self, &batch, options, client_request_id, trace)?.run().await?;
         transaction::only(reply, request)
+    }
+
+    /// A table of the service, as a target of writes.
+    pub(crate) fn target(&self, table: &Arc<str>) -> Target {
+        Target {
+            table: Arc::clone(table),
+            base: self.endpoint.shared_base(),
+            protocol: self.protocol,
+            write_id: self.write_id.clone(),
+        }
     }
 
     /// The version that is spoken, and the format of the answer to a call.

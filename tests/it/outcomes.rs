@@ -106,15 +106,19 @@ impl Write {
             Self::Replace => table.replace(&row, tag).await?,
             Self::MergeAny => table.merge(&row, IfMatch::Any).await?,
             Self::InsertOrReplace => table.insert_or_replace(&row).await?,
-            Self::Delete => return Ok(table.delete(KEY, tag).await?.by_earlier_attempt),
+            Self::Delete => {
+                return Ok(table.delete(KEY, tag).await?.confirmation
+                    != azure_table_client::client::Confirmation::Response);
+            }
             Self::DeleteAny => {
-                return Ok(table.delete(KEY, IfMatch::Any).await?.by_earlier_attempt);
+                return Ok(table.delete(KEY, IfMatch::Any).await?.confirmation
+                    != azure_table_client::client::Confirmation::Response);
             }
         };
-        if written.by_earlier_attempt {
+        if written.confirmation != azure_table_client::client::Confirmation::Response {
             assert_eq!(written.etag, table.get(KEY).await?.etag, "it is the present one");
         }
-        Ok(written.by_earlier_attempt)
+        Ok(written.confirmation != azure_table_client::client::Confirmation::Response)
     }
 
     async fn commit(self, table: &TableClient<DynamicEntity>, tag: ETag) -> Result<bool, Error> {
@@ -134,7 +138,7 @@ impl Write {
         beside.set("Text", "new");
         let committed = batch.insert_or_replace(&beside).await?;
         assert_eq!(committed.operations.len(), 2);
-        Ok(committed.by_earlier_attempt)
+        Ok(committed.confirmation != azure_table_client::client::Confirmation::Response)
     }
 }
 
@@ -361,7 +365,10 @@ async fn an_attempt_that_is_late_finds_the_version_that_it_names() {
 async fn tables_that_meet_themselves() {
     let Stage { table, .. } =
         stage(Write::Insert, (Loss::AfterCommit, Other::Nothing), false, false).await;
-    assert!(table.delete_table().await.unwrap().by_earlier_attempt);
+    assert!(
+        table.delete_table().await.unwrap().confirmation
+            != azure_table_client::client::Confirmation::Response
+    );
     for loss in [Loss::AfterCommit, Loss::BeforeCommit] {
         let Stage { mock, .. } = stage(Write::Insert, (loss, Other::Nothing), false, false).await;
         let other = mock.client().table_named("Blogs");
@@ -494,7 +501,10 @@ async fn an_answer_that_cannot_be_read_is_read_back() {
     mock.faults().add(Fault::truncate_reply().on(Operation::Transaction).times(1));
     let batch = table.transaction().insert(&item("a", "new")).insert(&item("b", "new"));
     let committed = batch.await.unwrap();
-    assert!(committed.by_earlier_attempt && committed.operations.iter().all(|o| o.etag.is_some()));
+    assert!(
+        committed.confirmation != azure_table_client::client::Confirmation::Response
+            && committed.operations.iter().all(|o| o.etag.is_some())
+    );
 }
 
 /// A server error after the commit leaves a slice open, as a lost answer does.

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
+use uuid::Uuid;
 
 use crate::error::Error;
 
@@ -30,6 +31,8 @@ pub struct Checkpoint {
     ranges: BTreeMap<u64, u64>,
     /// How many of those rows were refused.
     refused: u64,
+    /// The id of the run, if its rows have write ids.
+    pub(super) run_id: Option<Uuid>,
 }
 
 impl Checkpoint {
@@ -83,8 +86,8 @@ impl Checkpoint {
 
 const VERSION: &str = "1.";
 
-/// `1.<from>-<to>,<from>-<to>…`, where the last row of each range is not in it; then `;` and the number
-/// of refused rows, if there are any.
+/// `1.<from>-<to>,<from>-<to>…`, where `<to>` is not settled. Then `;` and the number of refused rows, if
+/// there are any or an id follows; then `;` and the id of the run, if its rows have write ids.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
@@ -92,10 +95,13 @@ impl fmt::Display for Checkpoint {
             let comma = if n == 0 { "" } else { "," };
             write!(f, "{comma}{start}-{end}")?;
         }
-        if self.refused > 0 {
+        if self.refused > 0 || self.run_id.is_some() {
             write!(f, ";{}", self.refused)?;
         }
-        Ok(())
+        match self.run_id {
+            Some(id) => write!(f, ";{id}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -111,10 +117,10 @@ fn parse(text: &str) -> Option<Checkpoint> {
     let mut ranges = BTreeMap::new();
     let mut last = None;
     let text = text.strip_prefix(VERSION)?;
-    let (text, refused) = match text.split_once(';') {
-        Some((text, refused)) => (text, refused.parse().ok()?),
-        None => (text, 0),
-    };
+    let mut parts = text.splitn(3, ';');
+    let text = parts.next()?;
+    let refused = parts.next().map_or(Ok(0), str::parse).ok()?;
+    let run_id = parts.next().map(Uuid::try_parse).transpose().ok()?;
     for range in text.split(',').filter(|range| !range.is_empty()) {
         let (start, end) = range.split_once('-')?;
         let (start, end) = (start.parse().ok()?, end.parse().ok()?);
@@ -124,7 +130,7 @@ fn parse(text: &str) -> Option<Checkpoint> {
         ranges.insert(start, end);
         last = Some(end);
     }
-    let checkpoint = Checkpoint { ranges, refused };
+    let checkpoint = Checkpoint { ranges, refused, run_id };
     (refused <= checkpoint.settled()).then_some(checkpoint)
 }
 

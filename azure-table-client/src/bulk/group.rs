@@ -9,9 +9,10 @@ use tokio::time::Instant;
 
 use super::operation::Row;
 use super::pace::Pace;
-use super::slice::{Slice, Target};
+use super::slice::Slice;
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
+use crate::operation::Target;
 
 /// Partitions without rows of which the pace is remembered.
 const REMEMBERED: usize = 1024;
@@ -327,9 +328,10 @@ impl Window {
         self.bytes -= row.bytes();
     }
 
-    /// Sends nothing more of a partition. What is not on its way is given back.
-    pub(super) fn close(&mut self, name: &str, error: &Arc<Error>) -> Vec<Row> {
-        let Some(partition) = self.partitions.get_mut(name) else { return Vec::new() };
+    /// Sends nothing more of a partition. Returns the rows that were not applied, and the slices that may
+    /// have been, whose rows stay in the window until they have an outcome.
+    pub(super) fn close(&mut self, name: &str, error: &Arc<Error>) -> (Vec<Row>, Vec<Slice>) {
+        let Some(partition) = self.partitions.get_mut(name) else { return Default::default() };
         partition.closed.get_or_insert_with(|| Arc::clone(error));
         partition.open = HashMap::new();
         if let Some(turn) = partition.turn.take() {
@@ -337,7 +339,9 @@ impl Window {
         }
         partition.ready_bytes = 0;
         let mut rows: Vec<Row> = partition.ready.drain(..).collect();
-        rows.extend(partition.again.drain(..).flat_map(|slice| slice.rows));
+        let (open, closed): (Vec<_>, Vec<_>) =
+            partition.again.drain(..).partition(|slice| slice.open.is_some());
+        rows.extend(closed.into_iter().flat_map(|slice| slice.rows));
         if !rows.is_empty() {
             let mut behind = Vec::new();
             for row in &rows {
@@ -346,21 +350,26 @@ impl Window {
             rows.extend(behind);
             self.idle += usize::from(partition.behind.is_empty());
         }
-        // Of these keys a row is on its way.
+        // A row of each of these keys is in flight, or in a slice that may have been applied.
         rows.extend(partition.behind.values_mut().flat_map(std::mem::take));
         rows.sort_unstable_by_key(|row| row.index);
         for row in &rows {
             self.release(row);
         }
-        rows
+        (rows, open)
     }
 
-    /// Sends nothing more at all. What is not on its way is given back.
-    pub(super) fn close_all(&mut self, error: &Arc<Error>) -> Vec<Row> {
+    /// Sends nothing more at all; returns what [`close`](Self::close) does.
+    pub(super) fn close_all(&mut self, error: &Arc<Error>) -> (Vec<Row>, Vec<Slice>) {
         let names: Vec<_> = self.partitions.keys().map(Arc::clone).collect();
-        let mut rows: Vec<_> = names.iter().flat_map(|name| self.close(name, error)).collect();
+        let (mut rows, mut open) = (Vec::new(), Vec::new());
+        for name in names {
+            let (more_rows, more_open) = self.close(&name, error);
+            rows.extend(more_rows);
+            open.extend(more_open);
+        }
         rows.sort_unstable_by_key(|row| row.index);
-        rows
+        (rows, open)
     }
 }
 

@@ -2,9 +2,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::report::{BulkReport, Cause, Progress, RowOutcome, RowResult};
 use super::{Checkpoint, KEPT_RESULTS};
+use crate::entity::new_write_id;
 
 /// Looks at a run from outside: while it goes on, and after its future was dropped.
 ///
@@ -68,10 +70,14 @@ impl BulkMonitor {
         self.state().checkpoint = checkpoint;
     }
 
-    pub(super) fn begin(&self, keeps_all: bool) {
+    /// Begins a run, and returns its id: that of the run which it resumes, or a new one.
+    pub(super) fn begin(&self, keeps_all: bool, has_write_ids: bool) -> Uuid {
         let mut state = self.state();
+        let id = state.checkpoint.run_id.unwrap_or_else(new_write_id);
+        state.checkpoint.run_id = has_write_ids.then_some(id);
         state.start = Some(Instant::now());
         state.keeps_all = keeps_all;
+        id
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {
@@ -97,13 +103,13 @@ impl BulkMonitor {
         for result in results {
             let progress = &mut state.progress;
             match result.outcome {
-                RowOutcome::Applied(_) => progress.applied += 1,
+                RowOutcome::Applied { .. } => progress.applied += 1,
                 RowOutcome::Failed(_) => progress.failed += 1,
                 RowOutcome::NotAttempted(_) => progress.not_attempted += 1,
                 RowOutcome::Unknown(_) => progress.unknown += 1,
             }
             match &result.outcome {
-                RowOutcome::Applied(_) => state.checkpoint.settle(result.index),
+                RowOutcome::Applied { .. } => state.checkpoint.settle(result.index),
                 outcome if outcome.is_settled() => state.checkpoint.refuse(result.index),
                 _ => {}
             }

@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use super::slice::Target;
+use uuid::Uuid;
+
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
-use crate::operation::Request;
-use crate::operation::entity::{self, Update, Write, Writing};
+use crate::operation::entity::{self, Update, Write};
+use crate::operation::{Request, Target};
 use crate::wire::Operation;
 
 /// What a bulk run does with one row.
@@ -30,7 +31,21 @@ pub enum BulkOperation<T> {
     DeleteIfExists(EntityKey, IfMatch),
 }
 
-/// An operation that was found to be fit, as it will be sent.
+/// What the rows of a run have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) target: Target,
+    /// The id of the run, from which the write ids of its rows follow. A resumed run has the same.
+    pub(super) run_id: Uuid,
+}
+
+impl Job {
+    fn write_id(&self, index: u64) -> Uuid {
+        Uuid::from_u128(self.run_id.as_u128().wrapping_add(index.into()))
+    }
+}
+
+/// A valid operation, as it will be sent.
 #[derive(Debug)]
 pub(super) struct Row {
     /// Where it stood in the input.
@@ -50,36 +65,35 @@ impl Row {
     /// Checks an operation and encodes it, so that the entity itself need not be kept.
     #[expect(clippy::needless_pass_by_value, reason = "it is not needed any more")]
     pub(super) fn new<T: TableEntity>(
-        target: &Target,
+        job: &Job,
         index: u64,
         operation: BulkOperation<T>,
     ) -> Result<Self, Unfit> {
+        let write = |entity, way| write(job, index, entity, way);
         let is_repeatable = operation.is_repeatable();
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
         let (key, request) = match &operation {
-            BulkOperation::Insert(entity) => write(target, entity, Write::Insert)?,
+            BulkOperation::Insert(entity) => write(entity, Write::Insert)?,
             BulkOperation::Merge(entity, condition) => {
-                write(target, entity, Write::Update(Update::Merge, condition))?
+                write(entity, Write::Update(Update::Merge, condition))?
             }
             BulkOperation::Replace(entity, condition) => {
-                write(target, entity, Write::Update(Update::Replace, condition))?
+                write(entity, Write::Update(Update::Replace, condition))?
             }
-            BulkOperation::InsertOrMerge(entity) => {
-                write(target, entity, Write::Upsert(Update::Merge))?
-            }
+            BulkOperation::InsertOrMerge(entity) => write(entity, Write::Upsert(Update::Merge))?,
             BulkOperation::InsertOrReplace(entity) => {
-                write(target, entity, Write::Upsert(Update::Replace))?
+                write(entity, Write::Upsert(Update::Replace))?
             }
             BulkOperation::Delete(key, condition)
-            | BulkOperation::DeleteIfExists(key, condition) => delete(target, key, condition)?,
+            | BulkOperation::DeleteIfExists(key, condition) => delete(&job.target, key, condition)?,
         };
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
 
-    /// Whether its refusal may come from an earlier attempt that was done although its answer was lost.
+    /// Whether an earlier attempt that was applied can be the cause of its refusal.
     pub(super) fn may_meet_itself(&self, error: &Error) -> bool {
-        // An upsert meets nothing.
-        matches!(error.status(), Some(404 | 409 | 412))
+        // What is wrong with the operation itself was so before, and upserts have no precondition.
+        !matches!(error.status(), Some(400 | 413))
             && !matches!(
                 self.request.operation,
                 Operation::InsertOrMerge | Operation::InsertOrReplace
@@ -106,16 +120,18 @@ impl<T> BulkOperation<T> {
 }
 
 fn write<T: TableEntity>(
-    Target { table, write_id, protocol, .. }: &Target,
+    job: &Job,
+    index: u64,
     entity: &T,
     write: Write<'_>,
 ) -> Result<(EntityKey, Request), Unfit> {
-    let keys = match entity::checked_keys(*protocol, table, entity) {
+    let target = &job.target;
+    let keys = match entity::checked_keys(target.protocol, &target.table, entity) {
         Ok(keys) => keys,
         Err(error) => return Err(Box::new((entity.entity_key().ok(), error))),
     };
-    let writing = Writing { table, write_id: write_id.as_deref(), protocol: *protocol };
-    let request = entity::write(writing, entity, &keys, write);
+    let id = target.write_id.is_some().then(|| job.write_id(index));
+    let request = entity::write(target, id, entity, &keys, write);
     checked(EntityKey::new(keys.0, keys.1), request)
 }
 

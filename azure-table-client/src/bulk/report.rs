@@ -7,6 +7,7 @@ use super::{Checkpoint, verdict};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
+use crate::operation::Confirmation;
 
 /// Why a run ended early: an error of this crate, or of the input.
 pub type Cause = Arc<dyn StdError + Send + Sync>;
@@ -15,8 +16,13 @@ pub type Cause = Arc<dyn StdError + Send + Sync>;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RowOutcome {
-    /// It was done; the entity's new version, if the operation leaves one.
-    Applied(Option<ETag>),
+    /// It was applied.
+    Applied {
+        /// The entity's new ETag; `None` for a delete.
+        etag: Option<ETag>,
+        /// How that is known.
+        confirmation: Confirmation,
+    },
     /// It was not done.
     Failed(Arc<Error>),
     /// It was read but not sent, for this reason: the run ended early, or gave its partition up, or
@@ -31,7 +37,7 @@ impl RowOutcome {
     /// refused for what it is. A refusal for want of permission is not.
     pub fn is_settled(&self) -> bool {
         match self {
-            Self::Applied(_) => true,
+            Self::Applied { .. } => true,
             Self::Failed(error) => verdict::is_of_row(error),
             Self::NotAttempted(_) | Self::Unknown(_) => false,
         }
@@ -53,7 +59,7 @@ pub struct RowResult {
 impl RowResult {
     /// Whether it was done.
     pub fn is_applied(&self) -> bool {
-        matches!(self.outcome, RowOutcome::Applied(_))
+        matches!(self.outcome, RowOutcome::Applied { .. })
     }
 }
 
@@ -64,7 +70,7 @@ impl fmt::Display for RowResult {
             write!(f, " {key}")?;
         }
         match &self.outcome {
-            RowOutcome::Applied(_) => f.write_str(": applied"),
+            RowOutcome::Applied { .. } => f.write_str(": applied"),
             RowOutcome::Failed(error) => write!(f, ": failed: {error}"),
             RowOutcome::NotAttempted(cause) => write!(f, ": not attempted: {cause}"),
             RowOutcome::Unknown(error) => write!(f, ": unknown: {error}"),
@@ -233,7 +239,7 @@ impl StdError for BulkError {
             RowOutcome::Failed(error)
             | RowOutcome::Unknown(error)
             | RowOutcome::NotAttempted(error) => Some(&**error),
-            RowOutcome::Applied(_) => None,
+            RowOutcome::Applied { .. } => None,
         }
     }
 }

@@ -18,10 +18,10 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
-use crate::client::resolve::{self, Settled};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::ETag;
-use crate::operation::{Reply, is_missing};
+use crate::operation::transaction::{self, Committed};
+use crate::operation::{Confirmation, Reply, is_missing};
+use crate::outcome;
 use crate::pipeline::{
     CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
 };
@@ -91,9 +91,11 @@ enum Next {
 pub(super) struct Answer {
     slice: Slice,
     sent_at: Instant,
-    result: Result<Vec<Option<ETag>>, Error>,
+    result: Result<Committed, Error>,
     /// How long the service asks to wait.
     wait: Option<Duration>,
+    /// The slice was given up, and its rows were read back.
+    is_final: bool,
 }
 
 enum Event<I> {
@@ -219,7 +221,12 @@ impl Run {
     }
 
     fn answered(&mut self, answer: Answer) {
-        let Answer { mut slice, sent_at, result, wait } = answer;
+        let Answer { mut slice, sent_at, result, wait, is_final } = answer;
+        if is_final {
+            self.concluded(slice, result);
+            self.tell_progress();
+            return;
+        }
         let now = Instant::now();
         let name = Arc::clone(&slice.partition);
         let verdict = result.as_ref().err().map(|error| Verdict::of(error, slice.rows.len()));
@@ -228,14 +235,19 @@ impl Run {
             pace.pause_until(later(now, wait));
         }
         let again = match (result, verdict) {
-            (Ok(etags), _) => {
-                let rows = slice.rows.into_iter().zip(etags);
-                self.end(rows.map(|(row, etag)| (row, RowOutcome::Applied(etag))));
+            (Ok(committed), _) => {
+                self.applied(slice, committed);
                 Vec::new()
             }
-            (Err(error), Some(Verdict::Refused(index))) => self.refused(slice, index, error),
+            (Err(error), Some(Verdict::Refused(index))) => {
+                let is_open = error.outcome() == Outcome::Unknown;
+                slice.open = is_open.then(|| slice.open.unwrap_or(sent_at));
+                self.refused(slice, index, error)
+            }
             (Err(error), verdict) => {
-                slice.is_open |= error.outcome() == Outcome::Unknown;
+                if error.outcome() == Outcome::Unknown {
+                    slice.open = Some(sent_at);
+                }
                 match self.next(&mut slice, verdict, now) {
                     Next::Again => vec![slice],
                     next => {
@@ -325,24 +337,61 @@ impl Run {
         }
     }
 
-    /// The rows of a slice will not be done by this run.
+    /// The run does not send a slice again. Its rows are read back if it may have been applied.
     fn give_up(&mut self, slice: Slice, error: Error, next: Next) {
-        let is_unknown = slice.is_open || error.outcome() != Outcome::NotApplied;
-        let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let id = error.client_request_id().unwrap_or_default().to_owned();
-        let error = Arc::new(error.with_outcome(outcome).with_attempts(slice.attempts, &id));
+        let error = error.with_attempts(slice.attempts, &id);
         let name = Arc::clone(&slice.partition);
-        let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
-        self.end(slice.rows.into_iter().map(|row| (row, ended(Arc::clone(&error)))));
+        let cause = Arc::new(error.clone());
+        if error.outcome() == Outcome::Applied {
+            // The service applied it, and its response lacks the ETags.
+            let applied =
+                || RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
+            self.end(slice.rows.into_iter().map(|row| (row, applied())));
+        } else if slice.open.is_some() {
+            self.conclude(slice, error);
+        } else {
+            let failed = || RowOutcome::Failed(Arc::clone(&cause));
+            self.end(slice.rows.into_iter().map(|row| (row, failed())));
+        }
+        let error = cause;
         match next {
             Next::Close => {
-                let left = self.window.close(&name, &error);
+                let (left, open) = self.window.close(&name, &error);
                 self.health.closed += 1;
                 self.not_attempted(left, &error);
+                open.into_iter().for_each(|slice| self.conclude(slice, (*error).clone()));
             }
             Next::End => self.stop(&error),
             Next::Again | Next::GiveUp => {}
         }
+    }
+
+    fn applied(&mut self, slice: Slice, committed: Committed) {
+        let Committed { operations, confirmation, .. } = committed;
+        let rows = slice.rows.into_iter().zip(operations);
+        self.end(
+            rows.map(|(row, result)| {
+                (row, RowOutcome::Applied { etag: result.etag, confirmation })
+            }),
+        );
+    }
+
+    /// Reads the rows of a slice that may have been applied, and that is not sent again.
+    fn conclude(&mut self, slice: Slice, error: Error) {
+        self.in_flight.push(Box::pin(conclude(Arc::clone(&self.pipeline), slice, error)));
+    }
+
+    /// The rows of a slice that was not sent again have their outcomes.
+    fn concluded(&mut self, slice: Slice, result: Result<Committed, Error>) {
+        let error = match result {
+            Ok(committed) => return self.applied(slice, committed),
+            Err(error) => error,
+        };
+        let is_unknown = error.outcome() == Outcome::Unknown;
+        let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
+        let error = Arc::new(error);
+        self.end(slice.rows.into_iter().map(|row| (row, ended(Arc::clone(&error)))));
     }
 
     /// Sends nothing more.
@@ -350,15 +399,19 @@ impl Run {
         if self.fatal.is_none() {
             self.fatal = Some(Arc::clone(error));
             self.monitor.stop(Arc::clone(error) as Cause);
-            let left = self.window.close_all(error);
+            let (left, open) = self.window.close_all(error);
             self.not_attempted(left, error);
+            open.into_iter().for_each(|slice| self.conclude(slice, (**error).clone()));
         }
     }
 
     /// A slice that came back is not sent again.
     fn leave(&mut self, slice: Slice, error: &Arc<Error>) {
-        let ended = if slice.is_open { RowOutcome::Unknown } else { RowOutcome::NotAttempted };
-        self.end(slice.rows.into_iter().map(|row| (row, ended(Arc::clone(error)))));
+        if slice.open.is_some() {
+            return self.conclude(slice, (**error).clone());
+        }
+        let not_attempted = || RowOutcome::NotAttempted(Arc::clone(error));
+        self.end(slice.rows.into_iter().map(|row| (row, not_attempted())));
     }
 
     /// The service refused one of the rows, and did none. What is left is to be sent again.
@@ -366,10 +419,11 @@ impl Run {
         let bad = if slice.rows.len() == 1 { Some(0) } else { index };
         let bad = bad.filter(|bad| *bad < slice.rows.len());
         let is_missing = is_missing(&error);
-        // An earlier attempt whose answer was lost may be why it was refused; unless it would have
-        // been refused as well.
-        let is_open =
-            slice.is_open && bad.is_none_or(|bad| slice.rows[bad].may_meet_itself(&error));
+        // An earlier attempt that was applied may be the cause, unless it would have been refused too.
+        let open =
+            slice.open.filter(|_| bad.is_none_or(|bad| slice.rows[bad].may_meet_itself(&error)));
+        let is_open = open.is_some();
+        let missing = RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
         // The index counts within the slice, which says nothing to who gave the rows.
         let key = error.entity_key().cloned();
         let error = Arc::new(error.with_batch(None, key));
@@ -379,7 +433,7 @@ impl Run {
         for (at, row) in slice.rows.into_iter().enumerate() {
             let is_bad = Some(at) == bad;
             if is_bad && is_missing && row.missing_is_ok {
-                ended.push((row, RowOutcome::Applied(None)));
+                ended.push((row, missing.clone()));
             } else if is_open && (is_bad || !row.is_repeatable) {
                 ended.push((row, RowOutcome::Unknown(unknown())));
             } else if is_bad {
@@ -391,7 +445,7 @@ impl Run {
         self.end(ended);
         let in_halves = slice.refusals > 0 || bad.is_none();
         let refusals = slice.refusals + 1;
-        let rest = Rest { rows: rest, refusals, since: slice.since, is_open, in_halves };
+        let rest = Rest { rows: rest, refusals, since: slice.since, open, in_halves };
         Slice::cut(&self.window.target, &slice.partition, rest)
     }
 
@@ -405,7 +459,7 @@ impl Run {
                 RowOutcome::Failed(error)
                 | RowOutcome::Unknown(error)
                 | RowOutcome::NotAttempted(error) => Some(Arc::clone(error)),
-                RowOutcome::Applied(_) => None,
+                RowOutcome::Applied { .. } => None,
             };
             let stuck = self.window.end(&row, open.as_ref(), now);
             results.push(result(row, outcome));
@@ -452,7 +506,7 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
     RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
-async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> Answer {
+async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
@@ -463,34 +517,35 @@ async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> An
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        read(&pipeline, &mut slice, reply).await
+        read(&pipeline, &slice, reply).await
     };
     let result = trace.run(work).await;
     drop(trace);
-    Answer { slice, sent_at, result, wait }
+    Answer { slice, sent_at, result, wait, is_final: false }
 }
 
-/// What an answer says of the rows, which may have met themselves.
-async fn read(
-    pipeline: &Arc<Pipeline>,
-    slice: &mut Slice,
-    reply: Reply,
-) -> Result<Vec<Option<ETag>>, Error> {
-    slice.is_open |= reply.outcome_open;
-    let reply = Reply { outcome_open: slice.is_open, ..reply };
-    let status = slice.request().status_of(reply.status, &reply.headers, &reply.body);
+/// The results of a slice, of which earlier attempts may be open.
+async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<Committed, Error> {
+    let reply = Reply { open: reply.open.or(slice.open), ..reply };
+    let (request, sent) = (slice.request(), slice.sent());
+    let status = request.status_of(reply.status, &reply.headers, &reply.body);
     if is_transient(status) {
-        // It is sent again, and meets itself then.
-        return slice.read(reply);
+        // The run sends it again.
+        return transaction::results(reply, request, sent);
     }
     let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
-    match resolve::resolve(pipeline, slice.request(), &options, start, Ok(reply)).await? {
-        Settled::Made(etags, _) => Ok(etags),
-        Settled::Reply(reply) => {
-            slice.is_open = reply.outcome_open;
-            slice.read(reply)
-        }
-    }
+    outcome::settle(pipeline, request, sent, &options, start, Ok(reply)).await
+}
+
+/// Reads the rows of a slice that is not sent again, once; `error` is why.
+async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer {
+    let now = Instant::now();
+    let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
+    let (request, sent) = (slice.request(), slice.sent());
+    let start = slice.since.unwrap_or(now);
+    let error = error.with_outcome(Outcome::Unknown);
+    let result = outcome::settle(&pipeline, request, sent, &options, start, Err(error)).await;
+    Answer { slice, sent_at: now, result, wait: None, is_final: true }
 }
 
 /// No wait is too long to be reckoned with; a day is as good as any.

@@ -6,25 +6,11 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::operation::Row;
-use crate::error::Error;
-use crate::etag::ETag;
-use crate::operation::transaction::{self, Batch, Refused, Sent};
-use crate::operation::{Reply, Request};
-use crate::wire::{Operation, Protocol};
+use crate::operation::transaction::{Batch, Refused, Sent};
+use crate::operation::{Request, Target};
 
 /// The path of one operation alone; a longer one is sent in a batch, where it is no URL.
 const PATH_BYTES: usize = 8 * 1024;
-
-/// Where slices go.
-#[derive(Debug, Clone)]
-pub(super) struct Target {
-    pub(super) table: Arc<str>,
-    /// The column that tells one write from another.
-    pub(super) write_id: Option<Arc<str>>,
-    /// The address of the service.
-    pub(super) base: String,
-    pub(super) protocol: Protocol,
-}
 
 /// Rows of one partition that fit into one transaction. One row alone is sent without.
 #[derive(Debug)]
@@ -42,8 +28,8 @@ pub(super) struct Slice {
     pub(super) failures: u32,
     /// How often rows of it were refused, in it or in those that it was cut from.
     pub(super) refusals: u32,
-    /// An earlier attempt may have been done.
-    pub(super) is_open: bool,
+    /// When the last open attempt was sent: one that may have been applied, or may still be.
+    pub(super) open: Option<Instant>,
 }
 
 impl Slice {
@@ -59,7 +45,7 @@ impl Slice {
         if (rows.is_empty() || most < 2) && first.request.path.len() <= PATH_BYTES {
             return Some(alone(first));
         }
-        let mut batch = Batch::new(target.protocol, &target.table, &target.base);
+        let mut batch = Batch::new(target.clone());
         if push(&mut batch, &first).is_err() {
             return Some(alone(first));
         }
@@ -104,7 +90,7 @@ impl Slice {
             attempts: 0,
             failures: 0,
             refusals: 0,
-            is_open: false,
+            open: None,
         }
     }
 
@@ -117,30 +103,20 @@ impl Slice {
         self.request.body.len()
     }
 
-    /// The rows' new versions, in their order.
-    pub(super) fn read(&self, reply: Reply) -> Result<Vec<Option<ETag>>, Error> {
-        let request = self.request();
-        match &self.sent {
-            Some(sent) => {
-                let committed = transaction::committed(reply, request, sent)?;
-                Ok(committed.operations.into_iter().map(|operation| operation.etag).collect())
-            }
-            None if request.operation == Operation::Delete => {
-                reply.done(request).map(|_| vec![None])
-            }
-            None => reply.written(request).map(|written| vec![Some(written.etag)]),
-        }
+    /// What is in the transaction, if it is one.
+    pub(super) fn sent(&self) -> Option<&Sent> {
+        self.sent.as_deref()
     }
 
     /// The rest of a slice of which rows were refused: whole, or in halves if that was not the first
     /// refusal, so that many bad rows do not make as many large transactions.
     pub(super) fn cut(target: &Target, partition: &Arc<str>, rest: Rest) -> Vec<Self> {
-        let Rest { rows, refusals, since, is_open, in_halves } = rest;
+        let Rest { rows, refusals, since, open, in_halves } = rest;
         let mut rows = VecDeque::from(rows);
         let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
         let mut slices = Vec::new();
         while let Some(slice) = Self::take(target, partition, &mut rows, most) {
-            slices.push(Self { since, refusals, is_open, ..slice });
+            slices.push(Self { since, refusals, open, ..slice });
         }
         slices
     }
@@ -152,7 +128,7 @@ pub(super) struct Rest {
     pub(super) rows: Vec<Row>,
     pub(super) refusals: u32,
     pub(super) since: Option<Instant>,
-    pub(super) is_open: bool,
+    pub(super) open: Option<Instant>,
     pub(super) in_halves: bool,
 }
 

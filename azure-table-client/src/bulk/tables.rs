@@ -215,9 +215,9 @@ impl<T: TableEntity + 'static> Bulk<T> {
         }
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);
-        self.drive(rows, |target, index, read: Readable| match read.errors.into_iter().next() {
+        self.drive(rows, |job, index, read: Readable| match read.errors.into_iter().next() {
             Some(error) => Err(Box::new((Some(read.entity.key().clone()), error.into()))),
-            None => Row::new(target, index, BulkOperation::InsertOrReplace(read.entity)),
+            None => Row::new(job, index, BulkOperation::InsertOrReplace(read.entity)),
         })
         .await
     }

@@ -6,21 +6,26 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use super::BulkOperation;
 use super::group::{Window, count};
-use super::operation::Row;
+use super::operation::{Job, Row};
 use super::pace::{Pace, Width};
-use super::slice::{Rest, Slice, Target};
+use super::slice::{Rest, Slice};
 use crate::dialect::Dialect;
 use crate::entity::DynamicEntity;
 use crate::etag::IfMatch;
 use crate::limits::{TRANSACTION_BYTES, TRANSACTION_OPERATIONS};
+use crate::operation::Target;
 use crate::wire::Protocol;
 
 fn target() -> Target {
-    let base = "http://127.0.0.1:10002/devstoreaccount1".to_owned();
-    Target { table: Arc::from("Blogs"), write_id: None, base, protocol: Protocol::default() }
+    Target::of_test(Protocol::default())
+}
+
+fn job() -> Job {
+    Job { target: target(), run_id: Uuid::nil() }
 }
 
 fn window() -> Window {
@@ -32,7 +37,7 @@ fn row(index: u64, partition: u8, key: u32, kib: usize) -> Row {
     for n in 0..kib.div_ceil(30) {
         entity.set(format!("P{n}"), "x".repeat(30 * 1024));
     }
-    Row::new(&target(), index, BulkOperation::InsertOrReplace(entity)).unwrap()
+    Row::new(&job(), index, BulkOperation::InsertOrReplace(entity)).unwrap()
 }
 
 fn lengths(window: &mut Window, now: Instant, flush: bool) -> Vec<usize> {
@@ -83,7 +88,7 @@ fn a_row_alone_is_sent_without_a_transaction() {
     assert!(slice.request().path.starts_with("/Blogs("), "{}", slice.request().path);
     // Its key would make a URL that is too long.
     let entity = DynamicEntity::new("p".repeat(1000), "\u{20ac}".repeat(1000));
-    let row = Row::new(&target(), 1, BulkOperation::InsertOrReplace(entity)).unwrap();
+    let row = Row::new(&job(), 1, BulkOperation::InsertOrReplace(entity)).unwrap();
     window.push(row, now).unwrap();
     let slice = window.take(now, true).unwrap();
     assert_eq!(slice.request().path, "/$batch");
@@ -108,7 +113,7 @@ fn a_paced_partition_waits_and_the_others_do_not() {
 
 #[test]
 fn bad_input_is_an_error_of_its_row() {
-    let bad = |operation| Row::new(&target(), 0, operation).unwrap_err();
+    let bad = |operation| Row::new(&job(), 0, operation).unwrap_err();
     let (key, error) = *bad(BulkOperation::Insert(DynamicEntity::new("a/b", "r")));
     assert!(key.is_some() && error.to_string().contains("PartitionKey has '/'"), "{error}");
     let mut large = DynamicEntity::new("p", "r");
@@ -125,7 +130,7 @@ fn bad_input_is_an_error_of_its_row() {
 #[test]
 fn what_comes_to_the_same_twice() {
     let repeatable = |operation: BulkOperation<DynamicEntity>| {
-        Row::new(&target(), 0, operation).unwrap().is_repeatable
+        Row::new(&job(), 0, operation).unwrap().is_repeatable
     };
     let entity = || DynamicEntity::new("p", "r");
     let tag = || IfMatch::Tag("W/\"1\"".into());
@@ -259,7 +264,7 @@ proptest! {
                     let Slice { rows, refusals, since, .. } = slice;
                     let mut rest = rows;
                     let bad = rest.remove(rest.len() / 2);
-                    let rest = Rest { rows: rest, refusals: refusals + 1, since, is_open: false, in_halves: refusals > 0 };
+                    let rest = Rest { rows: rest, refusals: refusals + 1, since, open: None, in_halves: refusals > 0 };
                     (Slice::cut(&window.target, &name, rest), vec![bad])
                 }
                 _ => {

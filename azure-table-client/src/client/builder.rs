@@ -45,6 +45,8 @@ pub struct TableServiceClientBuilder {
     scans: ScanPolicy,
     max_comparisons: usize,
     resolves: bool,
+    exact: bool,
+    accept_matching_state: bool,
     write_id: Option<String>,
     max_response_bytes: usize,
     observers: Vec<Arc<dyn Observer>>,
@@ -74,6 +76,8 @@ impl TableServiceClientBuilder {
             scans: ScanPolicy::default(),
             max_comparisons: COMPARISONS,
             resolves: true,
+            exact: false,
+            accept_matching_state: false,
             write_id: None,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             observers: Vec::new(),
@@ -165,45 +169,49 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Whether it is found out what became of a write whose answer was lost; it is by default.
+    /// Whether the rows are read back when it is not known whether a write was applied; they are by
+    /// default.
     ///
-    /// A write that is sent again after a timeout or a broken connection may meet itself: an insert
-    /// finds its own row (409), an update another version (412), a delete nothing (404). Without more,
-    /// that cannot be told from a conflict. So the rows are read and compared with what was sent:
+    /// A write that is sent again after a timeout or a broken connection may meet its own first attempt:
+    /// an insert finds its own row (409), an update another ETag (412), a delete nothing (404). The client
+    /// then reads the rows at the primary, within the deadline of the call, and decides by these rules:
     ///
-    /// | write | it was done if |
+    /// | evidence | result |
     /// |---|---|
-    /// | insert, replace | the row has the properties that were sent, and no others |
-    /// | merge | the row has the properties that were sent, beside others |
-    /// | delete | there is no row |
-    /// | transaction | all of its rows show it, or one of them by its id |
-    /// | creating or deleting a table | the service says that it is there, or gone |
+    /// | the row has the [id](Self::write_id_column) of the write | applied; one row proves its transaction |
+    /// | an insert, a delete or an unconditional write: the row is in the state that the write leaves | success, as [`Confirmation::Comparison`](crate::client::Confirmation), unless [`exact`](Self::exact) |
+    /// | an update conditional on an ETag: the row is in the state that it leaves | unknown; [`Error::state_matches`] is true. Success with [`accept_matching_state`](Self::accept_matching_state) |
+    /// | the row still has the ETag that the write names | not applied so far. Not applied for certain once no attempt can arrive any more: after 15 minutes and margins with a key |
+    /// | anything else | unknown |
     ///
-    /// Then the call succeeds, with the present version, as
-    /// [`by_earlier_attempt`](crate::client::Written::by_earlier_attempt). If it was refused for its version
-    /// (412), and a row still has the version that was named, or was last written before the call began
-    /// (by the service's own clock, less 5 s), it was not done: a true conflict. Else the error stays
-    /// what it is, and its [`outcome`](Error::outcome) unknown: another program wrote the row at about the
-    /// same time, or what stood in the way of an insert may go before an attempt that is still on its way.
-    /// Where no answer comes at all, the rows are read once, if there is time left; they cannot show that
-    /// a write will not be done yet, as an attempt that is late finds the version that it names. Rows
-    /// are read at the primary, within the deadline of the call.
-    ///
-    /// What is compared can be fooled in one way: another program that wrote what this one was to write,
-    /// during the call or up to 5 s before it, is taken for this one, as two of them may that count the
-    /// same counter up. That a row is gone, or a table there, may likewise be the work of another. Where
-    /// that matters, let each write have an [id](Self::write_id_column).
-    ///
-    /// A [`TableContext`](crate::context::TableContext) finds out what became of its changes whatever this
-    /// says.
+    /// For tables, the service's own "already exists" and "not found" count like a matching state. If no
+    /// response comes at all, the rows are read once, if there is time left.
     pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
         self.resolves = resolve;
         self
     }
 
-    /// Writes a new random id (`Edm.Guid`) into this column of each entity that is inserted or updated,
-    /// so that [reading back](Self::resolve_outcomes) cannot be fooled: a row was written by a call if
-    /// it has the call's id. What an entity itself has in that column is not sent.
+    /// Lets no call take a matching state for success; see [`Call::exact`](super::Call::exact).
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = exact;
+        self
+    }
+
+    /// Lets a matching state count as success for updates that are conditional on an ETag too; see
+    /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
+    pub fn accept_matching_state(mut self, accept: bool) -> Self {
+        self.accept_matching_state = accept;
+        self
+    }
+
+    /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated, a random one
+    /// or that of [`Call::write_id`](super::Call::write_id). A row that has the id proves that the write was
+    /// applied; see [`resolve_outcomes`](Self::resolve_outcomes). The value that an entity itself has in that
+    /// column is not sent.
+    ///
+    /// With ids, a 409 or 412 is read back also at the first attempt: a proxy may have delivered the
+    /// request twice and passed on the second response. Deletes have no id, so that this cannot be
+    /// detected for them, nor for any write without this column.
     pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
         self.write_id = Some(name.into());
         self
@@ -390,6 +398,8 @@ impl TableServiceClientBuilder {
         pipeline.scans = self.scans;
         pipeline.max_comparisons = self.max_comparisons;
         pipeline.resolves = self.resolves;
+        pipeline.exact = self.exact;
+        pipeline.accept_matching_state = self.accept_matching_state;
         pipeline.write_id = self.write_id.map(Arc::from);
         pipeline.observers = self.observers;
         Ok(TableServiceClient::new(pipeline))

@@ -4,9 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::resolve;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
+use crate::outcome;
 use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
 use crate::wire::{Operation, PayloadFormat};
 
@@ -15,6 +15,7 @@ use crate::wire::{Operation, PayloadFormat};
 /// ```
 /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
 /// # use std::time::Duration;
+use uuid::Uuid;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), azure_table_client::Error> {
 /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
@@ -88,13 +89,45 @@ impl<T> Call<T> {
         self
     }
 
+    /// A row in the state that this write leaves does not count as success: another program may have
+    /// written the same. Use it where an insert, a delete or a table serves as a lock. What then cannot
+    /// be proved is [unknown](Error::outcome).
+    pub fn exact(mut self) -> Self {
+        self.options.exact = Some(true);
+        self
+    }
+
+    /// Whether a row in the state that this update leaves counts as success although the response was
+    /// lost and the update is conditional on an ETag. It does not by default, because two programs that
+    /// compute the same value look alike: a counter would lose an increment. It is for updates that may
+    /// be repeated without harm.
+    pub fn accept_matching_state(mut self, accept: bool) -> Self {
+        self.options.accept_matching_state = Some(accept);
+        self
+    }
+
+    /// The id of this write, in place of a random one, for
+    /// [`was_applied`](crate::TableClient::was_applied).
+    ///
+    /// # Errors
+    /// Of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client has no
+    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or the call
+    /// deletes.
+    pub fn write_id(mut self, id: Uuid) -> Self {
+        self.request = self.request.and_then(|mut request| {
+            request.set_write_id(id)?;
+            Ok(request)
+        });
+        self
+    }
+
     async fn send(self) -> Result<T, Error> {
         let request = self.request?;
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
         let work = async {
-            let settled = resolve::send(&self.pipeline, &request, &self.options, &trace).await?;
-            let reply = settled.into_reply();
+            let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
+            let reply = resolved.into_reply();
             if request.operation == Operation::Get
                 && request.status_of(reply.status, &reply.headers, &reply.body).is_success()
             {

@@ -164,7 +164,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
     async fn send(self) -> Result<Obtained<T>, Error> {
         let key = self.key?;
         // Another program may have inserted the same.
-        let options = CallOptions { only_exact: true, ..self.options };
+        let options = CallOptions { exact: Some(true), ..self.options };
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         let read = || self.table.get_if_exists(key.clone());
         if let Some(fetched) = rounds.send(read()).await? {

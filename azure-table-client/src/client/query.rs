@@ -113,7 +113,7 @@ pub struct Query<E, T = E> {
 }
 
 impl<E: TableEntity> Query<E> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, table: Arc<str>, fault: Option<Error>) -> Self {
+    pub(crate) fn new(pipeline: Arc<Pipeline>, table: Arc<str>, fault: Option<Error>) -> Self {
         Self {
             pipeline,
             table,
@@ -323,7 +323,7 @@ impl<E, T> Query<E, T> {
     }
 
     /// All settings of the call at once.
-    pub(super) fn with_options(mut self, options: CallOptions) -> Self {
+    pub(crate) fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
     }

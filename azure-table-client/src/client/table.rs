@@ -2,16 +2,20 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::{Call, Query, Transaction};
+use crate::edm::EdmValue;
 use crate::entity::{EntityKey, TableEntity};
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
-use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
+use crate::operation::entity::{self, Fetched, Source, Update, Write};
 use crate::operation::query;
-use crate::operation::{Done, Reply, Request, Written, table};
-use crate::pipeline::Pipeline;
+use crate::operation::{Done, Reply, Request, Target, Written, table};
+use crate::outcome;
+use crate::pipeline::{CallOptions, Pipeline};
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -55,7 +59,7 @@ use crate::pipeline::Pipeline;
 /// Such a read goes to the primary, unless the client asks the [secondary](crate::LocationMode) only.
 pub struct TableClient<T> {
     pub(super) pipeline: Arc<Pipeline>,
-    name: Arc<str>,
+    target: Target,
     /// What is wrong with the columns of `T`; every call about an entity ends with it.
     fault: Option<LimitError>,
     entity: PhantomData<fn() -> T>,
@@ -65,7 +69,7 @@ impl<T> Clone for TableClient<T> {
     fn clone(&self) -> Self {
         Self {
             pipeline: Arc::clone(&self.pipeline),
-            name: Arc::clone(&self.name),
+            target: self.target.clone(),
             fault: self.fault.clone(),
             entity: PhantomData,
         }
@@ -74,18 +78,23 @@ impl<T> Clone for TableClient<T> {
 
 impl<T> fmt::Debug for TableClient<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableClient").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("TableClient").field("name", &self.target.table).finish_non_exhaustive()
     }
 }
 
 impl<T: TableEntity> TableClient<T> {
     pub(crate) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
-        Self { pipeline, name: name.into(), fault: T::check_columns().err(), entity: PhantomData }
+        let target = pipeline.target(&Arc::from(name));
+        Self { pipeline, target, fault: T::check_columns().err(), entity: PhantomData }
     }
 
     /// The table's name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.target.table
+    }
+
+    pub(crate) const fn target(&self) -> &Target {
+        &self.target
     }
 
     pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
@@ -96,7 +105,7 @@ impl<T: TableEntity> TableClient<T> {
     pub fn with_entity<U: TableEntity>(&self) -> TableClient<U> {
         TableClient {
             pipeline: Arc::clone(&self.pipeline),
-            name: Arc::clone(&self.name),
+            target: self.target.clone(),
             fault: U::check_columns().err(),
             entity: PhantomData,
         }
@@ -119,7 +128,11 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::create(self.pipeline.protocol, &self.name), Reply::done)
+        Call::new(
+            &self.pipeline,
+            table::create(self.pipeline.protocol, &self.target.table),
+            Reply::done,
+        )
     }
 
     /// Creates the table unless it is there; `true` if this call created it. One request either way.
@@ -132,7 +145,7 @@ impl<T: TableEntity> TableClient<T> {
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
-            table::create(self.pipeline.protocol, &self.name),
+            table::create(self.pipeline.protocol, &self.target.table),
             table::created_if_not_exists,
         )
         .expecting(table::is_there)
@@ -147,7 +160,11 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, &self.name), Reply::done)
+        Call::new(
+            &self.pipeline,
+            table::delete(self.pipeline.protocol, &self.target.table),
+            Reply::done,
+        )
     }
 
     /// Deletes the table with all its entities if it is there; `false` if it was not.
@@ -157,7 +174,7 @@ impl<T: TableEntity> TableClient<T> {
     pub fn delete_table_if_exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
-            table::delete(self.pipeline.protocol, &self.name),
+            table::delete(self.pipeline.protocol, &self.target.table),
             table::deleted_if_exists,
         )
         .expecting(table::is_gone)
@@ -168,8 +185,12 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn exists(&self) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(self.pipeline.protocol, &self.name), table::exists)
-            .expecting(table::is_gone)
+        Call::new(
+            &self.pipeline,
+            table::get(self.pipeline.protocol, &self.target.table),
+            table::exists,
+        )
+        .expecting(table::is_gone)
     }
 
     /// The stored access policies of the table.
@@ -182,7 +203,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
-        let request = access_policies::get(&self.name);
+        let request = access_policies::get(&self.target.table);
         Call::new(&self.pipeline, request, access_policies::policies)
     }
 
@@ -197,7 +218,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<Done> {
-        let request = access_policies::set(&self.name, policies);
+        let request = access_policies::set(&self.target.table, policies);
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -246,7 +267,7 @@ impl<T: TableEntity> TableClient<T> {
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         let request =
-            self.checked(|| query::point(self.pipeline.protocol, &self.name, key, &[]))?;
+            self.checked(|| query::point(self.pipeline.protocol, &self.target.table, key, &[]))?;
         if !T::reads_keys(&key.partition_key, &key.row_key) {
             return Err(Error::invalid_input(format!(
                 "no row of this type has the PartitionKey {:?} and the RowKey {:?}: its parts have another \
@@ -287,12 +308,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
-        let writing = Writing {
-            table: &self.name,
-            write_id: self.pipeline.write_id.as_deref(),
-            protocol: self.pipeline.protocol,
-        };
-        let request = self.checked(|| entity::checked_write(writing, entity, write));
+        let request = self.checked(|| entity::checked_write(&self.target, entity, write));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -330,8 +346,12 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = entity::delete(
+            self.pipeline.protocol,
+            &self.target.table,
+            &key.into(),
+            &condition.into(),
+        );
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -347,10 +367,41 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = entity::delete(
+            self.pipeline.protocol,
+            &self.target.table,
+            &key.into(),
+            &condition.into(),
+        );
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
+    }
+
+    /// Whether the write with this id was applied to the entity with these keys, also in another run of
+    /// the program: [`Outcome::Applied`] if the row has the id now, else [`Outcome::Unknown`]. A missing
+    /// id proves nothing: another write may have replaced it.
+    ///
+    /// # Errors
+    /// Of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) if the client has no
+    /// [`write_id_column`](super::TableServiceClientBuilder::write_id_column); those of a query.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
+    /// primary. Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    pub async fn was_applied(
+        &self,
+        key: impl Into<EntityKey>,
+        write_id: Uuid,
+    ) -> Result<Outcome, Error> {
+        let (pipeline, key) = (&self.pipeline, key.into());
+        let Some(column) = pipeline.write_id.as_deref() else {
+            return Err(Error::invalid_input("the client has no `write_id_column` to look for"));
+        };
+        let rows =
+            outcome::read_back(pipeline, &self.target.table, &[&key], &CallOptions::default())
+                .await?;
+        let has_id = rows.get(&key).and_then(|row| row.properties.get(column))
+            == Some(&EdmValue::from(write_id));
+        Ok(if has_id { Outcome::Applied } else { Outcome::Unknown })
     }
 
     /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
@@ -358,7 +409,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn transaction(&self) -> Transaction<T> {
-        Transaction::new(Arc::clone(&self.pipeline), &self.name)
+        Transaction::new(Arc::clone(&self.pipeline), self.target.clone())
     }
 
     /// All entities of the table, until the query is narrowed; see [`Query`].
@@ -367,6 +418,6 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn query(&self) -> Query<T> {
         let fault = self.fault.clone().map(Error::from);
-        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.name), fault)
+        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.target.table), fault)
     }
 }

@@ -5,14 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use uuid::Uuid;
 
-use super::resolve::{self, Settled};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
+use crate::operation::Target;
 use crate::operation::entity::{Update, Write};
-use crate::operation::transaction::{self, Batch, Committed};
+use crate::operation::transaction::{Batch, Committed};
+use crate::outcome;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 
 /// An entity group transaction: up to 100 operations on entities of one partition, of which all are
@@ -53,17 +54,23 @@ pub struct Transaction<T> {
     pipeline: Arc<Pipeline>,
     batch: Result<Batch, Error>,
     options: CallOptions,
+    write_id: Option<Uuid>,
     entity: PhantomData<fn() -> T>,
 }
 
 impl<T: TableEntity> Transaction<T> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, table: &str) -> Self {
+    pub(super) fn new(pipeline: Arc<Pipeline>, target: Target) -> Self {
         let batch = match T::check_columns() {
-            Ok(()) => Ok(Batch::new(pipeline.protocol, table, pipeline.endpoint.base())
-                .write_id(pipeline.write_id.clone())),
+            Ok(()) => Ok(Batch::new(target)),
             Err(fault) => Err(fault.into()),
         };
-        Self { pipeline, batch, options: CallOptions::default(), entity: PhantomData }
+        Self {
+            pipeline,
+            batch,
+            options: CallOptions::default(),
+            write_id: None,
+            entity: PhantomData,
+        }
     }
 
     /// Goes on with entities of another type in the same table.
@@ -72,7 +79,8 @@ impl<T: TableEntity> Transaction<T> {
             U::check_columns()?;
             Ok(batch)
         });
-        Transaction { pipeline: self.pipeline, batch, options: self.options, entity: PhantomData }
+        let (pipeline, options, write_id) = (self.pipeline, self.options, self.write_id);
+        Transaction { pipeline, batch, options, write_id, entity: PhantomData }
     }
 
     /// Inserts a new entity.
@@ -156,28 +164,41 @@ impl<T> Transaction<T> {
         self
     }
 
+    /// Rows in the state that this transaction leaves do not count as success; see
+    /// [`Call::exact`](super::Call::exact).
+    pub fn exact(mut self) -> Self {
+        self.options.exact = Some(true);
+        self
+    }
+
+    /// Whether rows in the state that this transaction leaves count as success although it has updates
+    /// that are conditional on an ETag; see
+    /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
+    pub fn accept_matching_state(mut self, accept: bool) -> Self {
+        self.options.accept_matching_state = Some(accept);
+        self
+    }
+
+    /// The id of this transaction, which each entity that it writes gets in place of a random one; see
+    /// [`Call::write_id`](super::Call::write_id).
+    ///
+    /// # Errors
+    /// As there; also for a transaction that only deletes.
+    pub fn write_id(mut self, id: Uuid) -> Self {
+        self.write_id = Some(id);
+        self
+    }
+
     async fn send(self) -> Result<Committed, Error> {
         let operations = self.len();
-        let (request, sent) = self.batch?.finish()?;
+        let (mut request, sent) = self.batch?.finish()?;
+        if let Some(id) = self.write_id {
+            request.set_write_id(id)?;
+        }
         let trace = self.pipeline.trace(request.operation, &request.resource).batch(operations);
-        let start = Instant::now();
-        let work = async {
-            let settled = resolve::send(&self.pipeline, &request, &self.options, &trace).await?;
-            let error = match settled {
-                Settled::Made(etags, _) => return Ok(transaction::found_committed(etags)),
-                Settled::Reply(reply) => match transaction::committed(reply, &request, &sent) {
-                    // The service took it, and its answer cannot be read.
-                    Err(error) if error.status() == Some(202) => error,
-                    committed => return committed,
-                },
-            };
-            let (options, answer) = (&self.options, Err(error));
-            match resolve::resolve(&self.pipeline, &request, options, start, answer).await? {
-                Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
-                Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
-            }
-        };
-        trace.run(work).await
+        trace
+            .run(outcome::write(&self.pipeline, &request, Some(&sent), &self.options, &trace))
+            .await
     }
 }
 

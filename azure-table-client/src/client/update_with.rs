@@ -218,8 +218,11 @@ impl<T, E> UpdateWith<'_, T, E> {
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
     async fn send(mut self) -> Result<Updated<T>, E> {
         // Another program may have changed it in the same way.
-        let only_exact = !self.is_idempotent;
-        let options = CallOptions { only_exact, ..std::mem::take(&mut self.options) };
+        let options = CallOptions {
+            exact: Some(!self.is_idempotent),
+            accept_matching_state: Some(self.is_idempotent),
+            ..std::mem::take(&mut self.options)
+        };
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         loop {
             let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;

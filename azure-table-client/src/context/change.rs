@@ -14,7 +14,7 @@ impl Tracked {
     /// went, the entity is replaced as a whole, with the properties of other programs.
     pub(super) fn change(&self, replace_on_update: bool) -> Result<Option<Change>, Error> {
         if self.condition.is_none() && matches!(self.pending, Pending::Update | Pending::Delete) {
-            return Err(refusal(&self.key, "its version is not known: read it again"));
+            return Err(refusal(&self.key, "its ETag is not known: read it again"));
         }
         let change = match self.pending {
             Pending::Nothing => return Ok(None),

@@ -6,8 +6,8 @@ use super::state::{Known, Pending, Properties, Tracker};
 use crate::entity::EntityKey;
 use crate::etag::{ETag, IfMatch};
 
-/// What a query does about entities that are tracked already. One whose last change has an unknown
-/// outcome is met as by [`AppendOnly`](Self::AppendOnly) until that is found out.
+/// What a query does about entities that are tracked already. For an entity whose last change has an unknown
+/// outcome it is [`AppendOnly`](Self::AppendOnly), until a save or the write id in the row decides it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MergeOption {
     /// The service's values are returned, and nothing is tracked.
@@ -50,7 +50,7 @@ impl Tracker {
             return server;
         };
         // Until the next save has found out what became of a change, nothing is known to be newer.
-        let option = if tracked.sent.is_some() { MergeOption::AppendOnly } else { option };
+        let option = if tracked.is_unknown { MergeOption::AppendOnly } else { option };
         match option {
             MergeOption::NoTracking => server,
             MergeOption::AppendOnly => {

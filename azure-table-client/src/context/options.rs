@@ -91,6 +91,22 @@ impl SaveOptions {
         self
     }
 
+    /// Rows in the state that a change leaves do not count as success; see
+    /// [`Call::exact`](crate::client::Call::exact).
+    #[must_use]
+    pub fn exact(mut self) -> Self {
+        self.call.exact = Some(true);
+        self
+    }
+
+    /// Whether a row in the state that an update leaves counts as success although its response was lost;
+    /// see [`Call::accept_matching_state`](crate::client::Call::accept_matching_state).
+    #[must_use]
+    pub fn accept_matching_state(mut self, accept: bool) -> Self {
+        self.call.accept_matching_state = Some(accept);
+        self
+    }
+
     /// When and how often each request is tried again, instead of the client's policy.
     #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {

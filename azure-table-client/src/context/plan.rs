@@ -7,15 +7,16 @@ use std::sync::Arc;
 use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
-use super::state::{Identity, Sent, Tracked, Tracker};
+use super::state::{Change, Identity, Tracked, Tracker};
+use crate::edm::EdmValue;
 use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
-use crate::operation::Request;
-use crate::operation::entity::{self, Write, Writing};
-use crate::operation::evidence::properties;
+use crate::operation::entity::{self, Write};
 use crate::operation::transaction::{self, Batch, Refused};
+use crate::operation::{Request, Target};
+use crate::outcome::properties;
 use crate::pipeline::Pipeline;
-use crate::wire::{Operation, Protocol};
+use crate::wire::Operation;
 
 /// What a save would send.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,89 +51,104 @@ impl fmt::Display for SavePlan {
 }
 
 /// A change that is to be sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) id: Identity,
     pub(super) table: Arc<str>,
     pub(super) key: EntityKey,
-    pub(super) sent: Sent,
+    /// The change as it is tracked.
+    pub(super) change: Change,
+    /// The change as it is sent: after the hook for writing, with its write id.
+    pub(super) wire: Change,
+    /// Its place in the report.
+    pub(super) result: usize,
 }
 
-/// One request, and the numbers of the changes in it.
+/// One request, and the changes in it.
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) table: Arc<str>,
-    pub(super) request: Request,
+    pub(super) request: Arc<Request>,
     /// `None` for a single operation.
     pub(super) sent: Option<transaction::Sent>,
-    pub(super) changes: Vec<usize>,
+    pub(super) changes: Vec<Candidate>,
 }
 
-/// The changes in their order. `hook` sees what is to be written of each, and may change it. Each
-/// write has an id in the column `write_id`.
+/// The changes in their order. `hook` sees each entity that is to be written, and may change it. Each
+/// write has an id in the column `write_id`. Places in the report are counted from `first`.
 pub(super) fn candidates(
     tracker: &Tracker,
     options: &SaveOptions,
     mut hook: Option<&mut EntityHook>,
-    write_id: Option<&str>,
+    first: usize,
 ) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
     for (id, tracked) in tracker.in_order() {
-        // What is not known is found out first.
-        if tracked.sent.is_some() {
-            continue;
-        }
-        let Some(change) = tracked.change(options.replace_on_update)? else { continue };
-        let mut wire = change.clone();
-        if let (Some(hook), Some(written)) = (&mut hook, wire.properties_mut()) {
-            let mut entity = dynamic(tracked, written);
-            hook(&mut entity);
-            *written = properties(&entity);
-        }
-        if let (Some(column), Some(written)) = (write_id, wire.properties_mut()) {
-            written.insert(column.to_owned(), new_write_id().into());
-        }
-        candidates.push(Candidate {
-            id: id.clone(),
-            table: Arc::clone(&tracked.table),
-            key: tracked.key.clone(),
-            sent: Sent { change, wire, transaction: None },
-        });
+        let result = first + candidates.len();
+        let candidate = candidate(tracker, id, tracked, options, hook.as_deref_mut(), result)?;
+        candidates.extend(candidate);
     }
     Ok(candidates)
 }
 
-/// Where the requests go, and what is spoken there.
-#[derive(Clone, Copy)]
-pub(super) struct Destination<'p> {
-    base: &'p str,
-    protocol: Protocol,
+/// The change of one entity; `None` if there is nothing to send.
+pub(super) fn candidate(
+    tracker: &Tracker,
+    id: &Identity,
+    tracked: &Tracked,
+    options: &SaveOptions,
+    hook: Option<&mut EntityHook>,
+    result: usize,
+) -> Result<Option<Candidate>, Error> {
+    if tracked.is_unsendable() {
+        return Ok(None);
+    }
+    let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
+    // A change with an open attempt is sent again as it was.
+    let wire = match tracked.attempt_of(&change) {
+        Some(attempt) => attempt.wire.clone(),
+        None => wire(tracked, &change, hook, tracker.write_id.as_deref()),
+    };
+    let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
+    Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
 }
 
-impl<'p> Destination<'p> {
-    pub(super) fn of(pipeline: &'p Pipeline) -> Self {
-        Self { base: pipeline.endpoint.base(), protocol: pipeline.protocol }
+fn wire(
+    tracked: &Tracked,
+    change: &Change,
+    hook: Option<&mut EntityHook>,
+    write_id: Option<&str>,
+) -> Change {
+    let mut wire = change.clone();
+    if let (Some(hook), Some(written)) = (hook, wire.properties_mut()) {
+        let mut entity = dynamic(tracked, written);
+        hook(&mut entity);
+        *written = properties(&entity);
     }
-
-    fn batch(self, table: &str) -> Batch {
-        Batch::new(self.protocol, table, self.base)
+    if let (Some(column), Some(written)) = (write_id, wire.properties_mut()) {
+        written.insert(column.to_owned(), new_write_id().into());
     }
+    wire
 }
 
-/// The requests for these changes. Whatever is wrong with one of them is found here.
+/// The target of writes whose ids are among their properties.
+fn target(pipeline: &Pipeline, table: &Arc<str>) -> Target {
+    Target { write_id: None, ..pipeline.target(table) }
+}
+
+/// The requests for these changes. Each error is found here, before anything is sent.
 pub(super) fn units(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
-    to: Destination<'_>,
+    pipeline: &Pipeline,
 ) -> Result<Vec<Unit>, Error> {
     match options.mode {
         Mode::Each => {
-            let units = candidates.iter().enumerate();
-            units.map(|(at, candidate)| single(tracker, candidate, to.protocol, at)).collect()
+            candidates.iter().map(|candidate| single(tracker, candidate, pipeline)).collect()
         }
-        Mode::Atomic => atomic(tracker, candidates, to),
-        Mode::PerPartition => per_partition(tracker, candidates, to),
+        Mode::Atomic => atomic(tracker, candidates, pipeline),
+        Mode::PerPartition => per_partition(tracker, candidates, pipeline),
     }
 }
 
@@ -141,52 +157,66 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
     tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
 }
 
-fn single(
-    tracker: &Tracker,
-    candidate: &Candidate,
-    protocol: Protocol,
-    at: usize,
-) -> Result<Unit, Error> {
-    let Candidate { table, key, sent, .. } = candidate;
-    let change = &sent.wire;
+fn single(tracker: &Tracker, candidate: &Candidate, pipeline: &Pipeline) -> Result<Unit, Error> {
+    let Candidate { table, key, wire: change, .. } = candidate;
+    let target = target(pipeline, table);
     let tracked = tracked(tracker, candidate)?;
     let condition = tracked.if_match();
     let request = match (change.write(condition), change.properties()) {
         (Some(write), Some(properties)) => {
             let entity = dynamic(tracked, properties);
-            let keys = entity::checked_keys(protocol, table, &entity)?;
-            // The id of the write, if there is one, is among the properties.
-            let writing = Writing { table, write_id: None, protocol };
-            entity::write(writing, &entity, &keys, write)
+            entity::checked_write(&target, &entity, write)
         }
-        _ => entity::delete(protocol, table, key, condition),
+        _ => entity::delete(target.protocol, table, key, condition),
     };
     let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
-    Ok(Unit { table: Arc::clone(table), request, sent: None, changes: vec![at] })
+    Ok(unit(table, request, None, vec![candidate.clone()], tracker))
 }
 
 fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
     let tracked = tracked(tracker, candidate)?;
     let condition = tracked.if_match();
-    let write: Option<Write<'_>> = candidate.sent.wire.write(condition);
-    match (write, candidate.sent.wire.properties()) {
+    let write: Option<Write<'_>> = candidate.wire.write(condition);
+    match (write, candidate.wire.properties()) {
         (Some(write), Some(properties)) => batch.write(&dynamic(tracked, properties), write),
         _ => batch.delete(&candidate.key, condition),
     }
 }
 
-fn finish(table: &Arc<str>, batch: Batch, changes: Vec<usize>) -> Result<Unit, Error> {
+fn finish(
+    table: &Arc<str>,
+    batch: Batch,
+    changes: Vec<Candidate>,
+    tracker: &Tracker,
+) -> Result<Unit, Error> {
     let (request, sent) = batch.finish()?;
-    Ok(Unit { table: Arc::clone(table), request, sent: Some(sent), changes })
+    Ok(unit(table, request, Some(sent), changes, tracker))
+}
+
+fn unit(
+    table: &Arc<str>,
+    request: Request,
+    sent: Option<transaction::Sent>,
+    changes: Vec<Candidate>,
+    tracker: &Tracker,
+) -> Unit {
+    let id =
+        |change: &Candidate| match change.wire.properties()?.get(tracker.write_id.as_deref()?)? {
+            EdmValue::Guid(id) => Some(*id),
+            _ => None,
+        };
+    let write_id = changes.iter().find_map(id);
+    let request = Arc::new(Request { write_id, ..request });
+    Unit { table: Arc::clone(table), request, sent, changes }
 }
 
 fn atomic(
     tracker: &Tracker,
     candidates: &[Candidate],
-    to: Destination<'_>,
+    pipeline: &Pipeline,
 ) -> Result<Vec<Unit>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
-    let mut batch = to.batch(&first.table);
+    let mut batch = Batch::new(target(pipeline, &first.table));
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
@@ -197,51 +227,50 @@ fn atomic(
         }
         push(tracker, &mut batch, candidate)?;
     }
-    Ok(vec![finish(&first.table, batch, (0..candidates.len()).collect())?])
+    Ok(vec![finish(&first.table, batch, candidates.to_vec(), tracker)?])
 }
 
 fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
-    to: Destination<'_>,
+    pipeline: &Pipeline,
 ) -> Result<Vec<Unit>, Error> {
     let mut units = Vec::new();
-    // The transaction that is being filled of each partition, in the order of their first changes.
-    let mut open: Vec<(Arc<str>, Batch, Vec<usize>)> = Vec::new();
+    // The transaction of each partition that is being filled, in the order of their first changes.
+    let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
-    for (at, candidate) in candidates.iter().enumerate() {
-        let partition = candidate.id.partition();
-        let place = *by_partition.entry(partition).or_insert_with(|| {
-            let table = Arc::clone(&candidate.table);
-            open.push((table, to.batch(&candidate.table), Vec::new()));
+    for candidate in candidates {
+        let batch_of = |table| Batch::new(target(pipeline, table));
+        let place = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
+            open.push((Arc::clone(&candidate.table), batch_of(&candidate.table), Vec::new()));
             open.len() - 1
         });
         let (table, batch, changes) = &mut open[place];
         match push(tracker, batch, candidate) {
             Ok(()) => {}
             Err(Refused::Full(_)) if batch.len() > 0 => {
-                let full = std::mem::replace(batch, to.batch(table));
-                units.push(finish(table, full, std::mem::take(changes))?);
+                let full = std::mem::replace(batch, batch_of(table));
+                units.push(finish(table, full, std::mem::take(changes), tracker)?);
                 push(tracker, batch, candidate)?;
             }
             Err(refused) => return Err(refused.into()),
         }
-        changes.push(at);
+        changes.push(candidate.clone());
     }
     for (table, batch, changes) in open {
-        units.push(finish(&table, batch, changes)?);
+        units.push(finish(&table, batch, changes, tracker)?);
     }
     Ok(units)
 }
 
 impl SavePlan {
-    pub(super) fn of(units: &[Unit], candidates: &[Candidate]) -> Self {
+    pub(super) fn of(units: &[Unit]) -> Self {
         let requests = units.iter().map(|unit| PlannedRequest {
             table: unit.table.to_string(),
             operations: unit
                 .changes
                 .iter()
-                .map(|at| (candidates[*at].sent.change.operation(), candidates[*at].key.clone()))
+                .map(|candidate| (candidate.change.operation(), candidate.key.clone()))
                 .collect(),
             bytes: unit.request.body.len(),
         });

@@ -17,7 +17,7 @@ use crate::entity::{Columns, DecodeError, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
-use crate::operation::evidence::properties;
+use crate::outcome::{Found, properties};
 use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
@@ -231,6 +231,12 @@ impl TableContext {
                 None => Known::All,
             },
         };
+        if option != MergeOption::NoTracking {
+            let id = self.tracker.identity(table, row.key());
+            let properties = server.properties.clone();
+            let found = Found { etag: etag.clone(), timestamp: row.timestamp(), properties };
+            self.tracker.meet_write_id(&id, &found);
+        }
         let values = self.tracker.meet(table, server, option);
         if option != MergeOption::NoTracking {
             let tracked = self.tracker.get(&self.tracker.identity(table, row.key()));

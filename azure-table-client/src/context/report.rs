@@ -3,6 +3,7 @@ use std::fmt;
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
+use crate::operation::Confirmation;
 use crate::wire::Operation;
 
 /// What became of each change of a save.
@@ -33,16 +34,19 @@ pub struct SaveResult {
 pub enum SaveOutcome {
     /// It was made.
     Applied {
-        /// The HTTP status; `None` where a read found out that it was made.
+        /// The HTTP status; `None` if it was found by reading back.
         status: Option<u16>,
-        /// The entity's new version; `None` for a delete.
+        /// The entity's new ETag; `None` for a delete.
         etag: Option<ETag>,
+        /// How the success is known.
+        confirmation: Confirmation,
     },
     /// It was not made, and is still pending.
     Failed(Error),
     /// It was not sent, or was rolled back with the rest of its transaction; it is still pending.
     NotAttempted,
-    /// It was sent, and whether it was made could not be found out. The next save tries that first.
+    /// It was sent, and may or may not have been applied, or may still be. It stays pending; the next save
+    /// sends it again as it was.
     Unknown(Error),
 }
 

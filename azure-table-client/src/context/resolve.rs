@@ -1,105 +1,147 @@
-//! What became of a change whose reply never came, from what the service holds now. No I/O.
+//! Reading back whether changes were applied.
 
-use super::state::{Add, Change, Identity, Known as KnownColumns, Pending, Sent, Tracked, Tracker};
-use crate::etag::IfMatch;
-use crate::operation::evidence::{Effect, Evidence, Found, Known};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// What was found out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Resolution {
-    /// The change was made.
-    Applied,
-    /// It was not, as far as the service shows; it is pending again.
+use tokio::time::timeout;
+
+use super::TableContext;
+use super::attempts::writes;
+use super::options::SaveOptions;
+use super::report::{SaveOutcome, SaveResult};
+use super::state::{Change, Identity, Pending};
+use crate::entity::EntityKey;
+use crate::error::{Error, Outcome};
+use crate::etag::ETag;
+use crate::operation::{Confirmation, Request};
+use crate::outcome::{self, Evidence, Found, Verdict};
+use crate::pipeline::{CallOptions, RetryPolicy};
+
+/// What was found out about the entities of one request.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// The entities with a change that was applied.
+    pub(super) applied: HashMap<Identity, (Option<ETag>, Confirmation)>,
+    /// The rows are in the state that an attempt leaves.
+    pub(super) state_matches: bool,
+}
+
+impl TableContext {
+    /// Reads the entities of a request, and decides about each of their open attempts. The attempt of
+    /// `closed`, which the service refused, counts if its write id is found: a proxy may have delivered
+    /// it twice.
     ///
-    /// An attempt that is still on its way meets the version that it carries, or the key that the next
-    /// one inserted. One without a version, an upsert or one with `Any`, may yet be done.
-    NotApplied,
-    /// Another program wrote since, or before, so that it does not show; it is pending again.
-    Unclear,
-    /// It was not, as far as the service shows; and the entity was to be deleted, so that there is
-    /// nothing left to do, unless the attempt is still on its way.
-    Forgotten,
-}
-
-impl Tracked {
-    /// Compares what was sent with the row that the service holds now, `None` if there is none.
-    fn evidence(
-        &self,
-        Sent { change, wire, .. }: &Sent,
-        write_id: Option<&str>,
-        row: Option<&Found>,
-    ) -> Evidence {
-        let effect = match wire {
-            Change::Delete => Effect::Gone,
-            Change::Merge(set) | Change::Add(Add::InsertOrMerge, set) => Effect::Some(set),
-            Change::Put(whole) | Change::Add(_, whole) => Effect::Whole(whole),
-        };
-        let fence = match (&self.condition, change) {
-            (Some(IfMatch::Tag(tag)), Change::Merge(_) | Change::Put(_) | Change::Delete) => {
-                Some(tag)
-            }
-            _ => None,
-        };
-        effect.evidence(fence, Known { write_id, since: None }, row)
-    }
-
-    /// Whether the row is what is known of it with what was written: nobody wrote behind the change.
-    fn is_exact(&self, Sent { change, wire, .. }: &Sent, row: &Found) -> bool {
-        let (Change::Merge(_), KnownColumns::All, Some(snapshot)) =
-            (change, &self.known, &self.snapshot)
-        else {
-            return true;
-        };
-        let is_written = |name: &str| wire.properties().is_some_and(|set| set.contains_key(name));
-        let mut others = row.properties.iter().filter(|(name, _)| !is_written(name));
-        others.all(|(name, value)| snapshot.get(name) == Some(value))
-            && snapshot.keys().all(|name| is_written(name) || row.properties.contains_key(name))
-    }
-}
-
-impl Tracker {
-    /// What became of changes that were sent in one request, from the rows that the service holds now.
-    pub(super) fn resolve(
+    /// # Errors
+    /// The rows cannot be read.
+    pub(super) async fn find_out(
         &mut self,
-        changes: &[(Identity, Option<Found>)],
-        write_id: Option<&str>,
-    ) -> Vec<Resolution> {
-        let evidence = |(id, row): &(Identity, Option<Found>)| {
-            let tracked = self.entities.get(id)?;
-            Some(tracked.evidence(tracked.sent.as_ref()?, write_id, row.as_ref()))
-        };
-        let evidence: Vec<_> = changes.iter().map(evidence).collect();
-        let all = Evidence::of_all(evidence.iter().copied().flatten());
-        let mut resolutions = Vec::with_capacity(changes.len());
-        for ((id, row), evidence) in changes.iter().zip(evidence) {
-            let row = row.as_ref().filter(|_| evidence.is_some_and(Evidence::is_made));
-            resolutions.push(self.conclude(id, row, all));
+        table: &str,
+        ids: &[&Identity],
+        closed: Option<&Arc<Request>>,
+        options: &SaveOptions,
+    ) -> Result<Findings, Error> {
+        let attempts = self.tracker.open_requests(ids);
+        let policy = outcome::policy(&self.pipeline, &options.call);
+        if policy.exact && self.pipeline.write_id.is_none() {
+            return Ok(Findings::default());
         }
-        resolutions
+        let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
+        let keys: Vec<_> = keys.into_iter().collect();
+        let left = options.call.deadline.unwrap_or(self.pipeline.deadline);
+        // The service may be down.
+        let retry =
+            if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
+        let call = CallOptions { retry, ..options.call.clone() };
+        let read = outcome::read_back(&self.pipeline, table, &keys, &call);
+        let late = |_| Error::timeout("no time is left to read back whether changes were applied");
+        let rows: HashMap<EntityKey, Found> = timeout(left, read).await.map_err(late)??;
+        let mut findings = Findings::default();
+        for attempt in &attempts {
+            let verdict = outcome::judge(
+                Evidence {
+                    writes: &writes(&attempt.request),
+                    rows: &rows,
+                    write_id: self.pipeline.write_id.as_deref(),
+                    since: None,
+                    is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
+                    is_expired: outcome::is_expired(&self.pipeline, attempt.sent_at),
+                },
+                policy,
+            );
+            findings.state_matches |= verdict == Verdict::Unknown { state_matches: true };
+            for (id, etag, confirmation) in self.tracker.resolve(table, attempt, verdict, &rows) {
+                findings.applied.insert(id, (etag, confirmation));
+            }
+        }
+        Ok(findings)
     }
 
-    /// Takes over that a change was made, or not. Without its row, its version is not known.
-    fn conclude(&mut self, id: &Identity, row: Option<&Found>, all: Evidence) -> Resolution {
-        let Some(tracked) = self.entities.get_mut(id) else { return Resolution::NotApplied };
-        let Some(sent) = tracked.sent.take() else { return Resolution::NotApplied };
-        if !all.is_made() {
-            // It was to be added, and is to be deleted now: there is nothing to delete.
-            if tracked.pending == Pending::Delete && tracked.condition.is_none() {
-                self.entities.remove(id);
-                return Resolution::Forgotten;
-            }
-            return match all {
-                Evidence::NotMade => Resolution::NotApplied,
-                _ => Resolution::Unclear,
+    /// Finds out about earlier changes that cannot be sent again: one that was undone since, and an
+    /// insert of an entity that is to be deleted. Returns whether the rows could be read.
+    pub(super) async fn resolve_unsendable(&mut self, options: &SaveOptions) -> bool {
+        let unsendable: Vec<_> = self
+            .tracker
+            .in_order()
+            .into_iter()
+            .filter(|(_, tracked)| tracked.is_unsendable())
+            .map(|(id, tracked)| (id.clone(), Arc::clone(&tracked.table), tracked.key.clone()))
+            .collect();
+        let mut is_read = true;
+        for (id, table, key) in unsendable {
+            let Some(tracked) = self.tracker.get(&id) else { continue };
+            let Some(attempt) = tracked.attempts.last().cloned() else { continue };
+            let result = self.last_report.results.len();
+            self.last_report.results.push(SaveResult {
+                table: table.to_string(),
+                key: key.clone(),
+                operation: attempt.change.operation(),
+                outcome: SaveOutcome::Unknown(dropped()),
+            });
+            let found = self.find_out(&table, &[&id], None, options).await;
+            self.last_report.results[result].outcome = match found {
+                Err(error) => {
+                    is_read = false;
+                    SaveOutcome::Unknown(error.with_outcome(Outcome::Unknown))
+                }
+                Ok(findings) => match findings.applied.get(&id) {
+                    Some((etag, confirmation)) => SaveOutcome::Applied {
+                        status: None,
+                        etag: etag.clone(),
+                        confirmation: *confirmation,
+                    },
+                    None => self.unresolved(&id, &attempt.change),
+                },
             };
         }
-        if sent.change == Change::Delete {
-            self.entities.remove(id);
-            return Resolution::Applied;
-        }
-        // With the old version, the next update finds the conflict with whoever wrote behind this one.
-        let etag = row.filter(|row| tracked.is_exact(&sent, row)).map(|row| &row.etag);
-        tracked.take_applied(sent.change, etag);
-        Resolution::Applied
+        is_read
     }
+
+    /// The outcome of a change that cannot be sent again and did not show.
+    fn unresolved(&mut self, id: &Identity, change: &Change) -> SaveOutcome {
+        let Some(tracked) = self.tracker.get(id) else { return SaveOutcome::Unknown(late()) };
+        let is_gone = tracked.pending == Pending::Delete
+            && tracked.condition.is_none()
+            && tracked
+                .attempts
+                .iter()
+                .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
+        if is_gone && matches!(change, Change::Add(..)) {
+            // No attempt can arrive any more, and there is nothing to delete.
+            self.tracker.forget(id);
+            let confirmation = Confirmation::Comparison;
+            return SaveOutcome::Applied { status: None, etag: None, confirmation };
+        }
+        SaveOutcome::Unknown(late())
+    }
+}
+
+/// The error of a change whose save was dropped before the response came.
+pub(super) fn dropped() -> Error {
+    Error::timeout("the save was dropped before the response came").with_outcome(Outcome::Unknown)
+}
+
+/// The error of a change that is not in the row, and may still arrive.
+fn late() -> Error {
+    let error = Error::timeout("an earlier attempt may still be applied");
+    error.with_outcome(Outcome::Unknown)
 }

@@ -1,48 +1,54 @@
-//! Sending the changes, and what their replies mean.
+//! Sending the changes, and what their responses mean.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::Instant;
+use tracing::debug;
 
 use super::TableContext;
-use super::look_up::dropped;
+use super::attempts::OpenAttempt;
 use super::options::{Mode, SaveOptions};
-use super::plan::{self, Candidate, Destination, Unit};
+use super::plan::{self, Candidate, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::state::{Change, Sent};
+use super::resolve::{Findings, dropped};
+use super::state::{Change, Identity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
-use crate::operation::{Reply, transaction};
+use crate::operation::{Confirmation, Reply, transaction};
 use crate::pipeline::{CallOptions, Pipeline};
-use crate::wire::Operation;
 
-/// A request that was sent, and its answer.
-type Answer = (Unit, Result<Reply, Error>);
+/// A request that was sent, and its response.
+type Response = (Unit, Result<Reply, Error>);
+
+/// What a response leads to.
+struct Received {
+    /// Whether all changes of the request were applied, or are sent again.
+    is_done: bool,
+    /// Requests for changes that an earlier attempt kept from being applied.
+    again: Vec<Unit>,
+}
 
 impl TableContext {
     pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
-        let all_known = self.resolve_unknown(&options).await;
+        let is_read = self.resolve_unsendable(&options).await;
         self.tracker.settle_equal();
-        let candidates = plan::candidates(
-            &self.tracker,
-            &options,
-            self.hooks.writing.as_deref_mut(),
-            self.pipeline.write_id.as_deref(),
-        );
-        let candidates = candidates.map_err(|error| self.refused(error))?;
-        let to = Destination::of(&self.pipeline);
-        let units = plan::units(&self.tracker, &candidates, &options, to);
         let first = self.last_report.results.len();
-        self.last_report.results.extend(candidates.iter().map(|candidate| SaveResult {
+        let hook = self.hooks.writing.as_deref_mut();
+        let candidates = plan::candidates(&self.tracker, &options, hook, first);
+        let candidates = candidates.map_err(|error| self.refused(error))?;
+        let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline);
+        self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
-            key: candidate.key.clone(),
-            operation: candidate.sent.change.operation(),
+            operation: candidate.change.operation(),
+            key: candidate.key,
             outcome: SaveOutcome::NotAttempted,
         }));
         let units = units.map_err(|error| self.refused(error))?;
-        if all_known || options.continue_on_error {
-            self.send_all(units, &candidates, first, &options).await;
+        if is_read || options.continue_on_error {
+            self.send_all(units, &options).await;
         }
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),
@@ -57,141 +63,249 @@ impl TableContext {
         SaveError { report: self.last_report.clone(), error }
     }
 
-    async fn send_all(
-        &mut self,
-        units: Vec<Unit>,
-        candidates: &[Candidate],
-        first: usize,
-        options: &SaveOptions,
-    ) {
+    async fn send_all(&mut self, units: Vec<Unit>, options: &SaveOptions) {
         let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
-        let mut waiting = units.into_iter();
-        let mut on_way = FuturesUnordered::new();
+        let mut waiting = VecDeque::from(units);
+        let mut in_flight = FuturesUnordered::new();
         let mut goes_on = true;
         loop {
             while goes_on
-                && on_way.len() < at_once
-                && let Some(unit) = waiting.next()
+                && in_flight.len() < at_once
+                && let Some(unit) = waiting.pop_front()
             {
-                // From here on it is not known what becomes of them, until a reply says it. That holds
-                // too if this future is dropped.
-                let transaction = unit.sent.is_some().then(|| self.tracker.next_order());
-                for at in &unit.changes {
-                    let Candidate { id, sent, .. } = &candidates[*at];
-                    if let Some(tracked) = self.tracker.entities.get_mut(id) {
-                        tracked.sent = Some(Sent { transaction, ..sent.clone() });
-                    }
-                    self.last_report.results[first + at].outcome = SaveOutcome::Unknown(dropped());
+                if !self.begin(&unit) {
+                    goes_on = options.continue_on_error;
+                    continue;
                 }
                 if let Some(hook) = &mut self.hooks.request {
                     hook(unit.request.operation, &unit.table);
                 }
-                on_way.push(send(Arc::clone(&self.pipeline), unit, options.call.clone()));
+                in_flight.push(send(Arc::clone(&self.pipeline), unit, options.call.clone()));
             }
-            let Some((unit, reply)) = on_way.next().await else { break };
+            let Some((unit, reply)) = in_flight.next().await else { break };
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
                 hook(reply.status.as_u16(), reply.request_id());
             }
-            let is_done = self.receive(unit, reply, candidates, first, options).await;
+            let Received { is_done, again } = self.receive(unit, reply, options).await;
             goes_on &= is_done || options.continue_on_error;
+            again.into_iter().rev().for_each(|unit| waiting.push_front(unit));
         }
     }
 
-    /// Takes the answer to a request; whether all of it was made.
+    /// Records the attempts of a request, whose outcome is unknown from here on, also if the save is
+    /// dropped. Returns whether it can be sent.
+    fn begin(&mut self, unit: &Unit) -> bool {
+        let sent_at = Instant::now();
+        let keys = unit.changes.iter().map(|candidate| candidate.key.clone()).collect();
+        let mut refused = None;
+        for candidate in &unit.changes {
+            let Some(tracked) = self.tracker.get(&candidate.id) else { continue };
+            let attempt = OpenAttempt {
+                change: candidate.change.clone(),
+                wire: candidate.wire.clone(),
+                condition: tracked.condition_of(&candidate.change).clone(),
+                request: Arc::clone(&unit.request),
+                keys: Arc::clone(&keys),
+                sent_at,
+            };
+            if let Err(error) = self.tracker.begin(&candidate.id, attempt) {
+                refused = Some((candidate.result, error));
+            }
+            self.set_outcome(candidate, SaveOutcome::Unknown(dropped()));
+        }
+        let Some((result, error)) = refused else { return true };
+        for candidate in &unit.changes {
+            self.tracker.close(&candidate.id, &unit.request);
+            let is_unknown = self.tracker.get(&candidate.id).is_some_and(|it| it.is_unknown);
+            let outcome = match (candidate.result == result, is_unknown) {
+                (_, true) => SaveOutcome::Unknown(error.clone().with_outcome(Outcome::Unknown)),
+                (true, false) => SaveOutcome::Failed(error.clone()),
+                (false, false) => SaveOutcome::NotAttempted,
+            };
+            self.set_outcome(candidate, outcome);
+        }
+        false
+    }
+
+    fn set_outcome(&mut self, candidate: &Candidate, outcome: SaveOutcome) {
+        if let Some(result) = self.last_report.results.get_mut(candidate.result) {
+            result.outcome = outcome;
+        }
+    }
+
     async fn receive(
         &mut self,
         unit: Unit,
         reply: Result<Reply, Error>,
-        candidates: &[Candidate],
-        first: usize,
         options: &SaveOptions,
-    ) -> bool {
-        let result = reply.and_then(|reply| read(reply, &unit));
+    ) -> Received {
+        let (request, sent) = (&unit.request, unit.sent.as_ref());
+        let result = reply.and_then(|reply| transaction::results(reply, request, sent));
         let error = match result {
-            Ok(results) => {
-                let mut is_done = true;
-                for (at, (status, etag)) in unit.changes.iter().zip(results) {
-                    let candidate = &candidates[*at];
-                    if etag.is_none() && candidate.sent.change != Change::Delete {
-                        // Without a version, the next update could not name one.
-                        let error = Error::unexpected_reply("the answer has no ETag");
-                        is_done &= self.look_up(&[(first + at, candidate)], &error, options).await;
-                    } else {
-                        self.applied(candidate, first + at, Some(status), etag);
-                    }
+            Ok(committed) => {
+                for (candidate, result) in unit.changes.iter().zip(committed.operations) {
+                    self.applied(candidate, &unit, Some(result.status), result.etag);
                 }
-                return is_done;
+                return Received { is_done: true, again: Vec::new() };
             }
             Err(error) => error,
         };
-        if error.outcome() != Outcome::NotApplied {
-            let changes: Vec<_> =
-                unit.changes.iter().map(|at| (first + at, &candidates[*at])).collect();
-            return self.look_up(&changes, &error, options).await;
+        let is_deleted = options.missing_is_deleted
+            && sent.is_none()
+            && error.code() == Some(&ErrorCode::RESOURCE_NOT_FOUND)
+            && unit.changes.iter().all(|candidate| candidate.change == Change::Delete);
+        if error.outcome() == Outcome::Applied || is_deleted {
+            for candidate in &unit.changes {
+                self.applied(candidate, &unit, error.status(), None);
+            }
+            return Received { is_done: true, again: Vec::new() };
         }
-        let failed = match error.batch_index() {
-            Some(index) if unit.sent.is_some() => unit.changes.get(index).copied(),
-            _ => None,
+        let findings = match self.read_findings(&unit, &error, options).await {
+            Ok(findings) => findings,
+            // Whether a proxy delivered the request twice stays unknown.
+            Err(read) => {
+                debug!(%read, "cannot read back whether changes were applied");
+                let error = error.with_outcome(Outcome::Unknown);
+                return self.leave(&unit, &error, &Findings::default(), options);
+            }
         };
-        let is_missing = options.missing_is_deleted
-            && (error.code()).is_some_and(|code| *code == ErrorCode::RESOURCE_NOT_FOUND);
-        let mut is_done = true;
-        for at in &unit.changes {
-            let Candidate { id, sent, .. } = &candidates[*at];
-            if unit.sent.is_none() && is_missing && sent.change == Change::Delete {
-                self.applied(&candidates[*at], first + at, error.status(), None);
+        self.leave(&unit, &error, &findings, options)
+    }
+
+    /// What the rows show of the attempts of a request that failed, where they can show anything.
+    async fn read_findings(
+        &mut self,
+        unit: &Unit,
+        error: &Error,
+        options: &SaveOptions,
+    ) -> Result<Findings, Error> {
+        let is_open = error.outcome() == Outcome::Unknown;
+        let is_conflict =
+            error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
+        let has_earlier = |candidate: &Candidate| {
+            let tracked = self.tracker.get(&candidate.id);
+            tracked.is_some_and(|it| it.was_unknown && it.attempts.len() > 1)
+        };
+        let may_be_repeated = unit.request.write_id.is_some()
+            && (error.is_conflict() || error.is_precondition_failed());
+        let is_doubtful =
+            is_open || may_be_repeated || (is_conflict && unit.changes.iter().any(has_earlier));
+        if !is_doubtful {
+            return Ok(Findings::default());
+        }
+        let ids: Vec<_> = unit.changes.iter().map(|candidate| &candidate.id).collect();
+        let closed = (!is_open).then_some(&unit.request);
+        self.find_out(&unit.table, &ids, closed, options).await
+    }
+
+    /// Gives each change of a request that failed its outcome, or prepares it to be sent again.
+    fn leave(
+        &mut self,
+        unit: &Unit,
+        error: &Error,
+        findings: &Findings,
+        options: &SaveOptions,
+    ) -> Received {
+        let is_open = error.outcome() == Outcome::Unknown;
+        let failed = error.batch_index().filter(|_| unit.sent.is_some());
+        let failed = failed.and_then(|index| unit.changes.get(index)).map(|it| it.result);
+        let (mut is_done, mut again) = (true, Vec::new());
+        for candidate in &unit.changes {
+            let Candidate { id, result, .. } = candidate;
+            let found = findings.applied.get(id);
+            if let Some((etag, confirmation)) = found {
+                let (etag, confirmation) = (etag.clone(), *confirmation);
+                let etag = etag.filter(|_| candidate.change != Change::Delete);
+                let outcome = SaveOutcome::Applied { status: None, etag, confirmation };
+                self.set_outcome(candidate, outcome);
+                // It was changed again since that attempt.
+                again.extend(self.again(id, *result, options));
+                continue;
+            }
+            if is_open {
+                self.tracker.leave_open(id, &unit.request);
+            } else {
+                self.tracker.close(id, &unit.request);
+            }
+            let Some(tracked) = self.tracker.entities.get_mut(id) else { continue };
+            if !findings.applied.is_empty() && !tracked.is_unknown {
+                // An earlier transaction of the others was the cause.
+                self.set_outcome(candidate, SaveOutcome::NotAttempted);
+                again.extend(self.again(id, *result, options));
                 continue;
             }
             is_done = false;
-            let Some(tracked) = self.tracker.entities.get_mut(id) else { continue };
-            tracked.sent = None;
+            let is_unknown = tracked.is_unknown;
+            let is_failed = is_unknown || failed.is_none_or(|failed| failed == *result);
+            let error = error.clone().with_outcome(if is_unknown {
+                Outcome::Unknown
+            } else {
+                Outcome::NotApplied
+            });
+            let error = error.with_state_matches(is_unknown && findings.state_matches);
             // The others of its transaction were rolled back.
-            let is_failed = failed.is_none_or(|failed| failed == *at);
             tracked.error = is_failed.then(|| error.clone());
-            self.last_report.results[first + at].outcome = match &tracked.error {
-                Some(error) => SaveOutcome::Failed(error.clone()),
-                None => SaveOutcome::NotAttempted,
-            };
+            self.set_outcome(
+                candidate,
+                match (is_unknown, is_failed) {
+                    (true, _) => SaveOutcome::Unknown(error),
+                    (false, true) => SaveOutcome::Failed(error),
+                    (false, false) => SaveOutcome::NotAttempted,
+                },
+            );
         }
-        is_done
+        let units = plan::units(&self.tracker, &again, options, &self.pipeline);
+        match units {
+            Ok(again) => Received { is_done, again },
+            Err(error) => {
+                for candidate in &again {
+                    self.set_outcome(candidate, SaveOutcome::Failed(error.clone()));
+                }
+                Received { is_done: false, again: Vec::new() }
+            }
+        }
     }
 
+    /// The change of an entity that is still to be sent, if there is one.
+    fn again(&mut self, id: &Identity, result: usize, options: &SaveOptions) -> Option<Candidate> {
+        let hook = self.hooks.writing.as_deref_mut();
+        let tracked = self.tracker.get(id)?;
+        match plan::candidate(&self.tracker, id, tracked, options, hook, result) {
+            Ok(candidate) => candidate,
+            Err(error) => {
+                if let Some(result) = self.last_report.results.get_mut(result) {
+                    result.outcome = SaveOutcome::Failed(error);
+                }
+                None
+            }
+        }
+    }
+
+    /// The service confirmed a change.
     fn applied(
         &mut self,
         candidate: &Candidate,
-        result: usize,
+        unit: &Unit,
         status: Option<u16>,
         etag: Option<ETag>,
     ) {
-        let Candidate { id, sent, .. } = candidate;
-        if sent.change == Change::Delete {
-            self.tracker.entities.remove(id);
-        } else if let Some(tracked) = self.tracker.entities.get_mut(id) {
-            tracked.take_applied(sent.change.clone(), etag.as_ref());
+        let Candidate { id, change, .. } = candidate;
+        self.tracker.applied(id, change.clone(), &unit.request, etag.as_ref());
+        if etag.is_none()
+            && let Some(tracked) = self.tracker.entities.get_mut(id)
+        {
+            // The response lacks the ETag, which the next update has to name.
+            tracked.condition = None;
         }
-        self.last_report.results[result].outcome = SaveOutcome::Applied { status, etag };
+        let confirmation = Confirmation::Response;
+        self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
     }
 }
 
-async fn send(pipeline: Arc<Pipeline>, unit: Unit, options: CallOptions) -> Answer {
+async fn send(pipeline: Arc<Pipeline>, unit: Unit, options: CallOptions) -> Response {
     let Unit { request, changes, .. } = &unit;
     let trace = pipeline.trace(request.operation, &request.resource).batch(changes.len());
     let reply = trace.run_request(request, pipeline.send(request, &options, &trace)).await;
     drop(trace);
     (unit, reply)
-}
-
-/// The status and the new version of each change in the answer to a request.
-fn read(reply: Reply, unit: &Unit) -> Result<Vec<(u16, Option<ETag>)>, Error> {
-    if let Some(sent) = &unit.sent {
-        let committed = transaction::committed(reply, &unit.request, sent)?;
-        let results = committed.operations.into_iter();
-        return Ok(results.map(|result| (result.status, result.etag)).collect());
-    }
-    if unit.request.operation == Operation::Delete {
-        let done = reply.done(&unit.request)?;
-        return Ok(vec![(done.status, None)]);
-    }
-    let written = reply.written(&unit.request)?;
-    Ok(vec![(written.status, Some(written.etag))])
 }

@@ -9,7 +9,8 @@ use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 
-pub(super) use crate::operation::evidence::Properties;
+use super::attempts::OpenAttempt;
+pub(super) use crate::outcome::Properties;
 
 /// What a context has to do about an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +24,7 @@ pub enum EntityState {
     Modified,
     /// It is to be deleted.
     Deleted,
-    /// A change was sent, and what became of it is not known. The next save finds out first.
+    /// A change was sent, and its outcome is not known. The next save sends it again, and finds out.
     Unknown,
 }
 
@@ -88,7 +89,7 @@ pub(super) enum Pending {
     Delete,
 }
 
-/// A change that was sent.
+/// A change as it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Change {
     Add(Add, Properties),
@@ -119,8 +120,12 @@ pub(super) struct Tracked {
     pub(super) replaces: bool,
     /// A property of the struct that an attached entity does not have. A merge cannot remove it.
     pub(super) lacks: Option<String>,
-    /// What was sent last, while no reply says what became of it.
-    pub(super) sent: Option<Sent>,
+    /// Whether the outcome of the last change that was sent is not known.
+    pub(super) is_unknown: bool,
+    /// The same before the attempt that is in flight.
+    pub(super) was_unknown: bool,
+    /// The attempts that may have been applied, or may still be, in their order.
+    pub(super) attempts: Vec<OpenAttempt>,
     /// Why the last save of it failed.
     pub(super) error: Option<Error>,
 }
@@ -139,20 +144,12 @@ pub(super) struct Values {
     pub(super) lacks: Option<String>,
 }
 
-/// A change that was sent.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sent {
-    pub(super) change: Change,
-    /// The same after the hook for writing.
-    pub(super) wire: Change,
-    /// The transaction that it was sent in, all of which was made or nothing.
-    pub(super) transaction: Option<u64>,
-}
-
 #[derive(Debug, Default, Clone)]
 pub(super) struct Tracker {
     /// Which names are of one table.
     dialect: Dialect,
+    /// The column with the ids of writes.
+    pub(super) write_id: Option<Arc<str>>,
     pub(super) entities: HashMap<Identity, Tracked>,
     last_order: u64,
 }
@@ -164,12 +161,22 @@ pub(super) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
 impl Tracked {
     pub(super) fn state(&self) -> EntityState {
         match self.pending {
-            _ if self.sent.is_some() => EntityState::Unknown,
+            _ if self.is_unknown => EntityState::Unknown,
             Pending::Nothing => EntityState::Unchanged,
             Pending::Add(_) => EntityState::Added,
             Pending::Update => EntityState::Modified,
             Pending::Delete => EntityState::Deleted,
         }
+    }
+
+    /// Whether the outcome of a change is not known, and there is nothing that can be sent to find out.
+    pub(super) fn is_unsendable(&self) -> bool {
+        self.is_unknown
+            && match self.pending {
+                Pending::Nothing => true,
+                Pending::Delete => self.condition.is_none(),
+                Pending::Add(_) | Pending::Update => false,
+            }
     }
 
     /// The names of the properties that differ from what the service holds.
@@ -202,7 +209,7 @@ impl Tracked {
     /// What a reply said: the change was made.
     pub(super) fn take_applied(&mut self, change: Change, etag: Option<&ETag>) {
         self.error = None;
-        self.sent = None;
+        self.is_unknown = false;
         self.replaces = false;
         match change {
             Change::Add(Add::InsertOrMerge, written) => {
@@ -228,8 +235,12 @@ impl Tracked {
 }
 
 impl Tracker {
-    pub(super) fn new(dialect: Dialect) -> Self {
-        Self { dialect, ..Self::default() }
+    pub(super) fn new(dialect: Dialect, write_id: Option<Arc<str>>) -> Self {
+        Self { dialect, write_id, ..Self::default() }
+    }
+
+    pub(super) fn forget(&mut self, id: &Identity) {
+        self.entities.remove(id);
     }
 
     pub(super) fn identity(&self, table: &str, key: &EntityKey) -> Identity {
@@ -273,7 +284,9 @@ impl Tracker {
             condition: None,
             replaces: false,
             lacks: None,
-            sent: None,
+            is_unknown: false,
+            was_unknown: false,
+            attempts: Vec::new(),
             error: None,
         };
         let id = self.identity(table, key);
@@ -283,7 +296,7 @@ impl Tracker {
     /// Drops the updates that a refresh has made equal to what the service holds.
     pub(super) fn settle_equal(&mut self) {
         for tracked in self.entities.values_mut() {
-            if tracked.pending == Pending::Update && tracked.sent.is_none() {
+            if tracked.pending == Pending::Update && !tracked.is_unknown {
                 tracked.settle();
             }
         }
@@ -296,7 +309,7 @@ impl Tracker {
             None => {
                 self.track(table, &values.key, Pending::Add(add), values.properties);
             }
-            Some(tracked) if tracked.pending == Pending::Delete && tracked.sent.is_none() => {
+            Some(tracked) if tracked.pending == Pending::Delete && !tracked.is_unknown => {
                 tracked.pending = Pending::Update;
                 tracked.current = values.properties;
                 tracked.replaces = true;
@@ -390,7 +403,7 @@ impl Tracker {
         let tracked = self.tracked(table, key)?;
         match tracked.pending {
             // Nothing was ever sent.
-            Pending::Add(_) if tracked.sent.is_none() => {
+            Pending::Add(_) if !tracked.is_unknown && tracked.attempts.is_empty() => {
                 self.entities.remove(&Identity::new(self.dialect, table, key));
             }
             Pending::Delete => {}
@@ -409,7 +422,7 @@ impl Tracker {
 
     pub(super) fn reset(&mut self, table: &Arc<str>, key: &EntityKey) -> Result<(), Error> {
         let tracked = self.tracked(table, key)?;
-        if tracked.sent.is_some() {
+        if tracked.is_unknown {
             return Err(refusal(key, "its last change was sent, and its outcome is not known yet"));
         }
         match tracked.pending {

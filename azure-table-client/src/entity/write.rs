@@ -20,7 +20,7 @@ pub struct PropertyWriter<'a> {
     /// The entity's columns, whose names its bag of other properties must not use.
     columns: Option<Columns>,
     /// The column that gets a new id, whatever the entity has in it.
-    write_id: Option<&'a str>,
+    write_id: Option<(&'a str, uuid::Uuid)>,
     /// Whose limits these are.
     dialect: Dialect,
 }
@@ -52,8 +52,8 @@ impl<'a> PropertyWriter<'a> {
     }
 
     /// Writes a new id into this column.
-    pub(crate) fn write_id(self, column: Option<&'a str>) -> Self {
-        Self { write_id: column, ..self }
+    pub(crate) fn write_id(self, write_id: Option<(&'a str, uuid::Uuid)>) -> Self {
+        Self { write_id, ..self }
     }
 
     /// Checks against the limits of this service.
@@ -158,7 +158,7 @@ impl<'a> PropertyWriter<'a> {
     }
 
     fn put(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
-        if self.write_id == Some(name) {
+        if self.write_id.is_some_and(|(column, _)| column == name) {
             return Ok(());
         }
         self.dialect.check_property(name)?;
@@ -178,14 +178,14 @@ impl<'a> PropertyWriter<'a> {
 
     /// Checks what only the whole entity shows.
     pub(crate) fn finish(mut self) -> Result<(), EncodeError> {
-        if let Some(column) = self.write_id.take() {
-            self.put_named(column, EdmCow::Guid(new_write_id()))?;
+        if let Some((column, id)) = self.write_id.take() {
+            self.put_named(column, EdmCow::Guid(id))?;
         }
         Ok(self.dialect.check_size(self.size)?)
     }
 }
 
-/// Tells a write from all others.
+/// A random id for a write.
 pub(crate) fn new_write_id() -> uuid::Uuid {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid()
 }

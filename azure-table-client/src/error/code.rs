@@ -64,7 +64,10 @@ impl ErrorCode {
 
     /// Whether it asks for less load.
     pub(crate) fn is_throttling(&self) -> bool {
-        *self == Self::SERVER_BUSY || *self == Self::TOO_MANY_REQUESTS
+        *self == Self::SERVER_BUSY
+            || *self == Self::TOO_MANY_REQUESTS
+            // Cosmos DB names the status only.
+            || *self == *"429"
     }
 
     /// The code as the service writes it.

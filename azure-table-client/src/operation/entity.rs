@@ -10,9 +10,10 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
+use uuid::Uuid;
 
-use super::{Header, Location, Reply, Request, if_match, unsupported};
-use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity};
+use super::{Header, Location, Reply, Request, Target, if_match, unsupported};
+use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity, new_write_id};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
@@ -130,38 +131,36 @@ impl Write<'_> {
     }
 }
 
-/// Where entities are written, and how.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Writing<'t> {
-    pub(crate) table: &'t str,
-    /// The column that tells one write from another.
-    pub(crate) write_id: Option<&'t str>,
-    pub(crate) protocol: Protocol,
-}
-
 /// A write of an entity.
 pub(crate) fn checked_write<T: TableEntity>(
-    writing: Writing<'_>,
+    target: &Target,
     entity: &T,
     write: Write<'_>,
 ) -> Result<Request, Error> {
-    self::write(writing, entity, &checked_keys(writing.protocol, writing.table, entity)?, write)
+    let keys = checked_keys(target.protocol, &target.table, entity)?;
+    self::write(target, None, entity, &keys, write)
 }
 
-/// A write of the entity with these keys, which are checked.
+/// A write of the entity with these keys, which are checked. If the target has a column for write ids,
+/// the write gets `id`, or a random one.
 pub(crate) fn write<T: TableEntity>(
-    Writing { table, write_id, protocol }: Writing<'_>,
+    target: &Target,
+    id: Option<Uuid>,
     entity: &T,
     (partition_key, row_key): &(Cow<'_, str>, Cow<'_, str>),
     write: Write<'_>,
 ) -> Result<Request, Error> {
+    let Target { table, protocol, .. } = target;
     let mut body = Vec::with_capacity(256);
     let keys = (&**partition_key, &**row_key);
+    let write_id =
+        target.write_id.as_deref().map(|column| (column, id.unwrap_or_else(new_write_id)));
     protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
     let mut path = String::new();
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
-    Ok(Request { header: write.header(protocol)?, ..request.payload(protocol, body) })
+    let (header, write_id) = (write.header(*protocol)?, write_id.map(|(_, id)| id));
+    Ok(Request { header, write_id, ..request.payload(*protocol, body) })
 }
 
 pub(crate) fn delete(
@@ -257,20 +256,20 @@ mod tests {
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
 
-    fn writing(table: &str) -> Writing<'_> {
-        Writing { table, write_id: None, protocol: Protocol::default() }
+    fn target(table: &str) -> Target {
+        Target { table: table.into(), ..Target::of_test(Protocol::default()) }
     }
 
     fn insert(table: &str, entity: &DynamicEntity) -> Result<Request, Error> {
-        checked_write(writing(table), entity, Write::Insert)
+        checked_write(&target(table), entity, Write::Insert)
     }
 
     fn update(way: Update, condition: &IfMatch) -> Result<Request, Error> {
-        checked_write(writing("Blogs"), &blog(), Write::Update(way, condition))
+        checked_write(&target("Blogs"), &blog(), Write::Update(way, condition))
     }
 
     fn upsert(way: Update) -> Result<Request, Error> {
-        checked_write(writing("Blogs"), &blog(), Write::Upsert(way))
+        checked_write(&target("Blogs"), &blog(), Write::Upsert(way))
     }
 
     fn blog() -> DynamicEntity {

@@ -5,11 +5,12 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
+use tokio::time::Instant;
 
-use super::{Done, Location, Request, Written};
+use super::{Confirmation, Done, Location, Request, Written};
 use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
-use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 
@@ -23,11 +24,13 @@ pub(crate) struct Reply {
     pub(crate) asked: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
-    /// An earlier attempt of this write may have been done, so that a refusal of the last one may
-    /// be its own echo.
-    pub(crate) outcome_open: bool,
-    /// It stands for the lost answer to an earlier attempt, which was found to be done.
-    pub(crate) by_earlier_attempt: bool,
+    /// When the last open attempt of this write was sent: one that may have been applied, or may still
+    /// be.
+    pub(crate) open: Option<Instant>,
+    /// The outcome is unknown, and the rows are in the state that the write leaves.
+    pub(crate) state_matches: bool,
+    /// How the success is known.
+    pub(crate) confirmation: Confirmation,
     /// Where it came from.
     pub(crate) location: Location,
     /// How its request was signed; `None` if it is made up.
@@ -74,19 +77,11 @@ impl Reply {
                  a proxy or another server may have sent it"
             ))
         };
-        // The service's refusal is the truth unless an earlier attempt may have been done; what
-        // another server says of a write is not.
-        // Throttling comes before the work, whoever says so.
-        let is_told = error.kind() == ErrorKind::Service
-            || status.is_client_error()
-            || status == StatusCode::SERVICE_UNAVAILABLE;
-        let outcome = if self.outcome_open || (request.is_write() && !is_told) {
-            Outcome::Unknown
-        } else {
-            Outcome::NotApplied
-        };
+        let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
+        let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let hint = error.code().and_then(|code| self.hint(code, request));
-        self.describe(error.with_outcome(outcome).with_hint(hint), request)
+        let error = error.with_outcome(outcome).with_hint(hint);
+        self.describe(error.with_state_matches(self.state_matches), request)
     }
 
     /// What to do about a refusal of the credential, as far as can be told.
@@ -139,12 +134,13 @@ impl Reply {
         Ok(Done {
             status: self.status.as_u16(),
             request_id: self.request_id().map(str::to_owned),
-            by_earlier_attempt: self.by_earlier_attempt,
+            confirmation: self.confirmation,
         })
     }
 
-    /// `None` for the service's 404 that says the thing itself is missing. A missing table around
-    /// a missing entity is an error, and so is a 404 of a server that is no table service.
+    /// `None` for the service's 404 that says that the entity or the table itself is missing. A missing
+    /// table around a missing entity is an error, and so are the 404 of another server and one that an
+    /// earlier attempt of the same delete may have caused.
     pub(crate) fn if_exists<T>(
         self,
         request: &Request,
@@ -152,7 +148,7 @@ impl Reply {
     ) -> Result<Option<T>, Error> {
         match read(self, request) {
             Ok(value) => Ok(Some(value)),
-            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) if is_missing(&error) && error.outcome() != Outcome::Unknown => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -165,7 +161,7 @@ impl Reply {
             etag: self.etag(request)?,
             status: self.status.as_u16(),
             request_id: self.request_id().map(str::to_owned),
-            by_earlier_attempt: self.by_earlier_attempt,
+            confirmation: self.confirmation,
         })
     }
 

@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 
 use super::{Reply, Request};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
-use crate::error::{Error, ErrorCode};
+use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::{Operation, Protocol, encoding, headers};
 
 const TABLES: &str = "/Tables";
@@ -62,7 +62,7 @@ pub(crate) fn is_gone(code: &ErrorCode) -> bool {
 pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     match reply.done(request) {
         Ok(_) => Ok(true),
-        Err(error) if error.code().is_some_and(is_there) => Ok(false),
+        Err(error) if is_certain(&error) && error.code().is_some_and(is_there) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -82,9 +82,14 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
 
 fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
     match found {
-        Err(error) if error.code().is_some_and(is_gone) => Ok(false),
+        Err(error) if is_certain(&error) && error.code().is_some_and(is_gone) => Ok(false),
         other => other.map(|done| done.is_some()),
     }
+}
+
+/// Whether no earlier attempt of this call can have caused the error.
+fn is_certain(error: &Error) -> bool {
+    error.outcome() != Outcome::Unknown
 }
 
 /// The names of one page, and where the next one begins.

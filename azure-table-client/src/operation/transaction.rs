@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
-use super::{Header, Reply, Request};
-use crate::entity::{EntityKey, TableEntity};
+use super::{Confirmation, Done, Header, Reply, Request, Target, Written};
+use crate::entity::{EntityKey, TableEntity, new_write_id};
 use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::limits::TRANSACTION_OPERATIONS;
@@ -41,20 +42,18 @@ pub struct Committed {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
-    /// Its answer was lost, and it was found to be done by reading back; see
-    /// [`resolve_outcomes`](crate::client::TableServiceClientBuilder::resolve_outcomes).
-    pub by_earlier_attempt: bool,
+    /// How the success is known.
+    pub confirmation: Confirmation,
 }
 
 /// The operations of a transaction, as they will be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    table: String,
-    protocol: Protocol,
-    /// The column that tells one write from another.
-    write_id: Option<Arc<str>>,
-    /// The address of the service, before the path of each operation.
-    base: String,
+    target: Target,
+    /// The id of all writes that are encoded here.
+    id: Uuid,
+    /// The id of one of the writes.
+    write_id: Option<Uuid>,
     /// The boundaries of the body, and of the changeset that is in it.
     outer: String,
     inner: String,
@@ -108,16 +107,15 @@ pub(crate) struct Sent {
 }
 
 impl Batch {
-    pub(crate) fn new(protocol: Protocol, table: &str, base: &str) -> Self {
-        let id = |kind| format!("{kind}_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
+    pub(crate) fn new(target: Target) -> Self {
+        let id = |kind| format!("{kind}_{}", Uuid::from_u128(fastrand::u128(..)));
         let (outer, inner) = (id("batch"), id("changeset"));
         let mut body = Vec::with_capacity(1024);
         Writer::new(&mut body, &outer).parts(&inner);
         Self {
-            table: table.to_owned(),
-            protocol,
+            target,
+            id: new_write_id(),
             write_id: None,
-            base: base.to_owned(),
             outer,
             inner,
             body,
@@ -125,10 +123,6 @@ impl Batch {
             partition_key: None,
             row_keys: HashMap::new(),
         }
-    }
-
-    pub(crate) fn write_id(self, column: Option<Arc<str>>) -> Self {
-        Self { write_id: column, ..self }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -148,24 +142,26 @@ impl Batch {
     ) -> Result<(), Refused> {
         let index = self.len();
         let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(index), key));
-        let (partition_key, row_key) = entity::checked_keys(self.protocol, &self.table, entity)
-            .map_err(|error| at(error, entity.entity_key().ok()))?;
+        let (partition_key, row_key) =
+            entity::checked_keys(self.target.protocol, &self.target.table, entity)
+                .map_err(|error| at(error, entity.entity_key().ok()))?;
         let (mut path, mut body) = std::mem::take(&mut self.written);
         path.clear();
         body.clear();
-        write.path(&mut path, &self.table, &partition_key, &row_key);
-        let write_id = self.write_id.as_deref();
-        let format = self.protocol.format();
+        write.path(&mut path, &self.target.table, &partition_key, &row_key);
+        let write_id = self.target.write_id.as_deref().map(|column| (column, self.id));
+        self.write_id = self.write_id.or(write_id.map(|(_, id)| id));
+        let format = self.target.protocol.format();
         let header = format
             .write_entity(
                 &mut body,
                 entity,
                 (&partition_key, &row_key),
                 write_id,
-                self.protocol.dialect(),
+                self.target.protocol.dialect(),
             )
             .map_err(Error::from)
-            .and_then(|()| write.header(self.protocol))
+            .and_then(|()| write.header(self.target.protocol))
             .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
         let operation = Single {
             operation: write.operation(),
@@ -180,8 +176,8 @@ impl Batch {
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
-        let request =
-            entity::delete(self.protocol, &self.table, key, condition).map_err(|error| {
+        let request = entity::delete(self.target.protocol, &self.target.table, key, condition)
+            .map_err(|error| {
                 Refused::Invalid(error.with_batch(Some(self.len()), Some(key.clone())))
             })?;
         self.push(&request, &key.partition_key, &key.row_key)
@@ -201,6 +197,7 @@ impl Batch {
             header: request.header.as_ref(),
             body: &request.body,
         };
+        self.write_id = self.write_id.or(request.write_id);
         self.add(operation, partition_key, row_key)
     }
 
@@ -216,7 +213,8 @@ impl Batch {
         self.check(partition_key, row_key)
             .and_then(|()| {
                 self.write_part(operation, index);
-                let (bytes, most) = (self.bytes(), self.protocol.dialect().transaction_bytes());
+                let (bytes, most) =
+                    (self.bytes(), self.target.protocol.dialect().transaction_bytes());
                 if bytes <= most {
                     return Ok(());
                 }
@@ -229,7 +227,7 @@ impl Batch {
             .map_err(|refused| {
                 let key = EntityKey::new(partition_key, row_key);
                 let of = |error: Error| {
-                    let error = error.with_operation(operation.operation, &self.table);
+                    let error = error.with_operation(operation.operation, &self.target.table);
                     error.with_batch(Some(index), Some(key))
                 };
                 match refused {
@@ -269,7 +267,7 @@ impl Batch {
     fn write_part(&mut self, operation: Single<'_>, index: usize) {
         let Single { method, path, header, body, .. } = operation;
         // Nothing in the answer is read that differs between the levels of JSON.
-        let protocol = self.protocol.typed();
+        let protocol = self.target.protocol.typed();
         let accept = protocol.format().accept();
         let content_type = protocol.format().content_type();
         let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, content_type));
@@ -283,18 +281,20 @@ impl Batch {
         let own = header.map(|(name, value)| (*name, value));
         let headers = fixed.into_iter().chain(tunnelled).chain(kind).chain(own);
         let mut changeset = Writer::new(&mut self.body, &self.inner);
-        changeset.request(method, [&self.base, path], Some(index), headers, body);
+        changeset.request(method, [&self.target.base, path], Some(index), headers, body);
     }
 
     /// The request, and what is in it.
     pub(crate) fn finish(mut self) -> Result<(Request, Sent), Error> {
-        self.protocol.dialect().check_table_name(&self.table)?;
+        self.target.protocol.dialect().check_table_name(&self.target.table)?;
         let Some(partition_key) = self.partition_key else {
             return Err(Error::invalid_input("a transaction has at least one operation"));
         };
         Writer::new(&mut self.body, &self.inner).close();
         Writer::new(&mut self.body, &self.outer).close();
-        let request = batch_request(Operation::Transaction, &self.table, &self.outer, self.body)?;
+        let request =
+            batch_request(Operation::Transaction, &self.target.table, &self.outer, self.body)?;
+        let request = Request { write_id: self.write_id, ..request };
         Ok((request, Sent { partition_key, row_keys: self.row_keys }))
     }
 }
@@ -327,14 +327,15 @@ pub(crate) fn in_batch(
 }
 
 fn write_in_batch(write: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
-    let mut batch = Batch::new(protocol, &write.resource, base);
+    let (table, base) = (Arc::from(&*write.resource), Arc::from(base));
+    let mut batch = Batch::new(Target { table, base, protocol, write_id: None });
     batch.push(write, "", "").map_err(|refused| Error::from(refused).with_batch(None, None))?;
     let (request, _) = batch.finish()?;
     Ok(Request { operation: write.operation, ..request })
 }
 
 fn read_in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Request, Error> {
-    let boundary = format!("batch_{}", uuid::Uuid::from_u128(fastrand::u128(..)));
+    let boundary = format!("batch_{}", Uuid::from_u128(fastrand::u128(..)));
     let mut target = read.path.clone();
     if !read.query.as_str().is_empty() {
         target.push('?');
@@ -396,18 +397,38 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
         operations,
         status: reply.status.as_u16(),
         request_id: reply.request_id().map(str::to_owned),
-        by_earlier_attempt: false,
+        confirmation: Confirmation::Response,
     })
 }
 
-/// The result of a transaction whose answer was lost, from the versions that it was found to have left.
-pub(crate) fn found_committed(etags: Vec<Option<ETag>>) -> Committed {
+/// Reads the response to the writes of one request: a transaction, or one write alone.
+pub(crate) fn results(
+    reply: Reply,
+    request: &Request,
+    sent: Option<&Sent>,
+) -> Result<Committed, Error> {
+    if let Some(sent) = sent {
+        return committed(reply, request, sent);
+    }
+    let (etag, Done { status, request_id, confirmation }) =
+        if request.operation == Operation::Delete {
+            (None, reply.done(request)?)
+        } else {
+            let Written { etag, status, request_id, confirmation } = reply.written(request)?;
+            (Some(etag), Done { status, request_id, confirmation })
+        };
+    let operations = vec![OperationResult { etag, status }];
+    Ok(Committed { operations, status, request_id, confirmation })
+}
+
+/// The results of writes that were found to be applied, from the present ETags of their rows.
+pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmation) -> Committed {
     let status = StatusCode::NO_CONTENT.as_u16();
     Committed {
         operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
         status: StatusCode::ACCEPTED.as_u16(),
         request_id: None,
-        by_earlier_attempt: true,
+        confirmation,
     }
 }
 
@@ -439,6 +460,17 @@ pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     // Nothing comes before what failed.
     let first = first(headers, body).and_then(|message| message.status().ok());
     first.filter(|status| is_failure(*status)).unwrap_or(status)
+}
+
+/// The status and the body of the part of a batch that failed.
+pub(crate) fn failure<'a>(
+    status: StatusCode,
+    headers: &'a HeaderMap,
+    body: &'a [u8],
+) -> Option<(StatusCode, &'a [u8])> {
+    let first = first(headers, body).filter(|_| status == StatusCode::ACCEPTED)?;
+    let status = first.status().ok().filter(|status| is_failure(*status))?;
+    Some((status, first.body))
 }
 
 /// The headers of the answer in a batch that says that it failed.
@@ -508,8 +540,9 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         asked: reply.asked,
         attempts: reply.attempts,
         client_request_id: reply.client_request_id.clone(),
-        outcome_open: reply.outcome_open,
-        by_earlier_attempt: false,
+        open: reply.open,
+        state_matches: false,
+        confirmation: reply.confirmation,
         location: reply.location,
         signed: reply.signed.clone(),
     })

@@ -19,7 +19,7 @@ use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline, unreachable};
 use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::operation::{Location, Reply, Request, Signed};
+use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
 use crate::wire::{Operation, PayloadFormat, service_error};
 
@@ -41,8 +41,10 @@ pub(super) struct Attempts<'c> {
     failures: u32,
     /// The wait before the next attempt.
     waited: Duration,
-    /// An attempt of this write may have been done.
-    outcome_open: bool,
+    /// When the present attempt was sent.
+    sent_at: Instant,
+    /// When the last attempt was sent that may have been applied, or may still be.
+    open: Option<Instant>,
     /// The date of the last attempt.
     dated: SystemTime,
     /// It was dated by the service's own date.
@@ -101,7 +103,8 @@ impl<'c> Attempts<'c> {
             count: 0,
             failures: 0,
             waited: Duration::ZERO,
-            outcome_open: false,
+            sent_at: Instant::now(),
+            open: None,
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
             credential: pipeline.credential.get(),
@@ -121,6 +124,13 @@ impl<'c> Attempts<'c> {
                 Ok(response) if self.goes_on(&response) => continue,
                 Ok(response) => {
                     self.pipeline.budget.earn(self.spent);
+                    if let Some(error) = self.foreign(&response) {
+                        self.leave_open();
+                        return Err(self.failed(error).with_reply(response.status, None));
+                    }
+                    if !self.is_closed_by(&response) {
+                        self.leave_open();
+                    }
                     #[cfg(feature = "entra")]
                     if let Some(advice) = self.advice(&response) {
                         let request = self.request;
@@ -133,7 +143,13 @@ impl<'c> Attempts<'c> {
                 }
                 Err(failure) => failure,
             };
-            self.outcome_open |= self.request.is_write() && failure.leaves_outcome_open();
+            let is_closed = match &failure {
+                Failure::Answer(_, response) => self.is_closed_by(response),
+                _ => failure.is_unsent(),
+            };
+            if !is_closed {
+                self.leave_open();
+            }
             let Some(wait) = self.wait(&failure) else { return self.end(failure) };
             warn!(
                 target: "azure_table_client",
@@ -178,6 +194,7 @@ impl<'c> Attempts<'c> {
             return Err(self.failed(Error::timeout("no time is left")));
         }
         self.count += 1;
+        self.sent_at = Instant::now();
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
@@ -285,6 +302,26 @@ impl<'c> Attempts<'c> {
         self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
     }
 
+    /// The present attempt of a write may have been applied, or may still be.
+    fn leave_open(&mut self) {
+        if self.request.is_write() {
+            self.open = Some(self.sent_at);
+        }
+    }
+
+    /// Whether the response settles the present attempt.
+    fn is_closed_by(&self, response: &HttpResponse) -> bool {
+        let HttpResponse { status, headers, body } = response;
+        origin::closes_attempt(self.request, *status, headers, body)
+    }
+
+    /// The error of a success that another server sent.
+    fn foreign(&self, response: &HttpResponse) -> Option<Error> {
+        let HttpResponse { status, headers, .. } = response;
+        let dialect = self.pipeline.protocol.dialect();
+        origin::foreign(self.request, *status, headers, dialect, &self.client_request_id)
+    }
+
     fn reply(self, response: HttpResponse) -> Reply {
         let HttpResponse { status, headers, body } = response;
         let location = self.route.location();
@@ -300,8 +337,9 @@ impl<'c> Attempts<'c> {
             asked: self.format,
             attempts: self.count,
             client_request_id: self.client_request_id,
-            outcome_open: self.outcome_open,
-            by_earlier_attempt: false,
+            open: self.open,
+            state_matches: false,
+            confirmation: Confirmation::Response,
             location,
             signed: Some(signed),
         };
@@ -311,7 +349,7 @@ impl<'c> Attempts<'c> {
 
     pub(super) fn failed(&self, error: Error) -> Error {
         self.trace.answered(&self.client_request_id, None);
-        let outcome = if self.outcome_open { Outcome::Unknown } else { Outcome::NotApplied };
+        let outcome = if self.open.is_some() { Outcome::Unknown } else { Outcome::NotApplied };
         error
             .with_operation(self.request.operation, &self.request.resource)
             .with_attempts(self.count, &self.client_request_id)

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -7,7 +9,7 @@ use crate::error::Error;
 /// Account hosts and custom domains have no path; emulators have the account there.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
-    base: String,
+    base: Arc<str>,
     path_at: usize,
     is_loopback: bool,
     is_https: bool,
@@ -38,19 +40,28 @@ impl Endpoint {
         };
         let origin = url.origin().ascii_serialization();
         let base = format!("{origin}{}", url.path().trim_end_matches('/'));
-        Ok(Self { path_at: origin.len(), base, is_loopback, is_https: url.scheme() == "https" })
+        Ok(Self {
+            path_at: origin.len(),
+            base: base.into(),
+            is_loopback,
+            is_https: url.scheme() == "https",
+        })
     }
 
     /// The endpoint of an account on this machine.
     #[cfg(feature = "mock")]
     pub(crate) fn of_account(origin: &str, account: &str) -> Self {
         let base = format!("{origin}/{account}");
-        Self { path_at: origin.len(), base, is_loopback: true, is_https: false }
+        Self { path_at: origin.len(), base: base.into(), is_loopback: true, is_https: false }
     }
 
     /// Everything before the resource's path.
     pub(crate) fn base(&self) -> &str {
         &self.base
+    }
+
+    pub(crate) fn shared_base(&self) -> Arc<str> {
+        Arc::clone(&self.base)
     }
 
     /// The part of [`base`](Self::base) that belongs to the path: empty or `/account`.

@@ -24,14 +24,11 @@ impl Failure {
         }
     }
 
-    pub(super) fn leaves_outcome_open(&self) -> bool {
-        match self {
-            Self::Answer(status, _) => retry::leaves_outcome_open(*status),
-            Self::TimedOut(_) => true,
-            Self::Transport(error) => {
-                !matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
-            }
-        }
+    /// Whether the request never left this machine.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.transport().is_some_and(|error| {
+            matches!(error.kind(), TransportErrorKind::Connect | TransportErrorKind::Invalid)
+        })
     }
 
     /// What the transport says, where it failed.

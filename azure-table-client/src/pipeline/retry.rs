@@ -157,13 +157,6 @@ pub(crate) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// Whether a request that got this answer may have been done, or may still be.
-///
-/// Throttling is decided before the work; the other transient answers say nothing about it.
-pub(crate) fn leaves_outcome_open(status: StatusCode) -> bool {
-    is_transient(status) && !matches!(status.as_u16(), 429 | 503)
-}
-
 pub(crate) fn is_transient_error(kind: TransportErrorKind) -> bool {
     matches!(kind, TransportErrorKind::Connect | TransportErrorKind::Interrupted)
 }

@@ -10,13 +10,13 @@ use crate::edm::{EdmCow, EdmType};
 use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
 
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
-/// addressed, and a new id in the column `write_id`. After an error `out` ends with a part of it.
+/// addressed, and the id of the write in its column. After an error `out` ends with a part of it.
 pub(crate) fn entity<T: TableEntity>(
     out: &mut Vec<u8>,
     entity: &T,
     partition_key: &str,
     row_key: &str,
-    write_id: Option<&str>,
+    write_id: Option<(&str, uuid::Uuid)>,
     dialect: Dialect,
 ) -> Result<(), EncodeError> {
     let start = out.len();
@@ -142,7 +142,8 @@ mod tests {
         let mut dynamic = DynamicEntity::new("p", "r");
         dynamic.set("A", 1).set("Id", uuid::Uuid::nil());
         let mut body = Vec::new();
-        entity(&mut body, &dynamic, "p", "r", Some("Id"), STORAGE).unwrap();
+        entity(&mut body, &dynamic, "p", "r", Some(("Id", uuid::Uuid::from_u128(7))), STORAGE)
+            .unwrap();
         let back: DynamicEntity = json_read::read_entity(&body, true).unwrap();
         let id = back.get::<uuid::Uuid>("Id").unwrap().unwrap();
         assert!(back.properties().count() == 2 && !id.is_nil());
@@ -150,7 +151,9 @@ mod tests {
         for i in 0..252 {
             full.set(format!("P{i}"), i);
         }
-        let error = entity(&mut body, &full, "p", "r", Some("Id"), STORAGE).unwrap_err();
+        let error =
+            entity(&mut body, &full, "p", "r", Some(("Id", uuid::Uuid::from_u128(7))), STORAGE)
+                .unwrap_err();
         assert!(error.to_string().contains("253 properties"), "{error}");
     }
 

@@ -117,7 +117,7 @@ impl PayloadFormat {
         out: &mut Vec<u8>,
         entity: &T,
         (partition_key, row_key): (&str, &str),
-        write_id: Option<&str>,
+        write_id: Option<(&str, uuid::Uuid)>,
         dialect: Dialect,
     ) -> Result<(), EncodeError> {
         match self {

@@ -417,7 +417,7 @@ async fn a_lost_reply_is_not_a_conflict() {
     let report = table.bulk().keep_results().run(mixed).await.unwrap();
     assert_eq!((report.progress.applied, report.progress.requests), (50, 2));
     for result in &report.results {
-        let RowOutcome::Applied(etag) = &result.outcome else { panic!("{result}") };
+        let RowOutcome::Applied { etag, .. } = &result.outcome else { panic!("{result}") };
         let key = result.key.clone().unwrap();
         assert_eq!(etag.as_ref(), Some(&table.get(key).await.unwrap().etag));
     }

@@ -22,7 +22,9 @@ pub async fn many_rows(target: &Target) {
     for (n, result) in (0..950).zip(&report.results).step_by(97) {
         let key = result.key.clone().unwrap();
         assert_eq!((i32::try_from(result.index).unwrap(), &key), (n, row(n % 3, n).key()));
-        let RowOutcome::Applied(Some(etag)) = &result.outcome else { panic!("{result}") };
+        let RowOutcome::Applied { etag: Some(etag), .. } = &result.outcome else {
+            panic!("{result}")
+        };
         assert_eq!(table.get(key).await.unwrap().etag, *etag);
     }
     assert_eq!(table.query().count().await.unwrap(), 950);

@@ -11,13 +11,13 @@ use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
 use crate::wire::xml;
 
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
-/// addressed, and a new id in the column `write_id`. After an error `out` ends with a part of it.
+/// addressed, and the id of the write in its column. After an error `out` ends with a part of it.
 pub(crate) fn entity<T: TableEntity>(
     out: &mut Vec<u8>,
     entity: &T,
     partition_key: &str,
     row_key: &str,
-    write_id: Option<&str>,
+    write_id: Option<(&str, uuid::Uuid)>,
 ) -> Result<(), EncodeError> {
     begin(out);
     let mut body = Body(out);

@@ -1,0 +1,64 @@
+//! Who sent a response, and whether it settles the attempt that it answers.
+//!
+//! A proxy can answer in place of the service, also after the service has applied the write: Envoy sends
+//! an empty 503 when the connection behind it breaks. A captive portal answers everything with 200.
+
+use http::{HeaderMap, StatusCode, header};
+
+use super::{Request, transaction};
+use crate::dialect::Dialect;
+use crate::error::{Error, ErrorCode};
+use crate::wire::{Operation, headers, service_error};
+
+/// Whether the response proves what became of the attempt that it answers: a success, an error of the
+/// service about the request (4xx), or its statement that it is too busy to begin.
+pub(crate) fn closes_attempt(
+    request: &Request,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> bool {
+    let failed = request.is_batch().then(|| transaction::failure(status, headers, body)).flatten();
+    let (status, body) = failed.unwrap_or((status, body));
+    if status.is_success() {
+        return true;
+    }
+    let Some(error) = service_error::parse(body) else { return false };
+    status.is_client_error() || ErrorCode::from(error.code).is_throttling()
+}
+
+/// The error of a success that the service did not send, or sent to another request. Only what the
+/// service says counts for a write, and for the existence of a table.
+pub(crate) fn foreign(
+    request: &Request,
+    status: StatusCode,
+    headers: &HeaderMap,
+    dialect: Dialect,
+    client_request_id: &str,
+) -> Option<Error> {
+    if !status.is_success() {
+        return None;
+    }
+    let echoed = headers.get(&headers::X_MS_CLIENT_REQUEST_ID);
+    if echoed.is_some_and(|id| id.as_bytes() != client_request_id.as_bytes()) {
+        return Some(Error::unexpected_reply(
+            "the response belongs to another request: its x-ms-client-request-id differs",
+        ));
+    }
+    let has_no_content = request.is_write() || request.operation == Operation::GetTable;
+    (has_no_content && !is_from_service(headers, dialect)).then(|| {
+        Error::unexpected_reply(format!(
+            "the response with status {status} is not from a Table service, which sends x-ms-* headers; \
+             a proxy or a captive portal may have sent it"
+        ))
+    })
+}
+
+/// A third of the responses of Cosmos DB to writes have no header of their own.
+fn is_from_service(headers: &HeaderMap, dialect: Dialect) -> bool {
+    let is_cosmos = || {
+        dialect == Dialect::CosmosDb
+            && headers.get(header::SERVER).is_some_and(|server| server == "Microsoft-HTTPAPI/2.0")
+    };
+    headers.keys().any(|name| name.as_str().starts_with("x-ms-")) || is_cosmos()
+}

@@ -1,0 +1,23 @@
+use std::sync::Arc;
+
+use crate::wire::Protocol;
+
+/// Where entities are written, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) table: Arc<str>,
+    /// The address of the service, without a slash at its end.
+    pub(crate) base: Arc<str>,
+    pub(crate) protocol: Protocol,
+    /// The column with the ids of writes.
+    pub(crate) write_id: Option<Arc<str>>,
+}
+
+#[cfg(test)]
+impl Target {
+    /// A table of the emulator.
+    pub(crate) fn of_test(protocol: Protocol) -> Self {
+        let base = "http://127.0.0.1:10002/devstoreaccount1".into();
+        Self { table: "Blogs".into(), base, protocol, write_id: None }
+    }
+}

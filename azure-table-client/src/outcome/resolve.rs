@@ -1,0 +1,320 @@
+//! Sending a write, and finding out whether it was applied.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use tokio::time::{Instant, timeout};
+use tracing::debug;
+
+use super::evidence::{Found, Wrote};
+use super::read_back::read_back;
+use super::rules::{Evidence, Policy, Verdict, judge};
+use crate::edm::EdmDateTime;
+use crate::entity::EntityKey;
+use crate::error::{Error, ErrorCode, Outcome};
+use crate::etag::ETag;
+use crate::operation::transaction::{self, Committed, Sent};
+use crate::operation::{Confirmation, Location, Reply, Request, table};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy, is_transient};
+use crate::wire::headers::X_MS_REQUEST_ID;
+use crate::wire::{Operation, PayloadFormat};
+
+/// A write that was found to be applied although no response to it says so. Only this module creates
+/// one.
+pub(crate) struct Applied {
+    /// The present ETag of each row that was written, where it is known.
+    etags: Vec<Option<ETag>>,
+    confirmation: Confirmation,
+    /// The response that refused a later attempt.
+    refusal: Option<Reply>,
+}
+
+/// A request with its response, or with the proof that it was applied.
+pub(crate) enum Resolved {
+    Reply(Reply),
+    Applied(Applied),
+}
+
+/// Less time than this is too short for a read.
+const SHORTEST_READ: Duration = Duration::from_millis(1);
+
+/// How long an attempt that was signed with a key can arrive and still be accepted, with a margin: its
+/// date may be 15 minutes old, and was at most 15 minutes ahead of the service's clock; the service then
+/// works on it for at most 30 seconds.
+const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
+
+/// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
+pub(crate) fn is_expired(pipeline: &Pipeline, sent: Instant) -> bool {
+    // A signature or a token may be valid for any time.
+    pipeline.credential.get().key().is_some() && sent.elapsed() > SIGNED_LIFETIME
+}
+
+/// Sends a request and, where an attempt stays open, finds out within the same deadline whether it was
+/// applied.
+pub(crate) async fn send(
+    pipeline: &Arc<Pipeline>,
+    request: &Request,
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+) -> Result<Resolved, Error> {
+    let start = Instant::now();
+    let result = pipeline.send(request, options, trace).await;
+    if matches!(&result, Ok(reply) if is_plain(request, reply)) {
+        return result.map(Resolved::Reply);
+    }
+    resolve(pipeline, request, &left(pipeline, options, start), start, result).await
+}
+
+/// Whether the response leaves no doubt, as nearly all do.
+fn is_plain(request: &Request, reply: &Reply) -> bool {
+    !request.is_write()
+        || (reply.open.is_none() && reply.status.is_success() && !request.is_batch())
+}
+
+fn left(pipeline: &Pipeline, options: &CallOptions, start: Instant) -> CallOptions {
+    let left = options.deadline.unwrap_or(pipeline.deadline).saturating_sub(start.elapsed());
+    CallOptions { deadline: Some(left), ..options.clone() }
+}
+
+/// Sends the writes of one request, a transaction if `sent` is given, and returns their results.
+pub(crate) async fn write(
+    pipeline: &Arc<Pipeline>,
+    request: &Request,
+    sent: Option<&Sent>,
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+) -> Result<Committed, Error> {
+    let start = Instant::now();
+    let result = pipeline.send(request, options, trace).await;
+    let options = left(pipeline, options, start);
+    settle(pipeline, request, sent, &options, start, result).await
+}
+
+/// The results of the writes of one request, which was first sent at `start`.
+pub(crate) async fn settle(
+    pipeline: &Arc<Pipeline>,
+    request: &Request,
+    sent: Option<&Sent>,
+    options: &CallOptions,
+    start: Instant,
+    result: Result<Reply, Error>,
+) -> Result<Committed, Error> {
+    let error = match resolve(pipeline, request, options, start, result).await? {
+        Resolved::Applied(applied) => return Ok(applied.into_committed()),
+        Resolved::Reply(reply) => match transaction::results(reply, request, sent) {
+            // The service accepted it, and its response cannot be read.
+            Err(error) if error.status() == Some(202) => error,
+            results => return results,
+        },
+    };
+    match resolve(pipeline, request, options, start, Err(error)).await? {
+        Resolved::Applied(applied) => Ok(applied.into_committed()),
+        Resolved::Reply(reply) => transaction::results(reply, request, sent),
+    }
+}
+
+/// Finds out whether a request was applied that was first sent at `start`, from its last response and
+/// the rows. What stays unknown keeps that outcome.
+pub(crate) async fn resolve(
+    pipeline: &Arc<Pipeline>,
+    request: &Request,
+    options: &CallOptions,
+    start: Instant,
+    result: Result<Reply, Error>,
+) -> Result<Resolved, Error> {
+    let Some(doubt) = Doubt::of(pipeline, request, &result) else {
+        return result.map(Resolved::Reply);
+    };
+    let policy = policy(pipeline, options);
+    let verdict = match done_by_state(request, &result) {
+        Some(()) if policy.exact => Some((Verdict::Unknown { state_matches: true }, vec![None])),
+        Some(()) => Some((Verdict::Applied(Confirmation::Comparison), vec![None])),
+        None => read(pipeline, request, options, start, &doubt, policy, &result).await,
+    };
+    match verdict {
+        Some((Verdict::Applied(confirmation), etags)) => {
+            Ok(Resolved::Applied(Applied { etags, confirmation, refusal: result.ok() }))
+        }
+        Some((Verdict::NotApplied, _)) => match result {
+            Ok(reply) => Ok(Resolved::Reply(Reply { open: None, ..reply })),
+            Err(error) => Err(error.with_outcome(Outcome::NotApplied)),
+        },
+        Some((Verdict::Unknown { state_matches }, _)) => match result {
+            Ok(reply) => Ok(Resolved::Reply(Reply { state_matches, ..open(reply, start) })),
+            Err(error) => Err(error.with_state_matches(state_matches)),
+        },
+        None => result.map(|reply| Resolved::Reply(open(reply, start))),
+    }
+}
+
+/// A reply whose outcome could not be found out.
+fn open(reply: Reply, start: Instant) -> Reply {
+    Reply { open: reply.open.or(Some(start)), ..reply }
+}
+
+/// What a program accepts as proof, by the call or by the client.
+pub(crate) fn policy(pipeline: &Pipeline, options: &CallOptions) -> Policy {
+    Policy {
+        exact: options.exact.unwrap_or(pipeline.exact),
+        accept_matching_state: options
+            .accept_matching_state
+            .unwrap_or(pipeline.accept_matching_state),
+    }
+}
+
+/// Why it is not known whether a write was applied.
+enum Doubt {
+    /// An attempt was refused, perhaps because an earlier one was applied.
+    Refused { open: Instant },
+    /// There is no response that closes the last attempt. The service may be down.
+    NoResponse { open: Instant },
+    /// The only attempt was refused with a conflict. A proxy may have delivered it twice.
+    Conflict,
+}
+
+impl Doubt {
+    fn of(pipeline: &Pipeline, request: &Request, result: &Result<Reply, Error>) -> Option<Self> {
+        if !pipeline.resolves || !request.is_write() {
+            return None;
+        }
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(error) => {
+                let is_open = error.outcome() == Outcome::Unknown;
+                return is_open.then(|| Self::NoResponse { open: Instant::now() });
+            }
+        };
+        let status = request.status_of(reply.status, &reply.headers, &reply.body);
+        match (status, reply.open) {
+            (status, _) if status.is_success() => None,
+            (status, Some(open)) if is_transient(status) => Some(Self::NoResponse { open }),
+            (_, Some(open)) => Some(Self::Refused { open }),
+            (StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED, None) => {
+                let is_conflict = request.write_id.is_some()
+                    && reply.error_code().is_none_or(|code| code != ErrorCode::TABLE_BEING_DELETED);
+                is_conflict.then_some(Self::Conflict)
+            }
+            (_, None) => None,
+        }
+    }
+
+    const fn open(&self) -> Option<Instant> {
+        match self {
+            Self::Refused { open } | Self::NoResponse { open } => Some(*open),
+            Self::Conflict => None,
+        }
+    }
+}
+
+/// Whether the response to a write with an open attempt says that the table or the row is in the state
+/// that the write leaves, so that nothing has to be read.
+fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()> {
+    let reply = result.as_ref().ok().filter(|reply| reply.open.is_some())?;
+    let code = reply.error_code()?;
+    let is_done = match request.operation {
+        Operation::CreateTable => table::is_there(&code),
+        Operation::DeleteTable => table::is_gone(&code),
+        Operation::Delete => code.is_missing_entity(),
+        _ => false,
+    };
+    is_done.then_some(())
+}
+
+/// Reads what was written; `None` if it cannot be read, or would prove nothing.
+async fn read(
+    pipeline: &Arc<Pipeline>,
+    request: &Request,
+    options: &CallOptions,
+    start: Instant,
+    doubt: &Doubt,
+    policy: Policy,
+    result: &Result<Reply, Error>,
+) -> Option<(Verdict, Vec<Option<ETag>>)> {
+    let left = options.deadline.unwrap_or(pipeline.deadline);
+    let proves_nothing = policy.exact && pipeline.write_id.is_none();
+    if proves_nothing || left < SHORTEST_READ {
+        return None;
+    }
+    let writes = Wrote::all_of(request)?;
+    let retry = match doubt {
+        Doubt::NoResponse { .. } => Some(RetryPolicy::none()),
+        Doubt::Refused { .. } | Doubt::Conflict => options.retry.clone(),
+    };
+    let options = CallOptions { retry, ..options.clone() };
+    let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
+    // The deadline of a query holds for each of its pages.
+    let rows = timeout(left, read_back(pipeline, &request.resource, &keys, &options)).await;
+    let mut rows: HashMap<EntityKey, Found> = match rows.ok()? {
+        Ok(rows) => rows,
+        Err(error) => {
+            debug!(%error, "cannot read back whether a write was applied");
+            return None;
+        }
+    };
+    let verdict = judge(
+        Evidence {
+            writes: &writes,
+            rows: &rows,
+            write_id: pipeline.write_id.as_deref(),
+            since: result.as_ref().ok().and_then(|reply| started(reply, start)),
+            is_open: doubt.open().is_some(),
+            is_expired: doubt.open().is_some_and(|open| is_expired(pipeline, open)),
+        },
+        policy,
+    );
+    debug!(?verdict, "read back whether a write was applied");
+    let etags = writes.iter().map(|write| rows.remove(&write.key).map(|row| row.etag)).collect();
+    Some((verdict, etags))
+}
+
+/// When a request was first sent, by the clock of the service that answered it now, and a little
+/// earlier, since the clocks of its machines differ.
+fn started(reply: &Reply, start: Instant) -> Option<EdmDateTime> {
+    const DIFFERENCE: Duration = Duration::from_secs(5);
+    let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
+    let then = now.checked_sub(start.elapsed())?.checked_sub(DIFFERENCE)?;
+    EdmDateTime::from_system_time(then).ok()
+}
+
+impl Applied {
+    fn into_committed(self) -> Committed {
+        transaction::found_committed(self.etags, self.confirmation)
+    }
+}
+
+impl Resolved {
+    /// The response; for a write that was found to be applied, the one that it would have got.
+    pub(crate) fn into_reply(self) -> Reply {
+        let Applied { etags, confirmation, refusal } = match self {
+            Self::Reply(reply) => return reply,
+            Self::Applied(applied) => applied,
+        };
+        let mut headers = HeaderMap::new();
+        let etag = etags.into_iter().flatten().next();
+        if let Some(Ok(value)) = etag.map(|etag| HeaderValue::from_str(etag.as_str())) {
+            headers.insert(header::ETAG, value);
+        }
+        let (mut attempts, mut client_request_id) = (0, String::new());
+        if let Some(refusal) = refusal {
+            if let Some(id) = refusal.headers.get(&X_MS_REQUEST_ID) {
+                headers.insert(&X_MS_REQUEST_ID, id.clone());
+            }
+            (attempts, client_request_id) = (refusal.attempts, refusal.client_request_id);
+        }
+        Reply {
+            status: StatusCode::NO_CONTENT,
+            headers,
+            body: bytes::Bytes::new(),
+            asked: PayloadFormat::default(),
+            attempts,
+            client_request_id,
+            open: None,
+            state_matches: false,
+            confirmation,
+            location: Location::Primary,
+            signed: None,
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The rules by which it is decided whether a write was applied. No I/O.
+//!
+//! - A write id that is found in a row proves that the write was applied, and with it the whole
+//!   transaction. A missing id proves nothing.
+//! - An ETag that the write names and that the row still has proves that no attempt has been applied so
+//!   far. An open attempt may still be, unless the service would refuse it by now.
+//! - A row that has another ETag, or is gone, stops every later attempt under the old ETag. It says
+//!   nothing about the past.
+//! - A row in the state that the write leaves counts as success for inserts, deletes and unconditional
+//!   writes. It proves nothing for an update that is conditional on an ETag, unless the program accepts
+//!   it: two programs that compute the same value look alike.
+
+use std::collections::HashMap;
+
+use super::evidence::{Found, RowState, Wrote};
+use crate::edm::EdmDateTime;
+use crate::entity::EntityKey;
+use crate::operation::Confirmation;
+
+/// What is known of a write whose last attempt was refused or got no response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evidence<'e> {
+    /// The write; the operations of a transaction, of which all are applied or none is.
+    pub(crate) writes: &'e [Wrote],
+    /// The rows that the primary holds now.
+    pub(crate) rows: &'e HashMap<EntityKey, Found>,
+    /// The column with the ids of writes.
+    pub(crate) write_id: Option<&'e str>,
+    /// A time, by the service's clock, before the first attempt.
+    pub(crate) since: Option<EdmDateTime>,
+    /// Whether any attempt is open.
+    pub(crate) is_open: bool,
+    /// Whether the service would refuse each open attempt that arrived now.
+    pub(crate) is_expired: bool,
+}
+
+/// What the program accepts as proof.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// A matching state proves nothing.
+    pub(crate) exact: bool,
+    /// A matching state proves a conditional update too.
+    pub(crate) accept_matching_state: bool,
+}
+
+/// What is known about a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Applied(Confirmation),
+    NotApplied,
+    Unknown {
+        /// The rows are in the state that the write leaves.
+        state_matches: bool,
+    },
+}
+
+/// Decides whether a write was applied.
+pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
+    let Evidence { writes, rows, write_id, since, is_open, is_expired } = evidence;
+    let row = |write: &Wrote| rows.get(&write.key);
+    let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
+    let states: Vec<_> = states.collect();
+    if states.contains(&RowState::HasWriteId) {
+        return Verdict::Applied(Confirmation::WriteId);
+    }
+    if !is_open {
+        return Verdict::NotApplied;
+    }
+    if states.contains(&RowState::Unchanged) {
+        let is_fenced = writes.iter().any(|write| write.is_fenced_by(row(write)));
+        return if is_fenced || is_expired {
+            Verdict::NotApplied
+        } else {
+            Verdict::Unknown { state_matches: false }
+        };
+    }
+    if states.iter().any(|state| *state != RowState::Matches) {
+        return Verdict::Unknown { state_matches: false };
+    }
+    let is_conditional = writes.iter().any(|write| write.is_conditional() && !write.is_delete());
+    if policy.exact || (is_conditional && !policy.accept_matching_state) {
+        return Verdict::Unknown { state_matches: true };
+    }
+    Verdict::Applied(Confirmation::Comparison)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edm::EdmValue;
+    use crate::entity::DynamicEntity;
+    use crate::etag::{ETag, IfMatch};
+    use crate::operation::Target;
+    use crate::operation::entity::{Update, Write};
+    use crate::operation::transaction::Batch;
+    use crate::outcome::Properties;
+    use crate::wire::Protocol;
+
+    const ID: &str = "Id";
+
+    fn properties(text: &str, id: Option<u128>) -> Properties {
+        let id = id.map(|id| (ID.to_owned(), EdmValue::from(uuid::Uuid::from_u128(id))));
+        [("Text".to_owned(), EdmValue::from(text))].into_iter().chain(id).collect()
+    }
+
+    fn found(etag: &str, text: &str, id: Option<u128>) -> Found {
+        Found { etag: ETag::from(etag), timestamp: None, properties: properties(text, id) }
+    }
+
+    fn entity(row_key: &str, text: &str, id: Option<u128>) -> DynamicEntity {
+        let mut entity = DynamicEntity::new("p", row_key);
+        for (name, value) in properties(text, id) {
+            entity.set(name, value);
+        }
+        entity
+    }
+
+    /// The writes of a transaction, in the rows `0`, `1` and so on.
+    fn writes(parts: &[(&str, Option<u128>)]) -> Vec<Wrote> {
+        let tag = IfMatch::Tag(ETag::from("W/\"1\""));
+        let mut batch = Batch::new(Target::of_test(Protocol::default()));
+        for (at, (kind, id)) in parts.iter().enumerate() {
+            let row = entity(&at.to_string(), "mine", *id);
+            let added = match *kind {
+                "insert" => batch.write(&row, Write::Insert),
+                "upsert" => batch.write(&row, Write::Upsert(Update::Merge)),
+                "merge" => batch.write(&row, Write::Update(Update::Merge, &tag)),
+                "replace" => batch.write(&row, Write::Update(Update::Replace, &tag)),
+                "merge any" => batch.write(&row, Write::Update(Update::Merge, &IfMatch::Any)),
+                "delete" => batch.delete(row.key(), &tag),
+                other => panic!("{other}"),
+            };
+            added.unwrap();
+        }
+        Wrote::all_of(&batch.finish().unwrap().0).unwrap()
+    }
+
+    fn rows(found: Vec<Option<Found>>) -> HashMap<EntityKey, Found> {
+        let rows = found.into_iter().enumerate();
+        rows.filter_map(|(at, row)| Some((EntityKey::new("p", at.to_string()), row?))).collect()
+    }
+
+    fn decide(
+        parts: &[(&str, Option<u128>)],
+        found: Vec<Option<Found>>,
+        policy: Policy,
+    ) -> Verdict {
+        let (writes, rows) = (writes(parts), rows(found));
+        let (is_open, is_expired) = (true, false);
+        let write_id = Some(ID);
+        let evidence =
+            Evidence { writes: &writes, rows: &rows, write_id, since: None, is_open, is_expired };
+        judge(evidence, policy)
+    }
+
+    const MATCHES: Verdict = Verdict::Unknown { state_matches: true };
+    const UNKNOWN: Verdict = Verdict::Unknown { state_matches: false };
+    const BY_STATE: Verdict = Verdict::Applied(Confirmation::Comparison);
+    const BY_ID: Verdict = Verdict::Applied(Confirmation::WriteId);
+
+    #[test]
+    fn single_writes() {
+        let row = |etag, text| Some(found(etag, text, None));
+        for (kind, row, default, exact, accepting) in [
+            ("insert", row("W/\"2\"", "mine"), BY_STATE, MATCHES, BY_STATE),
+            ("insert", row("W/\"2\"", "theirs"), UNKNOWN, UNKNOWN, UNKNOWN),
+            ("insert", None, UNKNOWN, UNKNOWN, UNKNOWN),
+            ("upsert", row("W/\"2\"", "mine"), BY_STATE, MATCHES, BY_STATE),
+            ("merge any", row("W/\"2\"", "mine"), BY_STATE, MATCHES, BY_STATE),
+            ("merge", row("W/\"2\"", "mine"), MATCHES, MATCHES, BY_STATE),
+            ("replace", row("W/\"2\"", "mine"), MATCHES, MATCHES, BY_STATE),
+            ("merge", row("W/\"1\"", "old"), UNKNOWN, UNKNOWN, UNKNOWN),
+            ("merge", row("W/\"3\"", "theirs"), UNKNOWN, UNKNOWN, UNKNOWN),
+            ("merge", None, UNKNOWN, UNKNOWN, UNKNOWN),
+            ("delete", None, BY_STATE, MATCHES, BY_STATE),
+            ("delete", row("W/\"1\"", "old"), UNKNOWN, UNKNOWN, UNKNOWN),
+            ("delete", row("W/\"3\"", "theirs"), UNKNOWN, UNKNOWN, UNKNOWN),
+        ] {
+            let what = format!("{kind}: {row:?}");
+            let (mut exactly, mut accepts) = (Policy::default(), Policy::default());
+            exactly.exact = true;
+            accepts.accept_matching_state = true;
+            for (policy, expected) in
+                [(Policy::default(), default), (exactly, exact), (accepts, accepting)]
+            {
+                let row = row.as_ref().map(|row| Found {
+                    etag: row.etag.clone(),
+                    timestamp: None,
+                    properties: row.properties.clone(),
+                });
+                assert_eq!(
+                    decide(&[(kind, None)], vec![row], policy),
+                    expected,
+                    "{what} {policy:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_id_outranks_everything() {
+        let id = Some(1);
+        for kind in ["insert", "upsert", "merge", "replace"] {
+            for exact in [true, false] {
+                let policy = Policy { exact, accept_matching_state: false };
+                let of = |row| decide(&[(kind, id)], vec![Some(row)], policy);
+                assert_eq!(of(found("W/\"2\"", "merged into", id)), BY_ID, "{kind}");
+                assert_eq!(of(found("W/\"2\"", "mine", Some(2))), UNKNOWN, "{kind}");
+                assert_eq!(of(found("W/\"2\"", "mine", None)), UNKNOWN, "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_member_proves_its_transaction() {
+        let of = |parts: &[_], found| decide(parts, found, Policy::default());
+        let theirs = || Some(found("W/\"9\"", "theirs", Some(9)));
+        let mine = |id| Some(found("W/\"2\"", "mine", id));
+        let both = [("insert", Some(1)), ("merge", Some(2))];
+        assert_eq!(of(&both, vec![mine(Some(1)), theirs()]), BY_ID);
+        assert_eq!(of(&both, vec![theirs(), theirs()]), UNKNOWN);
+        let deletes = [("delete", None), ("delete", None)];
+        assert_eq!(of(&deletes, vec![None, None]), BY_STATE, "by comparison only");
+        assert_eq!(of(&deletes, vec![None, theirs()]), UNKNOWN);
+        let inserts = [("insert", None), ("upsert", None)];
+        assert_eq!(of(&inserts, vec![mine(None), mine(None)]), BY_STATE);
+        assert_eq!(of(&inserts, vec![mine(None), None]), UNKNOWN);
+        let mixed = [("insert", None), ("merge", None)];
+        assert_eq!(of(&mixed, vec![mine(None), mine(None)]), MATCHES);
+        // The one ETag proves that nothing was applied, the other that nothing will be.
+        let updates = [("merge", None), ("merge", None)];
+        let old = || Some(found("W/\"1\"", "old", None));
+        assert_eq!(of(&updates, vec![old(), theirs()]), Verdict::NotApplied);
+        assert_eq!(of(&updates, vec![old(), old()]), UNKNOWN);
+    }
+
+    #[test]
+    fn an_unchanged_row_proves_more_once_the_attempts_have_expired() {
+        let writes = writes(&[("merge", None)]);
+        let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
+        let evidence = Evidence {
+            writes: &writes,
+            rows: &rows,
+            write_id: None,
+            since: None,
+            is_open: true,
+            is_expired: false,
+        };
+        let of = |evidence| judge(evidence, Policy::default());
+        assert_eq!(of(evidence), UNKNOWN);
+        assert_eq!(of(Evidence { is_expired: true, ..evidence }), Verdict::NotApplied);
+        assert_eq!(of(Evidence { is_open: false, ..evidence }), Verdict::NotApplied);
+    }
+}
