@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Request;
 use crate::operation::entity::{self, Update, Write, Writing};
-use crate::wire::Operation;
+use crate::wire::RetryClass;
 
 /// What a bulk run does with one row.
 ///
@@ -54,7 +54,6 @@ impl Row {
         index: u64,
         operation: BulkOperation<T>,
     ) -> Result<Self, Unfit> {
-        let is_repeatable = operation.is_repeatable();
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
         let (key, request) = match &operation {
             BulkOperation::Insert(entity) => write(target, entity, Write::Insert)?,
@@ -73,6 +72,7 @@ impl Row {
             BulkOperation::Delete(key, condition)
             | BulkOperation::DeleteIfExists(key, condition) => delete(target, key, condition)?,
         };
+        let is_repeatable = missing_is_ok || request.retry_class() == RetryClass::Repeatable;
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
 
@@ -80,10 +80,7 @@ impl Row {
     pub(super) fn may_meet_itself(&self, error: &Error) -> bool {
         // An upsert meets nothing.
         matches!(error.status(), Some(404 | 409 | 412))
-            && !matches!(
-                self.request.operation,
-                Operation::InsertOrMerge | Operation::InsertOrReplace
-            )
+            && self.request.operation.retry_class() != RetryClass::Repeatable
     }
 
     /// About the memory that it takes.
@@ -91,17 +88,6 @@ impl Row {
         const FIXED: usize = 256;
         let keys = self.key.partition_key.len() + self.key.row_key.len();
         FIXED + keys + self.request.path.len() + self.request.body.len()
-    }
-}
-
-impl<T> BulkOperation<T> {
-    /// Done twice, it is as if done once.
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::InsertOrMerge(_) | Self::InsertOrReplace(_) | Self::DeleteIfExists(..) => true,
-            Self::Merge(_, condition) | Self::Replace(_, condition) => *condition == IfMatch::Any,
-            Self::Insert(_) | Self::Delete(..) => false,
-        }
     }
 }
 
