@@ -25,7 +25,7 @@ pub(crate) use target::Target;
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::wire::encoding::QueryString;
-use crate::wire::{Operation, Protocol, Unsupported, headers};
+use crate::wire::{Operation, Protocol, RetryClass, Unsupported, headers};
 
 /// What a request says in its own way, beside the headers that all have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -125,7 +125,20 @@ impl Request {
 
     /// Whether it changes anything. A read may be in a batch, which is posted.
     pub(crate) fn is_write(&self) -> bool {
-        self.method != Method::GET && self.operation != Operation::Get
+        self.operation.is_write()
+    }
+
+    /// The retry class under the request's condition: `IfMatch::Any` makes a guarded write repeatable.
+    pub(crate) fn retry_class(&self) -> RetryClass {
+        let is_any = self.header.as_ref().is_some_and(|(name, value)| {
+            **name == header::IF_MATCH && value == IfMatch::Any.as_str()
+        });
+        // A second delete finds no entity, whatever its condition.
+        if is_any && self.operation != Operation::Delete {
+            RetryClass::Repeatable
+        } else {
+            self.operation.retry_class()
+        }
     }
 
     /// The status of an answer: of a batch, what is in it counts.
@@ -211,4 +224,35 @@ pub struct Done {
     pub request_id: Option<String>,
     /// How the success is known.
     pub confirmation: Confirmation,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_version_makes_a_guarded_write_repeatable() {
+        use RetryClass::{Guarded, Read, Repeatable};
+        let tag = IfMatch::Tag(ETag::from("W/\"1\""));
+        for (operation, with_tag, with_any) in [
+            (Operation::Merge, Guarded, Repeatable),
+            (Operation::Replace, Guarded, Repeatable),
+            (Operation::Delete, Guarded, Guarded),
+        ] {
+            let class = |condition| {
+                let request = Request::new(operation, "Blogs", Method::PUT, String::new());
+                request.if_match(condition).unwrap().retry_class()
+            };
+            assert_eq!(class(&tag), with_tag, "{operation}");
+            assert_eq!(class(&IfMatch::Any), with_any, "{operation}");
+        }
+        for (operation, expected) in [
+            (Operation::Get, Read),
+            (Operation::Insert, Guarded),
+            (Operation::InsertOrMerge, Repeatable),
+        ] {
+            let request = Request::new(operation, "Blogs", Method::POST, String::new());
+            assert_eq!(request.retry_class(), expected, "{operation}");
+        }
+    }
 }

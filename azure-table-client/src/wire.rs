@@ -15,6 +15,7 @@ pub(crate) mod xml;
 pub(crate) mod xml_tree;
 
 pub use operation::Operation;
+pub(crate) use operation::{Document, Permissions, RetryClass};
 pub use payload::PayloadFormat;
 pub(crate) use payload::ReadError;
 pub(crate) use protocol::{Protocol, Unsupported};

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use super::{Credential, SasToken};
 use crate::edm::EdmDateTime;
 use crate::error::ErrorCode;
-use crate::wire::Operation;
+use crate::wire::{Operation, Permissions};
 
 use super::sas_time::read_time;
 
@@ -86,7 +86,7 @@ fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     }
     if *code == ErrorCode::AUTHORIZATION_RESOURCE_TYPE_MISMATCH {
         let reached = token.field("srt")?;
-        let needed = resource_type(refused.operation)?;
+        let needed = refused.operation.resource_type()?;
         return Some(format!(
             "The shared access signature reaches the resource types {reached:?}, and {} needs \
              {needed:?}.",
@@ -156,9 +156,11 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
         ),
         (None, None) => "The shared access signature permits nothing".to_owned(),
     };
-    match permissions(operation, is_of_account) {
-        Some(needed) => format!("{permitted}, and {operation} needs {needed}."),
-        None => format!("{permitted}."),
+    match operation.permissions() {
+        Permissions::AnyOf(sets) if is_of_account || operation.is_on_entities() => {
+            format!("{permitted}, and {operation} needs {}.", describe_permissions(sets))
+        }
+        _ => format!("{permitted}."),
     }
 }
 
@@ -167,9 +169,7 @@ fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     let Some(table) = token.field("tn") else {
         return Some(format!("{} needs the account's key.", refused.operation));
     };
-    if permissions(refused.operation, false).is_none()
-        && refused.operation != Operation::Transaction
-    {
+    if !refused.operation.is_on_entities() {
         return Some(format!(
             "The shared access signature is for the entities of the table {table:?}, and {} needs \
              one for the account, or its key.",
@@ -186,37 +186,13 @@ fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     })
 }
 
-/// The permissions that an operation needs.
-const fn permissions(operation: Operation, is_of_account: bool) -> Option<&'static str> {
-    Some(match operation {
-        Operation::Get | Operation::Query => "\"r\"",
-        Operation::Insert => "\"a\"",
-        Operation::Merge | Operation::Replace => "\"u\"",
-        Operation::InsertOrMerge | Operation::InsertOrReplace => "\"a\" and \"u\"",
-        Operation::Delete => "\"d\"",
-        Operation::GetServiceProperties | Operation::GetStats if is_of_account => "\"r\"",
-        Operation::SetServiceProperties if is_of_account => "\"w\"",
-        Operation::ListTables | Operation::GetTable if is_of_account => "\"l\"",
-        Operation::CreateTable if is_of_account => "\"c\" or \"w\"",
-        Operation::DeleteTable if is_of_account => "\"d\"",
-        _ => return None,
-    })
-}
-
-/// The type of the resources that an operation is about.
-const fn resource_type(operation: Operation) -> Option<&'static str> {
-    Some(match operation {
-        Operation::GetServiceProperties | Operation::SetServiceProperties | Operation::GetStats => {
-            "s"
-        }
-        Operation::ListTables
-        | Operation::GetTable
-        | Operation::CreateTable
-        | Operation::DeleteTable => "c",
-        Operation::Get | Operation::Query | Operation::Transaction => "o",
-        operation if operation.is_entity_write() => "o",
-        _ => return None,
-    })
+/// `"a" and "u"` for a set of two letters, `"c" or "w"` for two sets of one.
+fn describe_permissions(sets: &[&str]) -> String {
+    let one = |set: &&str| {
+        let letters: Vec<_> = set.chars().map(|letter| format!("\"{letter}\"")).collect();
+        letters.join(" and ")
+    };
+    sets.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]

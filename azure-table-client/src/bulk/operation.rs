@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::entity::{self, Update, Write};
 use crate::operation::{Request, Target};
-use crate::wire::Operation;
+use crate::wire::RetryClass;
 
 /// What a bulk run does with one row.
 ///
@@ -70,7 +70,6 @@ impl Row {
         operation: BulkOperation<T>,
     ) -> Result<Self, Unfit> {
         let write = |entity, way| write(job, index, entity, way);
-        let is_repeatable = operation.is_repeatable();
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
         let (key, request) = match &operation {
             BulkOperation::Insert(entity) => write(entity, Write::Insert)?,
@@ -87,6 +86,7 @@ impl Row {
             BulkOperation::Delete(key, condition)
             | BulkOperation::DeleteIfExists(key, condition) => delete(&job.target, key, condition)?,
         };
+        let is_repeatable = missing_is_ok || request.retry_class() == RetryClass::Repeatable;
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
 
@@ -94,10 +94,7 @@ impl Row {
     pub(super) fn may_meet_itself(&self, error: &Error) -> bool {
         // What is wrong with the operation itself was so before, and upserts have no precondition.
         !matches!(error.status(), Some(400 | 413))
-            && !matches!(
-                self.request.operation,
-                Operation::InsertOrMerge | Operation::InsertOrReplace
-            )
+            && self.request.operation.retry_class() != RetryClass::Repeatable
     }
 
     /// About the memory that it takes.
@@ -105,17 +102,6 @@ impl Row {
         const FIXED: usize = 256;
         let keys = self.key.partition_key.len() + self.key.row_key.len();
         FIXED + keys + self.request.path.len() + self.request.body.len()
-    }
-}
-
-impl<T> BulkOperation<T> {
-    /// Done twice, it is as if done once.
-    fn is_repeatable(&self) -> bool {
-        match self {
-            Self::InsertOrMerge(_) | Self::InsertOrReplace(_) | Self::DeleteIfExists(..) => true,
-            Self::Merge(_, condition) | Self::Replace(_, condition) => *condition == IfMatch::Any,
-            Self::Insert(_) | Self::Delete(..) => false,
-        }
     }
 }
 

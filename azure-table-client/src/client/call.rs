@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
-use crate::wire::{Operation, PayloadFormat};
+use crate::wire::PayloadFormat;
 
 /// A call that is ready to be sent: set what is special about it, then `.await` it.
 ///
@@ -128,7 +128,7 @@ impl<T> Call<T> {
         let work = async {
             let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
             let reply = resolved.into_reply();
-            if request.operation == Operation::Get
+            if request.operation.is_entity_read()
                 && request.status_of(reply.status, &reply.headers, &reply.body).is_success()
             {
                 trace.row();

@@ -17,7 +17,7 @@ use super::body::Sent;
 use super::failure::Failure;
 use super::request::{Incoming, Preference};
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
-use crate::wire::{Metadata, PayloadFormat, ServiceVersion};
+use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};
 
 /// The versions that a request speaks.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Protocol {
 
     /// PUT and MERGE without `If-Match`.
     pub(super) fn has_upserts(&self) -> bool {
-        self.service >= Some(ServiceVersion::V2011_08_18)
+        self.service >= Some(Operation::InsertOrMerge.since())
     }
 
     pub(super) fn has_select(&self) -> bool {
@@ -67,7 +67,7 @@ impl Protocol {
     }
 
     pub(super) fn has_batches(&self) -> bool {
-        self.service >= Some(ServiceVersion::V2009_04_14)
+        self.service >= Some(Operation::Transaction.since())
     }
 
     /// The version of OData that answers are written in.

@@ -21,7 +21,7 @@ use crate::auth::Credential;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
-use crate::wire::{Operation, PayloadFormat, service_error};
+use crate::wire::{PayloadFormat, service_error};
 
 /// One call, and what came of its attempts so far.
 pub(super) struct Attempts<'c> {
@@ -71,20 +71,20 @@ impl<'c> Attempts<'c> {
         let is_posted_read = request.method != Method::GET
             && !request.is_write()
             && pipeline.locations != LocationMode::SecondaryOnly;
-        let route = match request.operation {
-            // The primary does not know.
-            Operation::GetStats => Route::new(LocationMode::SecondaryOnly, false),
-            _ if options.primary_only || is_posted_read => {
-                Route::new(LocationMode::PrimaryOnly, request.is_write())
-            }
-            _ => Route::new(pipeline.locations, request.is_write()),
+        let locations = if request.operation.is_secondary_only() {
+            LocationMode::SecondaryOnly
+        } else if options.primary_only || is_posted_read {
+            LocationMode::PrimaryOnly
+        } else {
+            pipeline.locations
         };
-        let route = route.and_then(|route| match &pipeline.secondary {
-            None if route.location() == Location::Secondary => Err(Error::invalid_input(
-                "the client does not know where the secondary is; see secondary_endpoint",
-            )),
-            _ => Ok(route),
-        });
+        let route =
+            Route::new(locations, request.is_write()).and_then(|route| match &pipeline.secondary {
+                None if route.location() == Location::Secondary => Err(Error::invalid_input(
+                    "the client does not know where the secondary is; see secondary_endpoint",
+                )),
+                _ => Ok(route),
+            });
         let protocol = pipeline
             .protocol(options)
             .and_then(|protocol| request.check(protocol).map(|()| protocol));

@@ -9,7 +9,7 @@ use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_
 use crate::error::Error;
 use crate::operation::{Location, Request};
 use crate::transport::HttpRequest;
-use crate::wire::{PayloadFormat, headers};
+use crate::wire::{Document, PayloadFormat, headers};
 
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
@@ -57,8 +57,10 @@ impl Pipeline {
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }
-        let accept =
-            if request.operation.is_in_xml() { headers::XML.clone() } else { format.accept() };
+        let accept = match request.operation.document() {
+            Document::Xml => headers::XML.clone(),
+            Document::Payload => format.accept(),
+        };
         map.insert(header::ACCEPT, accept);
         map.insert(header::USER_AGENT, USER_AGENT.clone());
         map.insert(&headers::X_MS_VERSION, self.version_for(credential).clone());

@@ -60,7 +60,7 @@ impl Pipeline {
     /// The trace of a call that begins now.
     pub(crate) fn trace<'c>(&'c self, operation: Operation, table: &'c str) -> CallTrace<'c> {
         let endpoint = &self.endpoint;
-        let table = if operation.is_of_table() { table } else { "" };
+        let table = if operation.has_table() { table } else { "" };
         let span = info_span!(
             target: TARGET,
             "azure_table.call",
@@ -230,7 +230,7 @@ impl CallTrace<'_> {
         if tally.pages > 0 {
             span.record("azure_table.pages", integer(tally.pages));
         }
-        if tally.pages > 0 || self.operation == Operation::Get {
+        if tally.pages > 0 || self.operation.is_entity_read() {
             span.record("db.response.returned_rows", integer(tally.rows));
         }
         if let Some(id) = &tally.request_id {

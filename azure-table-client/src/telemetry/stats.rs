@@ -34,8 +34,7 @@ pub struct ClientStats {
     cells: [Cell; CELLS],
 }
 
-/// `Other` is the last of the operations.
-const CELLS: usize = Operation::Other as usize + 1;
+const CELLS: usize = Operation::ALL.len();
 
 /// What was counted until now. All numbers only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use std::fmt;
 
 use http::{HeaderValue, Method};
 
-use super::{Metadata, Operation, PayloadFormat, ServiceVersion, headers};
+use super::{Document, Metadata, Operation, PayloadFormat, ServiceVersion, headers};
 use crate::dialect::Dialect;
 
 /// The version and the format that a client or a call speaks. They go together.
@@ -140,17 +140,10 @@ impl Protocol {
 
     /// Refuses an operation that came with a later version, or that the service does not have.
     pub(crate) fn check(self, operation: Operation) -> Result<(), Unsupported> {
-        if self.dialect == Dialect::CosmosDb && operation.is_in_xml() {
+        if self.dialect == Dialect::CosmosDb && operation.document() == Document::Xml {
             return Err(Unsupported::OperationOf(self.dialect, operation));
         }
-        let since = match operation {
-            Operation::InsertOrMerge | Operation::InsertOrReplace => ServiceVersion::V2011_08_18,
-            Operation::GetTableAcl | Operation::SetTableAcl => ServiceVersion::V2012_02_12,
-            Operation::GetStats
-            | Operation::GetServiceProperties
-            | Operation::SetServiceProperties => ServiceVersion::V2013_08_15,
-            _ => return Ok(()),
-        };
+        let since = operation.since();
         if self.version >= since {
             return Ok(());
         }

@@ -9,7 +9,7 @@
 use super::super::failure::Failure;
 use super::super::place::Place;
 use crate::entity::ordinal;
-use crate::wire::Operation;
+use crate::wire::{Operation, Permissions};
 
 /// What a request may do.
 #[derive(Debug)]
@@ -59,7 +59,10 @@ impl Grant {
         operation: Operation,
         table: Option<&str>,
     ) -> Result<(), Failure> {
-        if self.place == Place::Secondary && is_write(operation) {
+        if self.place == Place::Secondary
+            && operation.is_write()
+            && !is_checked_elsewhere(operation)
+        {
             return Err(Failure::write_at_secondary());
         }
         match &self.scope {
@@ -90,47 +93,32 @@ impl Grant {
     }
 }
 
-const fn is_write(operation: Operation) -> bool {
-    operation.is_entity_write()
-        || matches!(
-            operation,
-            Operation::CreateTable
-                | Operation::DeleteTable
-                | Operation::SetTableAcl
-                | Operation::SetServiceProperties
-        )
+/// Whether the operation itself needs no grant: the members of a transaction are checked one by one, and
+/// an unknown request is refused for what it is.
+const fn is_checked_elsewhere(operation: Operation) -> bool {
+    matches!(operation, Operation::Transaction | Operation::Other)
 }
 
-/// The permissions that an operation on entities needs, all of them.
-const fn on_entities(operation: Operation) -> Option<&'static str> {
-    Some(match operation {
-        Operation::Get | Operation::Query => "r",
-        Operation::Insert => "a",
-        Operation::Merge | Operation::Replace => "u",
-        Operation::InsertOrMerge | Operation::InsertOrReplace => "au",
-        Operation::Delete => "d",
-        _ => return None,
-    })
-}
-
-fn has_all(permissions: &str, needed: &str) -> bool {
-    needed.chars().all(|letter| permissions.contains(letter))
+/// Checks the permissions of a signature.
+fn check_permissions(operation: Operation, permissions: &str) -> Result<(), Failure> {
+    let Permissions::AnyOf(sets) = operation.permissions() else {
+        return Err(Failure::authorization_failure());
+    };
+    let has_all = |set: &&str| set.chars().all(|letter| permissions.contains(letter));
+    if sets.iter().any(has_all) { Ok(()) } else { Err(Failure::permission_mismatch()) }
 }
 
 impl TableScope {
     fn allows(&self, operation: Operation, table: Option<&str>) -> Result<(), Failure> {
-        let needed = match operation {
-            // What is in a transaction is looked at one by one, and what is nothing is refused as such.
-            Operation::Transaction | Operation::Other => return Ok(()),
-            operation => on_entities(operation).ok_or_else(Failure::authorization_failure)?,
-        };
-        if !table.is_some_and(|table| table.eq_ignore_ascii_case(&self.table)) {
+        if is_checked_elsewhere(operation) {
+            return Ok(());
+        }
+        let is_in_reach = operation.is_on_entities()
+            && table.is_some_and(|table| table.eq_ignore_ascii_case(&self.table));
+        if !is_in_reach {
             return Err(Failure::authorization_failure());
         }
-        if !has_all(&self.permissions, needed) {
-            return Err(Failure::permission_mismatch());
-        }
-        Ok(())
+        check_permissions(operation, &self.permissions)
     }
 
     fn refusal(&self, failure: Failure) -> Failure {
@@ -140,26 +128,14 @@ impl TableScope {
 
 impl AccountScope {
     fn allows(&self, operation: Operation) -> Result<(), Failure> {
-        let (resource_type, alternatives): (_, &[&str]) = match operation {
-            Operation::Transaction | Operation::Other => return Ok(()),
-            Operation::GetServiceProperties | Operation::GetStats => ('s', &["r"]),
-            Operation::SetServiceProperties => ('s', &["w"]),
-            Operation::ListTables | Operation::GetTable => ('c', &["l"]),
-            Operation::CreateTable => ('c', &["c", "w"]),
-            Operation::DeleteTable => ('c', &["d"]),
-            operation => match on_entities(operation) {
-                Some(needed) => ('o', &[needed]),
-                // Stored access policies are for who has the key.
-                None => return Err(Failure::authorization_failure()),
-            },
-        };
+        if is_checked_elsewhere(operation) {
+            return Ok(());
+        }
+        let resource_type = operation.resource_type().ok_or_else(Failure::authorization_failure)?;
         if !self.resource_types.contains(resource_type) {
             return Err(Failure::resource_type_mismatch());
         }
-        if !alternatives.iter().any(|needed| has_all(&self.permissions, needed)) {
-            return Err(Failure::permission_mismatch());
-        }
-        Ok(())
+        check_permissions(operation, &self.permissions)
     }
 }
 

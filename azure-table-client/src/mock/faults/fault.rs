@@ -206,13 +206,13 @@ impl Fault {
 
     /// Only operations that change something.
     pub fn on_writes(mut self) -> Self {
-        self.scope.operations.extend(Scope::WRITES);
+        self.scope.operations.extend(Scope::of_data(true));
         self
     }
 
     /// Only operations that change nothing.
     pub fn on_reads(mut self) -> Self {
-        self.scope.operations.extend(Scope::READS);
+        self.scope.operations.extend(Scope::of_data(false));
         self
     }
 

@@ -1,7 +1,7 @@
 //! Which requests a fault is about.
 
 use super::subject::Subject;
-use crate::wire::Operation;
+use crate::wire::{Document, Operation};
 
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
@@ -13,20 +13,16 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) const READS: [Operation; 4] =
-        [Operation::GetTable, Operation::ListTables, Operation::Get, Operation::Query];
-
-    pub(super) const WRITES: [Operation; 9] = [
-        Operation::CreateTable,
-        Operation::DeleteTable,
-        Operation::Insert,
-        Operation::Merge,
-        Operation::Replace,
-        Operation::InsertOrMerge,
-        Operation::InsertOrReplace,
-        Operation::Delete,
-        Operation::Transaction,
-    ];
+    /// The reads or the writes of tables and entities.
+    pub(super) fn of_data(is_write: bool) -> impl Iterator<Item = Operation> {
+        let is_data = |operation: &Operation| {
+            *operation != Operation::Other && operation.document() == Document::Payload
+        };
+        Operation::ALL
+            .iter()
+            .copied()
+            .filter(move |operation| is_data(operation) && operation.is_write() == is_write)
+    }
 
     pub(super) const fn all() -> Self {
         Self { operations: Vec::new(), table: None, partition_key: None, row_key: None }
@@ -43,5 +39,24 @@ impl Scope {
         (self.operations.is_empty() || self.operations.contains(&subject.operation))
             && self.table.as_ref().is_none_or(is_table)
             && (self.partition_key.is_none() || subject.keys.iter().any(is_key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_of_data() {
+        let names = |is_write| {
+            let names: Vec<_> = Scope::of_data(is_write).map(Operation::as_str).collect();
+            names.join(" ")
+        };
+        assert_eq!(names(false), "GetTable ListTables Get Query");
+        assert_eq!(
+            names(true),
+            "CreateTable DeleteTable Insert Merge Replace InsertOrMerge InsertOrReplace Delete \
+             Transaction"
+        );
     }
 }
