@@ -5,6 +5,7 @@ pub(crate) mod continuation;
 pub(crate) mod entity;
 mod entity_json;
 pub(crate) mod evidence;
+pub(crate) mod key;
 mod location;
 pub(crate) mod query;
 mod reply;

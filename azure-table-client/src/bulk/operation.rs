@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Request;
 use crate::operation::entity::{self, Update, Write, Writing};
+use crate::operation::key::check_key;
 use crate::wire::Operation;
 
 /// What a bulk run does with one row.
@@ -24,9 +25,11 @@ pub enum BulkOperation<T> {
     InsertOrMerge(T),
     /// Inserts the entity, or replaces it if it is there.
     InsertOrReplace(T),
-    /// Deletes the entity with these keys, which must exist.
+    /// Deletes the entity with these keys, which must exist. Keys that no `T` has fail before they are
+    /// sent.
     Delete(EntityKey, IfMatch),
-    /// Deletes the entity with these keys; that it is not there counts as done.
+    /// Deletes the entity with these keys; that it is not there counts as done. Keys that no `T` has fail
+    /// before they are sent.
     DeleteIfExists(EntityKey, IfMatch),
 }
 
@@ -71,7 +74,7 @@ impl Row {
                 write(target, entity, Write::Upsert(Update::Replace))?
             }
             BulkOperation::Delete(key, condition)
-            | BulkOperation::DeleteIfExists(key, condition) => delete(target, key, condition)?,
+            | BulkOperation::DeleteIfExists(key, condition) => delete::<T>(target, key, condition)?,
         };
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
@@ -119,12 +122,14 @@ fn write<T: TableEntity>(
     checked(EntityKey::new(keys.0, keys.1), request)
 }
 
-fn delete(
+fn delete<T: TableEntity>(
     Target { table, protocol, .. }: &Target,
     key: &EntityKey,
     condition: &IfMatch,
 ) -> Result<(EntityKey, Request), Unfit> {
-    checked(key.clone(), entity::delete(*protocol, table, key, condition))
+    let request = entity::delete(*protocol, table, key, condition)
+        .and_then(|request| check_key::<T>(key).map(|()| request));
+    checked(key.clone(), request)
 }
 
 fn checked(key: EntityKey, request: Result<Request, Error>) -> Result<(EntityKey, Request), Unfit> {

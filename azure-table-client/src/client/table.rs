@@ -9,6 +9,7 @@ use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
 use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
+use crate::operation::key::check_key;
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, table};
 use crate::pipeline::Pipeline;
@@ -247,13 +248,7 @@ impl<T: TableEntity> TableClient<T> {
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         let request =
             self.checked(|| query::point(self.pipeline.protocol, &self.name, key, &[]))?;
-        if !T::reads_keys(&key.partition_key, &key.row_key) {
-            return Err(Error::invalid_input(format!(
-                "no row of this type has the PartitionKey {:?} and the RowKey {:?}: its parts have another \
-                 form as text, which the type's `key(…)` knows",
-                key.partition_key, key.row_key
-            )));
-        }
+        check_key::<T>(key)?;
         Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
     }
 
@@ -325,20 +320,20 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
-    /// another version.
+    /// another version. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
     /// Deletes the entity with these keys if it is there; `false` if it was not.
     ///
     /// # Errors
-    /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error.
+    /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error. Before
+    /// anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -347,10 +342,15 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
+    }
+
+    fn delete_request(&self, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
+        let request = entity::delete(self.pipeline.protocol, &self.name, key, condition)?;
+        check_key::<T>(key)?;
+        Ok(request)
     }
 
     /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
