@@ -111,7 +111,10 @@ impl<T: TableEntity> TableClient<T> {
         }
     }
 
-    /// Creates the table. It is there when this returns.
+    /// Creates the table. The table exists once this returns.
+    ///
+    /// If the response is lost and the table exists, the call counts as applied by default, so that two
+    /// programs that create the same table can both succeed; where only one may win, call `exact()`.
     ///
     /// # Errors
     /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was
@@ -203,6 +206,11 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// Inserts a new entity, and returns its version. The entity is not sent back.
+    ///
+    /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
+    /// that insert identical values can both succeed; where only one may win, call `exact()`, use a
+    /// [write id column](super::TableServiceClientBuilder::write_id_column), or store the owner's id in the
+    /// row.
     ///
     /// # Errors
     /// 409 `EntityAlreadyExists` if the keys are taken; 404 `TableNotFound`. A retried insert whose first
@@ -318,6 +326,9 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Deletes the entity with these keys.
     ///
+    /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
+    /// programs that delete the same version can both succeed; where only one may win, call `exact()`.
+    ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
     /// another version. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
@@ -330,6 +341,9 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// Deletes the entity with these keys if it is there; `false` if it was not.
+    ///
+    /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
+    /// programs can both get `true`; where only one may win, call `exact()`.
     ///
     /// # Errors
     /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error. Before
