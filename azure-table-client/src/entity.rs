@@ -116,6 +116,19 @@ pub trait TableEntity: Sized {
         true
     }
 
+    /// Whether an entity of this type can have this PartitionKey.
+    #[doc(hidden)]
+    fn reads_partition_key(partition_key: &str) -> bool {
+        let _ = partition_key;
+        true
+    }
+
+    /// Adds the names of the types whose functions `key` and `partition` create the keys of this type.
+    #[doc(hidden)]
+    fn key_types(names: &mut Vec<&'static str>) {
+        let _ = names;
+    }
+
     /// Takes the version that a write gave the entity, if it has a field for that.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;

@@ -4,6 +4,7 @@ pub(crate) mod access_policies;
 pub(crate) mod continuation;
 pub(crate) mod entity;
 mod entity_json;
+pub(crate) mod key;
 mod location;
 pub(crate) mod origin;
 pub(crate) mod query;

@@ -42,3 +42,4 @@ mod serde_bridge;
 mod streams;
 mod transactions;
 mod troubleshooting;
+mod wrong_keys;

@@ -6,6 +6,7 @@ use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::entity::{self, Update, Write};
+use crate::operation::key::check_key;
 use crate::operation::{Request, Target};
 use crate::wire::RetryClass;
 
@@ -25,9 +26,11 @@ pub enum BulkOperation<T> {
     InsertOrMerge(T),
     /// Inserts the entity, or replaces it if it is there.
     InsertOrReplace(T),
-    /// Deletes the entity with these keys, which must exist.
+    /// Deletes the entity with these keys, which must exist. Keys that no `T` has fail before they are
+    /// sent.
     Delete(EntityKey, IfMatch),
-    /// Deletes the entity with these keys; that it is not there counts as done.
+    /// Deletes the entity with these keys; that it is not there counts as done. Keys that no `T` has fail
+    /// before they are sent.
     DeleteIfExists(EntityKey, IfMatch),
 }
 
@@ -84,7 +87,9 @@ impl Row {
                 write(entity, Write::Upsert(Update::Replace))?
             }
             BulkOperation::Delete(key, condition)
-            | BulkOperation::DeleteIfExists(key, condition) => delete(&job.target, key, condition)?,
+            | BulkOperation::DeleteIfExists(key, condition) => {
+                delete::<T>(&job.target, key, condition)?
+            }
         };
         let is_repeatable = missing_is_ok || request.retry_class() == RetryClass::Repeatable;
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
@@ -121,12 +126,14 @@ fn write<T: TableEntity>(
     checked(EntityKey::new(keys.0, keys.1), request)
 }
 
-fn delete(
+fn delete<T: TableEntity>(
     Target { table, protocol, .. }: &Target,
     key: &EntityKey,
     condition: &IfMatch,
 ) -> Result<(EntityKey, Request), Unfit> {
-    checked(key.clone(), entity::delete(*protocol, table, key, condition))
+    let request = entity::delete(*protocol, table, key, condition)
+        .and_then(|request| check_key::<T>(key).map(|()| request));
+    checked(key.clone(), request)
 }
 
 fn checked(key: EntityKey, request: Result<Request, Error>) -> Result<(EntityKey, Request), Unfit> {

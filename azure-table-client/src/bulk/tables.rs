@@ -12,6 +12,7 @@ use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, Table
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::filter::{Condition, Filter, HasColumns, Projection, Selection};
+use crate::operation::key::check_partition_key;
 
 impl<T: TableEntity> TableClient<T> {
     /// Many rows at once; see [`Bulk`].
@@ -128,11 +129,16 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// [`delete_found`](Self::delete_found).
     ///
     /// # Errors
-    /// As [`delete_found`](Self::delete_found).
+    /// As [`delete_found`](Self::delete_found). Before anything is sent: a PartitionKey that no `T` has,
+    /// such as `"2009_4"` where `T::partition` creates `"2009_04"`.
     pub async fn delete_partition(
         self,
         partition_key: impl Into<String>,
     ) -> Result<BulkReport, BulkError> {
+        let partition_key = partition_key.into();
+        if let Err(error) = check_partition_key::<T>(&partition_key) {
+            return self.refused(error).await;
+        }
         let query = self.table.query().matching(&Filter::partition(partition_key));
         self.any_version().delete(query).await
     }
@@ -149,12 +155,12 @@ impl<T: TableEntity + 'static> Bulk<T> {
 
     async fn delete(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         if *query.table() != *self.table.name() {
-            return self.refused("the query is of another table").await;
+            return self.refused(Error::invalid_input("the query is of another table")).await;
         }
         if self.monitor.checkpoint().settled() > 0 {
             const REASON: &str = "a run that deletes what it finds is not resumed: \
                                   what was deleted is not found again";
-            return self.refused(REASON).await;
+            return self.refused(Error::invalid_input(REASON)).await;
         }
         let any_version = self.any_version;
         let found = query.project(Found).stream();
@@ -165,13 +171,14 @@ impl<T: TableEntity + 'static> Bulk<T> {
                 Some(etag) => IfMatch::Tag(etag),
                 None => return Err(without_etags()),
             };
-            Ok(BulkOperation::<T>::DeleteIfExists(key, condition))
+            // The query may find rows that no `T` can be read from.
+            Ok(BulkOperation::<DynamicEntity>::DeleteIfExists(key, condition))
         });
         self.drive(operations, Row::new).await
     }
 
-    async fn refused(self, reason: &'static str) -> Result<BulkReport, BulkError> {
-        let error: Cause = Arc::new(Error::invalid_input(reason));
+    async fn refused(self, error: Error) -> Result<BulkReport, BulkError> {
+        let error: Cause = Arc::new(error);
         let input = stream::iter([Err::<BulkOperation<T>, _>(error)]);
         self.drive(input, Row::new).await
     }
@@ -211,7 +218,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         if !dialect.has_key_order() && self.monitor.checkpoint().settled() > 0 {
             const REASON: &str = "a copy from Cosmos DB is not resumed: its rows come in no order, \
                                   so that their places do not tell which ones are copied";
-            return self.refused(REASON).await;
+            return self.refused(Error::invalid_input(REASON)).await;
         }
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
         let rows = query.into_dynamic().stream().map_err(|error| Arc::new(error) as Cause);

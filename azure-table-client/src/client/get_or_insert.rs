@@ -47,7 +47,8 @@ impl<T: TableEntity> TableClient<T> {
     /// 409 `EntityAlreadyExists` after the last [round](GetOrInsert::rounds), in each of which the entity
     /// was there when it was inserted and gone when it was read; an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), before the insert, if the entity that was made has
-    /// other keys. [`Error::rounds`] says how many rounds there were.
+    /// other keys. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
+    /// [`Error::rounds`] says how many rounds there were.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.

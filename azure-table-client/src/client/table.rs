@@ -12,6 +12,7 @@ use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
 use crate::operation::entity::{self, Fetched, Source, Update, Write};
+use crate::operation::key::check_key;
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Target, Written, table};
 use crate::outcome;
@@ -119,7 +120,10 @@ impl<T: TableEntity> TableClient<T> {
         }
     }
 
-    /// Creates the table. It is there when this returns.
+    /// Creates the table. The table exists once this returns.
+    ///
+    /// If the response is lost and the table exists, the call counts as applied by default, so that two
+    /// programs that create the same table can both succeed; where only one may win, call `exact()`.
     ///
     /// # Errors
     /// 409 `TableAlreadyExists`; 409 `TableBeingDeleted` for 40 s or more after a table of that name was
@@ -224,6 +228,11 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Inserts a new entity, and returns its version. The entity is not sent back.
     ///
+    /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
+    /// that insert identical values can both succeed; where only one may win, call `exact()`, use a
+    /// [write id column](super::TableServiceClientBuilder::write_id_column), or store the owner's id in the
+    /// row.
+    ///
     /// # Errors
     /// 409 `EntityAlreadyExists` if the keys are taken; 404 `TableNotFound`. A retried insert whose first
     /// reply was lost meets its own row, and succeeds where that can be
@@ -268,13 +277,7 @@ impl<T: TableEntity> TableClient<T> {
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         let request =
             self.checked(|| query::point(self.pipeline.protocol, &self.target.table, key, &[]))?;
-        if !T::reads_keys(&key.partition_key, &key.row_key) {
-            return Err(Error::invalid_input(format!(
-                "no row of this type has the PartitionKey {:?} and the RowKey {:?}: its parts have another \
-                 form as text, which the type's `key(…)` knows",
-                key.partition_key, key.row_key
-            )));
-        }
+        check_key::<T>(key)?;
         Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
     }
 
@@ -339,26 +342,28 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Deletes the entity with these keys.
     ///
+    /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
+    /// programs that delete the same version can both succeed; where only one may win, call `exact()`.
+    ///
     /// # Errors
     /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
-    /// another version.
+    /// another version. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request = entity::delete(
-            self.pipeline.protocol,
-            &self.target.table,
-            &key.into(),
-            &condition.into(),
-        );
+        let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
     /// Deletes the entity with these keys if it is there; `false` if it was not.
     ///
+    /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
+    /// programs can both get `true`; where only one may win, call `exact()`.
+    ///
     /// # Errors
-    /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error.
+    /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error. Before
+    /// anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -367,14 +372,15 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request = entity::delete(
-            self.pipeline.protocol,
-            &self.target.table,
-            &key.into(),
-            &condition.into(),
-        );
+        let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
+    }
+
+    fn delete_request(&self, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
+        let request = entity::delete(self.pipeline.protocol, &self.target.table, key, condition)?;
+        check_key::<T>(key)?;
+        Ok(request)
     }
 
     /// Whether the write with this id was applied to the entity with these keys, also in another run of
@@ -383,7 +389,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// Of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) if the client has no
-    /// [`write_id_column`](super::TableServiceClientBuilder::write_id_column); those of a query.
+    /// [`write_id_column`](super::TableServiceClientBuilder::write_id_column), or no entity of this type
+    /// can have the keys; those of a query.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
     /// primary. Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -393,6 +400,7 @@ impl<T: TableEntity> TableClient<T> {
         write_id: Uuid,
     ) -> Result<Outcome, Error> {
         let (pipeline, key) = (&self.pipeline, key.into());
+        check_key::<T>(&key)?;
         let Some(column) = pipeline.write_id.as_deref() else {
             return Err(Error::invalid_input("the client has no `write_id_column` to look for"));
         };

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Target;
 use crate::operation::entity::{Update, Write};
+use crate::operation::key::check_key;
 use crate::operation::transaction::{Batch, Committed};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
@@ -108,13 +109,16 @@ impl<T: TableEntity> Transaction<T> {
         self.write(entity, Write::Upsert(Update::Replace))
     }
 
-    /// Deletes the entity with these keys.
+    /// Deletes the entity with these keys. Keys that no `T` has are refused, as in
+    /// [`get`](super::TableClient::get).
     pub fn delete(mut self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Self {
-        if let Ok(batch) = &mut self.batch
-            && let Err(refused) = batch.delete(&key.into(), &condition.into())
-        {
-            self.batch = Err(refused.into());
-        }
+        let (key, condition) = (key.into(), condition.into());
+        self.batch = self.batch.and_then(|mut batch| {
+            check_key::<T>(&key)
+                .map_err(|error| error.with_batch(Some(batch.len()), Some(key.clone())))?;
+            batch.delete(&key, &condition)?;
+            Ok(batch)
+        });
         self
     }
 

@@ -50,7 +50,8 @@ impl<T: TableEntity> TableClient<T> {
     /// 404 `ResourceNotFound` if the entity is not there, or was deleted in between; 412 after the last
     /// round; an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the write, if the
     /// change was to a key, or removed a property of a row with others that cannot be read and written
-    /// back (without metadata none can). [`Error::rounds`] says how many rounds there were.
+    /// back (without metadata none can). Before anything is sent: keys that no `T` has, as for
+    /// [`get`](Self::get). [`Error::rounds`] says how many rounds there were.
     ///
     /// A 412 may be about this call's own write, whose answer was lost. The
     /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and there are no more rounds,

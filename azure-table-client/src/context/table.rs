@@ -11,6 +11,7 @@ use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::check_readable;
+use crate::operation::key::check_key;
 
 /// One table of a context, whose entities are of type `T`.
 pub struct ContextTable<'c, T> {
@@ -80,9 +81,11 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Deletes the entity with these keys with the next save.
     ///
     /// # Errors
-    /// It is not tracked.
+    /// It is not tracked, or no `T` has these keys.
     pub fn delete_key(&mut self, key: impl Into<EntityKey>) -> Result<(), Error> {
-        self.context.tracker.delete(&self.table, &key.into())
+        let key = key.into();
+        check_key::<T>(&key)?;
+        self.context.tracker.delete(&self.table, &key)
     }
 
     /// Forgets the entity; `false` if it was not tracked.

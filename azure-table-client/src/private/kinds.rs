@@ -35,6 +35,15 @@ pub trait KindField: Sized {
     /// For which properties the entity speaks.
     fn ownership(&self) -> Ownership;
 
+    /// Whether an entity of this kind can have these keys.
+    fn reads_keys(partition_key: &str, row_key: &str) -> bool;
+
+    /// Whether an entity of this kind can have this PartitionKey.
+    fn reads_partition_key(partition_key: &str) -> bool;
+
+    /// Adds the names of the types whose functions create the keys of this kind.
+    fn key_types(names: &mut Vec<&'static str>);
+
     /// Takes the version that a write gave it.
     fn set_etag(&mut self, etag: &ETag);
 
@@ -69,6 +78,18 @@ impl<T: TableEntity> KindField for T {
 
     fn ownership(&self) -> Ownership {
         TableEntity::ownership(self)
+    }
+
+    fn reads_keys(partition_key: &str, row_key: &str) -> bool {
+        T::reads_keys(partition_key, row_key)
+    }
+
+    fn reads_partition_key(partition_key: &str) -> bool {
+        T::reads_partition_key(partition_key)
+    }
+
+    fn key_types(names: &mut Vec<&'static str>) {
+        T::key_types(names);
     }
 
     fn set_etag(&mut self, etag: &ETag) {

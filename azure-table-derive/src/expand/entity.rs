@@ -1,5 +1,6 @@
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt as _;
 
 use super::bounds;
 use crate::model::{Entity, Field, Key};
@@ -59,6 +60,15 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     });
     let partition_key = entity.partition_key.text(&quote!(PARTITION_KEY));
     let row_key = entity.row_key.text(&quote!(ROW_KEY));
+    let partition_parts = entity.partition_key.parts().map(|field| field.ty);
+    let key_types = entity.has_constructors.then(|| {
+        let name = ident.unraw().to_string();
+        quote! {
+            fn key_types(__names: &mut __table::Vec<&'static __table::str>) {
+                __names.push(#name);
+            }
+        }
+    });
 
     quote! {
         #[automatically_derived]
@@ -97,6 +107,16 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             fn reads_keys(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
                 <Self as __table::TypedKeys>::recognizes(__partition_key, __row_key)
             }
+
+            fn reads_partition_key(__partition_key: &__table::str) -> __table::bool {
+                __table::is_key(
+                    <Self as __table::TypedKeys>::PARTITION_KEY,
+                    __partition_key,
+                    [#(<#partition_parts as __table::KeyField>::is_part),*],
+                )
+            }
+
+            #key_types
 
             #set_etag
         }

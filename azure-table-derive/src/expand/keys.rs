@@ -13,7 +13,6 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let where_clause = bounds::of_entity(entity);
     let partition_key = entity.partition_key.layout();
     let row_key = entity.row_key.layout();
-    let partition_parts = entity.partition_key.parts().map(|field| field.ty);
     let row_parts = entity.row_key.parts().map(|field| field.ty);
     let constructors = entity.has_constructors.then(|| constructors(entity));
     quote! {
@@ -23,15 +22,12 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             const ROW_KEY: __table::KeyLayout = #row_key;
 
             fn recognizes(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
-                __table::is_key(
-                    <Self as __table::TypedKeys>::PARTITION_KEY,
-                    __partition_key,
-                    [#(<#partition_parts as __table::KeyField>::is_part),*],
-                ) && __table::is_key(
-                    <Self as __table::TypedKeys>::ROW_KEY,
-                    __row_key,
-                    [#(<#row_parts as __table::KeyField>::is_part),*],
-                )
+                <Self as __table::TableEntity>::reads_partition_key(__partition_key)
+                    && __table::is_key(
+                        <Self as __table::TypedKeys>::ROW_KEY,
+                        __row_key,
+                        [#(<#row_parts as __table::KeyField>::is_part),*],
+                    )
             }
         }
         #constructors

@@ -7,7 +7,6 @@ use crate::kinds::{Kind, Kinds};
 pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     let ident = kinds.ident;
     let (impl_generics, ty_generics, where_clause) = kinds.generics.split_for_impl();
-    let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
     let no_more = TokenStream::new();
     let partition_key = each(kinds, &quote!(partition_key), &no_more);
     let row_key = each(kinds, &quote!(row_key), &no_more);
@@ -49,11 +48,8 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             const DISCRIMINATOR: __table::Option<&'static __table::str> = __table::Some(#property);
         }
     });
-    let checks = all.clone().map(|(ident, ty)| {
-        let is_other = kinds.other.is_some_and(|(other, _)| other == ident);
-        let property = if is_other { quote!(__table::None) } else { property.clone() };
-        quote!(<#ty as __table::KindField>::check_columns(#property)?;)
-    });
+    let checks = kinds.variants.iter().map(|Kind { ty, .. }| check_columns(ty, &property));
+    let other_check = kinds.other.map(|(_, ty)| check_columns(ty, &quote!(__table::None)));
     let reads = kinds.variants.iter().zip(&numbers).map(|(Kind { ident, ty, .. }, number)| {
         quote!(#number => <#ty as __table::KindField>::read(__row, #property).map(Self::#ident),)
     });
@@ -63,6 +59,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
         let property = kinds.property.as_deref().unwrap_or("RowKey");
         quote!(__table::Err(__table::unknown_kind(__row, #property, #known_list)))
     };
+    let key_checks = key_checks(kinds);
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::TableEntity for #ident #ty_generics #where_clause {
@@ -72,6 +69,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
 
             fn check_columns() -> __table::Result<(), __table::LimitError> {
                 #(#checks)*
+                #other_check
                 __table::Ok(())
             }
 
@@ -86,6 +84,8 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
             fn ownership(&self) -> __table::Ownership {
                 #ownership
             }
+
+            #key_checks
 
             fn set_etag(&mut self, __etag: &__table::ETag) {
                 #set_etag
@@ -122,6 +122,30 @@ fn each(kinds: &Kinds<'_>, method: &TokenStream, argument: &TokenStream) -> Toke
         quote!(Self::#variant(__entity) => <#ty as __table::KindField>::#method(__entity, #argument),)
     });
     quote!(match self { #(#arms)* })
+}
+
+/// Checks the columns of one kind, with the property that tells the kinds apart.
+fn check_columns(ty: &syn::Type, property: &TokenStream) -> TokenStream {
+    quote!(<#ty as __table::KindField>::check_columns(#property)?;)
+}
+
+/// The checks of keys: an entity of the enum has the keys of one of its kinds.
+fn key_checks(kinds: &Kinds<'_>) -> TokenStream {
+    let all = kinds.variants.iter().map(|kind| kind.ty).chain(kinds.other.map(|(_, ty)| ty));
+    let types: Vec<_> = all.collect();
+    quote! {
+        fn reads_keys(__partition_key: &__table::str, __row_key: &__table::str) -> __table::bool {
+            #(<#types as __table::KindField>::reads_keys(__partition_key, __row_key))||*
+        }
+
+        fn reads_partition_key(__partition_key: &__table::str) -> __table::bool {
+            #(<#types as __table::KindField>::reads_partition_key(__partition_key))||*
+        }
+
+        fn key_types(__names: &mut __table::Vec<&'static __table::str>) {
+            #(<#types as __table::KindField>::key_types(__names);)*
+        }
+    }
 }
 
 /// The number of the first kind that has keys of this form.
