@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Reply, is_missing};
 use crate::pipeline::{
-    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
+    CallOptions, CallTrace, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
 };
 
 /// Rows that are read before other tasks have their turn.
@@ -463,7 +463,7 @@ async fn send(pipeline: Arc<Pipeline>, mut slice: Slice, sent_at: Instant) -> An
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        read(&pipeline, &mut slice, reply).await
+        read(&pipeline, &mut slice, reply, &trace).await
     };
     let result = trace.run(work).await;
     drop(trace);
@@ -475,6 +475,7 @@ async fn read(
     pipeline: &Arc<Pipeline>,
     slice: &mut Slice,
     reply: Reply,
+    trace: &CallTrace<'_>,
 ) -> Result<Vec<Option<ETag>>, Error> {
     slice.is_open |= reply.outcome_open;
     let reply = Reply { outcome_open: slice.is_open, ..reply };
@@ -484,7 +485,7 @@ async fn read(
         return slice.read(reply);
     }
     let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
-    match resolve::resolve(pipeline, slice.request(), &options, start, Ok(reply)).await? {
+    match resolve::resolve(pipeline, slice.request(), &options, start, Ok(reply), trace).await? {
         Settled::Made(etags, _) => Ok(etags),
         Settled::Reply(reply) => {
             slice.is_open = reply.outcome_open;

@@ -44,7 +44,7 @@ pub(crate) async fn send(
     let result = pipeline.send(request, options, trace).await;
     let left = options.deadline.unwrap_or(pipeline.deadline).saturating_sub(start.elapsed());
     let options = CallOptions { deadline: Some(left), ..options.clone() };
-    resolve(pipeline, request, &options, start, result).await
+    resolve(pipeline, request, &options, start, result, trace).await
 }
 
 /// What became of a request that was first sent at `start`, of which this is the last answer.
@@ -54,6 +54,7 @@ pub(crate) async fn resolve(
     options: &CallOptions,
     start: Instant,
     result: Result<Reply, Error>,
+    trace: &CallTrace<'_>,
 ) -> Result<Settled, Error> {
     let doubt = if pipeline.resolves { Doubt::of(request, &result) } else { None };
     // A version that is gone never comes back; what is there or not may change before an attempt that is
@@ -69,6 +70,7 @@ pub(crate) async fn resolve(
         None => return result.map(Settled::Reply),
     };
     if is_done_by_itself(request, &result) {
+        trace.resolved();
         return Ok(Settled::Made(vec![None], result.ok()));
     }
     let can_be_told = !options.only_exact || pipeline.write_id.is_some();
@@ -84,7 +86,10 @@ pub(crate) async fn resolve(
         None => None,
     };
     match evidence {
-        Some((Evidence::Made | Evidence::Alike, etags)) => Ok(Settled::Made(etags, result.ok())),
+        Some((Evidence::Made | Evidence::Alike, etags)) => {
+            trace.resolved();
+            Ok(Settled::Made(etags, result.ok()))
+        }
         // What refused this attempt refuses one that is still on its way.
         Some((Evidence::NotMade, _)) if is_final => {
             result.map(|reply| Settled::Reply(Reply { outcome_open: false, ..reply }))

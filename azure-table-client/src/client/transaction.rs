@@ -172,7 +172,8 @@ impl<T> Transaction<T> {
                 },
             };
             let (options, answer) = (&self.options, Err(error));
-            match resolve::resolve(&self.pipeline, &request, options, start, answer).await? {
+            match resolve::resolve(&self.pipeline, &request, options, start, answer, &trace).await?
+            {
                 Settled::Made(etags, _) => Ok(transaction::found_committed(etags)),
                 Settled::Reply(reply) => transaction::committed(reply, &request, &sent),
             }

@@ -447,6 +447,12 @@ pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderM
     failed?.headers().ok()
 }
 
+/// The body of the response in a batch that reports the failure.
+pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
+    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
+    failed.map(|message| message.body)
+}
+
 fn is_failure(status: StatusCode) -> bool {
     !status.is_success()
 }
