@@ -51,6 +51,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!();
     print(&stats);
     let total = stats.total();
+    println!(
+        "{} conflicts, {} resolved, {} unknown",
+        total.conflicts, total.resolved, total.unknown
+    );
+    for q in [0.5, 0.99] {
+        if let Some(bound) = total.durations.quantile(q) {
+            println!("{} % of the calls took at most {bound:?}", q * 100.0);
+        }
+    }
     assert_eq!((total.failed, total.retries, total.throttled), (0, 3, 2));
     Ok(())
 }

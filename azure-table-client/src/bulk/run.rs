@@ -517,7 +517,11 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        read(&pipeline, &slice, reply).await
+        let committed = read(&pipeline, &slice, reply).await?;
+        if committed.confirmation != Confirmation::Response {
+            trace.resolved();
+        }
+        Ok(committed)
     };
     let result = trace.run(work).await;
     drop(trace);

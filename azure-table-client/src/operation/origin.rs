@@ -18,11 +18,11 @@ pub(crate) fn closes_attempt(
     headers: &HeaderMap,
     body: &[u8],
 ) -> bool {
-    let failed = request.is_batch().then(|| transaction::failure(status, headers, body)).flatten();
-    let (status, body) = failed.unwrap_or((status, body));
+    let status = request.status_of(status, headers, body);
     if status.is_success() {
         return true;
     }
+    let body = transaction::failed_body(headers, body).unwrap_or(body);
     let Some(error) = service_error::parse(body) else { return false };
     status.is_client_error() || ErrorCode::from(error.code).is_throttling()
 }

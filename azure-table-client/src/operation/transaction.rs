@@ -462,21 +462,16 @@ pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     first.filter(|status| is_failure(*status)).unwrap_or(status)
 }
 
-/// The status and the body of the part of a batch that failed.
-pub(crate) fn failure<'a>(
-    status: StatusCode,
-    headers: &'a HeaderMap,
-    body: &'a [u8],
-) -> Option<(StatusCode, &'a [u8])> {
-    let first = first(headers, body).filter(|_| status == StatusCode::ACCEPTED)?;
-    let status = first.status().ok().filter(|status| is_failure(*status))?;
-    Some((status, first.body))
-}
-
 /// The headers of the answer in a batch that says that it failed.
 pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
     let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
     failed?.headers().ok()
+}
+
+/// The body of the response in a batch that reports the failure.
+pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
+    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
+    failed.map(|message| message.body)
 }
 
 fn is_failure(status: StatusCode) -> bool {

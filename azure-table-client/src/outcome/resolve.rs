@@ -64,7 +64,12 @@ pub(crate) async fn send(
     if matches!(&result, Ok(reply) if is_plain(request, reply)) {
         return result.map(Resolved::Reply);
     }
-    resolve(pipeline, request, &left(pipeline, options, start), start, result).await
+    let options = left(pipeline, options, start);
+    let resolved = resolve(pipeline, request, &options, start, result).await?;
+    if matches!(resolved, Resolved::Applied(_)) {
+        trace.resolved();
+    }
+    Ok(resolved)
 }
 
 /// Whether the response leaves no doubt, as nearly all do.
@@ -89,7 +94,11 @@ pub(crate) async fn write(
     let start = Instant::now();
     let result = pipeline.send(request, options, trace).await;
     let options = left(pipeline, options, start);
-    settle(pipeline, request, sent, &options, start, result).await
+    let committed = settle(pipeline, request, sent, &options, start, result).await?;
+    if committed.confirmation != Confirmation::Response {
+        trace.resolved();
+    }
+    Ok(committed)
 }
 
 /// The results of the writes of one request, which was first sent at `start`.

@@ -156,7 +156,9 @@ impl<'c> Attempts<'c> {
                 attempt = integer(self.count),
                 wait_ms = integer(wait.as_millis()),
                 cause = failure.describe(),
-                "will try again"
+                code = failure.code(),
+                request_id = failure.request_id(),
+                "will retry"
             );
             if !wait.is_zero() {
                 sleep(wait).await;

@@ -5,8 +5,11 @@ use std::time::{Duration, SystemTime};
 use http::StatusCode;
 
 use super::retry::{self, FailedAttempt};
+use super::trace::is_code;
 use crate::error::Error;
+use crate::operation::transaction;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
+use crate::wire::{headers, service_error};
 
 /// Why an attempt is not the last word.
 pub(super) enum Failure {
@@ -75,6 +78,19 @@ impl Failure {
                 TransportErrorKind::Invalid => "invalid",
             },
         }
+    }
+
+    /// The error code of the service's response. Parses the body.
+    pub(super) fn code(&self) -> Option<String> {
+        let Self::Answer(_, HttpResponse { headers, body, .. }) = self else { return None };
+        let body = transaction::failed_body(headers, body).unwrap_or(body);
+        service_error::parse(body).map(|error| error.code).filter(|code| is_code(code))
+    }
+
+    /// The service's id of the request.
+    pub(super) fn request_id(&self) -> Option<&str> {
+        let Self::Answer(_, response) = self else { return None };
+        response.headers.get(&headers::X_MS_REQUEST_ID)?.to_str().ok()
     }
 
     pub(super) fn describe(&self) -> String {

@@ -14,12 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{Instrument as _, Span, field, info_span};
+use tracing::{Instrument as _, Level, Span, event_enabled, field, info_span, warn};
 
 pub(super) use attempt::AttemptTrace;
 
 use super::Pipeline;
-use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
 use crate::operation::Reply;
 use crate::telemetry::{CallOutcome, Finished};
 use crate::wire::Operation;
@@ -54,6 +54,11 @@ struct Tally {
     rows: u64,
     request_id: Option<String>,
     client_request_id: Option<String>,
+    /// The last response is a refusal.
+    is_refused: bool,
+    /// An attempt without a usable response may have been applied.
+    outcome_open: bool,
+    by_earlier_attempt: bool,
 }
 
 impl Pipeline {
@@ -83,6 +88,8 @@ impl Pipeline {
             "azure_table.retries" = field::Empty,
             "azure_table.wait_ms" = field::Empty,
             "azure_table.pages" = field::Empty,
+            "azure_table.outcome" = field::Empty,
+            "azure_table.by_earlier_attempt" = field::Empty,
         );
         CallTrace {
             pipeline: self,
@@ -135,8 +142,10 @@ impl CallTrace<'_> {
         match &result {
             Ok(reply) => {
                 let status = request.status_of(reply.status, &reply.headers, &reply.body);
-                let refused = (self.is_on && !status.is_success())
-                    .then(|| Reply { status, ..reply.clone() }.into_error(request));
+                let is_reported = !status.is_success()
+                    && (self.is_on || event_enabled!(target: TARGET, Level::WARN));
+                let refused =
+                    is_reported.then(|| Reply { status, ..reply.clone() }.into_error(request));
                 self.finish(refused.as_ref().map_or(Ok(()), Err));
             }
             Err(error) => self.finish(Err(error)),
@@ -160,6 +169,13 @@ impl CallTrace<'_> {
         }
     }
 
+    /// Records that an earlier attempt, whose response was lost, was found to be applied.
+    pub(crate) fn resolved(&self) {
+        if self.is_on {
+            self.tally().by_earlier_attempt = true;
+        }
+    }
+
     /// An attempt is sent.
     fn sent(&self, number: u32, waited: Duration) {
         if self.is_on {
@@ -167,6 +183,14 @@ impl CallTrace<'_> {
             tally.attempts += 1;
             tally.retries += u32::from(number > 1);
             tally.waited += waited;
+            tally.is_refused = false;
+        }
+    }
+
+    /// Records that the response to an attempt is a refusal.
+    fn refused(&self) {
+        if self.is_on {
+            self.tally().is_refused = true;
         }
     }
 
@@ -175,9 +199,8 @@ impl CallTrace<'_> {
         if self.is_on {
             let mut tally = self.tally();
             tally.client_request_id = Some(client_request_id.to_owned());
-            if let Some(reply) = reply {
-                tally.request_id = reply.request_id().map(str::to_owned);
-            }
+            tally.request_id = reply.and_then(Reply::request_id).map(str::to_owned);
+            tally.outcome_open |= reply.is_some_and(|reply| reply.open.is_some());
         }
     }
 
@@ -186,8 +209,11 @@ impl CallTrace<'_> {
     }
 
     fn finish(&self, result: Result<(), &Error>) {
-        let is_expected =
-            |error: &Error| self.expects.is_some_and(|expects| error.code().is_some_and(expects));
+        // No call expects that its outcome stays unknown, whatever the code.
+        let is_expected = |error: &Error| {
+            error.outcome() != Outcome::Unknown
+                && self.expects.is_some_and(|expects| error.code().is_some_and(expects))
+        };
         self.tell(match result {
             Ok(()) => CallOutcome::Succeeded,
             Err(error) if is_expected(error) => CallOutcome::Expected(error),
@@ -197,6 +223,9 @@ impl CallTrace<'_> {
 
     fn tell(&self, outcome: CallOutcome<'_>) {
         self.is_over.store(true, Ordering::Relaxed);
+        if let CallOutcome::Failed(error) = outcome {
+            self.warn(error);
+        }
         if !self.is_on {
             return;
         }
@@ -215,10 +244,46 @@ impl CallTrace<'_> {
             rows: tally.rows,
             operations: self.operations,
             request_id: tally.request_id.as_deref(),
+            by_earlier_attempt: tally.by_earlier_attempt,
             outcome,
         };
         for observer in &self.pipeline.observers {
             observer.call_finished(&finished);
+        }
+    }
+
+    /// Emits the event of a failed call. Its text names no entity.
+    fn warn(&self, error: &Error) {
+        // The tally is empty where only events are enabled.
+        let tally = self.tally();
+        let request_id = || error.request_id().or(tally.request_id.as_deref());
+        let client_request_id = || error.client_request_id().or(tally.client_request_id.as_deref());
+        self.span.in_scope(|| {
+            warn!(
+                target: TARGET,
+                operation = self.operation.as_str(),
+                table = (!self.table.is_empty()).then_some(self.table),
+                code = error_type(error),
+                request_id = request_id(),
+                client_request_id = client_request_id(),
+                attempts = integer(tally.attempts.max(error.attempts())),
+                outcome = outcome_name(error.outcome()),
+                "call failed"
+            );
+        });
+    }
+
+    /// What is known about the effect of a write that is over.
+    fn effect(tally: &Tally, outcome: CallOutcome<'_>) -> Outcome {
+        match outcome {
+            CallOutcome::Expected(error) | CallOutcome::Failed(error) => error.outcome(),
+            CallOutcome::Dropped if tally.attempts > 0 => Outcome::Unknown,
+            CallOutcome::Succeeded if tally.by_earlier_attempt || !tally.is_refused => {
+                Outcome::Applied
+            }
+            // `create_if_not_exists` succeeds where the service refuses it.
+            CallOutcome::Succeeded if tally.outcome_open => Outcome::Unknown,
+            CallOutcome::Succeeded | CallOutcome::Dropped => Outcome::NotApplied,
         }
     }
 
@@ -238,6 +303,10 @@ impl CallTrace<'_> {
         }
         if let Some(id) = &tally.client_request_id {
             span.record("azure_table.client_request_id", id.as_str());
+        }
+        if self.operation.is_write() {
+            span.record("azure_table.outcome", outcome_name(Self::effect(tally, outcome)));
+            span.record("azure_table.by_earlier_attempt", tally.by_earlier_attempt);
         }
         let (CallOutcome::Expected(error) | CallOutcome::Failed(error)) = outcome else {
             if matches!(outcome, CallOutcome::Dropped) {
@@ -284,7 +353,6 @@ fn record_error(span: &Span, kind: &str) {
 
 /// The service's code, or what sort of error it is otherwise.
 fn error_type(error: &Error) -> &str {
-    const LONGEST: usize = 64;
     match error.kind() {
         ErrorKind::Configuration => "configuration",
         ErrorKind::InvalidInput => "invalid_input",
@@ -295,14 +363,22 @@ fn error_type(error: &Error) -> &str {
         ErrorKind::UnexpectedReply => "unexpected_reply",
         ErrorKind::Decode => "decode",
         ErrorKind::NotSingle => "not_single",
-        ErrorKind::Service => match error.code().map(ErrorCode::as_str) {
-            // Any server may have sent it: it must stay a code.
-            Some(code)
-                if code.len() <= LONGEST && code.bytes().all(|b| b.is_ascii_alphanumeric()) =>
-            {
-                code
-            }
-            _ => "_OTHER",
-        },
+        ErrorKind::Service => {
+            error.code().map(ErrorCode::as_str).filter(|code| is_code(code)).unwrap_or("_OTHER")
+        }
+    }
+}
+
+/// Whether a text has the form of an error code. Any server may have sent it.
+pub(super) fn is_code(text: &str) -> bool {
+    const LONGEST: usize = 64;
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::NotApplied => "not_applied",
+        Outcome::Applied => "applied",
+        Outcome::Unknown => "unknown",
     }
 }

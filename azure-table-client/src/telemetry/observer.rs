@@ -192,6 +192,8 @@ pub struct Finished<'a> {
     pub operations: usize,
     /// The service's id of the last request.
     pub request_id: Option<&'a str>,
+    /// The response to an attempt was lost, and the attempt was found to be applied.
+    pub by_earlier_attempt: bool,
     /// How it ended.
     pub outcome: CallOutcome<'a>,
 }
@@ -203,6 +205,7 @@ pub enum CallOutcome<'a> {
     /// Well. What `get_if_exists` or `create_if_not_exists` find missing or there is no failure.
     Succeeded,
     /// With an error that is reckoned with: a round of `update_with` lost a race, and another may follow.
+    /// An error of [unknown](crate::Outcome::Unknown) outcome is never expected.
     Expected(&'a Error),
     /// With an error.
     Failed(&'a Error),

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use super::histogram::{Histogram, HistogramCell};
 use super::observer::{AttemptOutcome, CallOutcome, Finished, Observer, Received};
+use crate::error::Outcome;
 use crate::wire::Operation;
 
 /// Counts what a client does, for each operation.
@@ -46,6 +48,14 @@ pub struct Counts {
     pub failed: u64,
     /// Those whose future was dropped.
     pub dropped: u64,
+    /// Calls that ended with an error of [unknown](crate::Outcome::Unknown) outcome. Dropped calls are
+    /// only in `dropped`.
+    pub unknown: u64,
+    /// Calls for which an earlier attempt, whose response was lost, was found to be applied.
+    pub resolved: u64,
+    /// Calls that ended with the service's own 409 or 412, the expected ones too. A 409 that
+    /// `create_if_not_exists` turns into a result is not counted.
+    pub conflicts: u64,
     /// Requests that were sent.
     pub requests: u64,
     /// Those that repeated an earlier one.
@@ -64,6 +74,8 @@ pub struct Counts {
     pub waited: Duration,
     /// The time of all calls together.
     pub time: Duration,
+    /// The durations of all calls.
+    pub durations: Histogram,
 }
 
 impl AddAssign for Counts {
@@ -71,6 +83,9 @@ impl AddAssign for Counts {
         self.calls += other.calls;
         self.failed += other.failed;
         self.dropped += other.dropped;
+        self.unknown += other.unknown;
+        self.resolved += other.resolved;
+        self.conflicts += other.conflicts;
         self.requests += other.requests;
         self.retries += other.retries;
         self.throttled += other.throttled;
@@ -80,6 +95,7 @@ impl AddAssign for Counts {
         self.rows += other.rows;
         self.waited += other.waited;
         self.time += other.time;
+        self.durations += other.durations;
     }
 }
 
@@ -91,6 +107,9 @@ struct Cell {
     calls: AtomicU64,
     failed: AtomicU64,
     dropped: AtomicU64,
+    unknown: AtomicU64,
+    resolved: AtomicU64,
+    conflicts: AtomicU64,
     requests: AtomicU64,
     retries: AtomicU64,
     throttled: AtomicU64,
@@ -100,6 +119,7 @@ struct Cell {
     rows: AtomicU64,
     waited_nanos: AtomicU64,
     time_nanos: AtomicU64,
+    durations: HistogramCell,
 }
 
 impl Cell {
@@ -108,6 +128,9 @@ impl Cell {
             calls: self.calls.load(Relaxed),
             failed: self.failed.load(Relaxed),
             dropped: self.dropped.load(Relaxed),
+            unknown: self.unknown.load(Relaxed),
+            resolved: self.resolved.load(Relaxed),
+            conflicts: self.conflicts.load(Relaxed),
             requests: self.requests.load(Relaxed),
             retries: self.retries.load(Relaxed),
             throttled: self.throttled.load(Relaxed),
@@ -117,6 +140,7 @@ impl Cell {
             rows: self.rows.load(Relaxed),
             waited: Duration::from_nanos(self.waited_nanos.load(Relaxed)),
             time: Duration::from_nanos(self.time_nanos.load(Relaxed)),
+            durations: self.durations.load(),
         }
     }
 }
@@ -165,9 +189,16 @@ impl Observer for ClientStats {
         add(&cell.calls, 1);
         add(&cell.failed, u64::from(matches!(finished.outcome, CallOutcome::Failed(_))));
         add(&cell.dropped, u64::from(matches!(finished.outcome, CallOutcome::Dropped)));
+        if let CallOutcome::Expected(error) | CallOutcome::Failed(error) = finished.outcome {
+            let is_conflict = error.is_conflict() || error.is_precondition_failed();
+            add(&cell.unknown, u64::from(error.outcome() == Outcome::Unknown));
+            add(&cell.conflicts, u64::from(is_conflict));
+        }
+        add(&cell.resolved, u64::from(finished.by_earlier_attempt));
         add(&cell.pages, finished.pages);
         add(&cell.rows, finished.rows);
         add(&cell.time_nanos, nanos(finished.duration));
+        cell.durations.record(finished.duration);
     }
 }
 

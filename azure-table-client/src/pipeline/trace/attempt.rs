@@ -106,6 +106,9 @@ impl<'t> AttemptTrace<'t> {
 
     /// An answer came; `status` is its own or, of a batch, that of what is in it.
     pub(in crate::pipeline) fn answered(mut self, status: StatusCode, response: &HttpResponse) {
+        if !status.is_success() {
+            self.call.refused();
+        }
         if !self.span.is_disabled() {
             self.span.record("http.response.status_code", integer(response.status.as_u16()));
             self.span.record("http.response.body.size", integer(response.body.len()));

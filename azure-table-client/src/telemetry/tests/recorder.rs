@@ -1,25 +1,33 @@
 //! Keeps the spans and events of a test.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};
 use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
 /// What was recorded, in the order of its beginning.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     pub(super) spans: Vec<RecordedSpan>,
-    pub(super) events: Vec<(Level, Fields)>,
+    pub(super) events: Vec<RecordedEvent>,
     stack: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub(super) struct RecordedSpan {
     pub(super) name: &'static str,
+    pub(super) parent: Option<usize>,
+    pub(super) fields: Fields,
+}
+
+#[derive(Debug)]
+pub(super) struct RecordedEvent {
+    pub(super) level: Level,
     pub(super) parent: Option<usize>,
     pub(super) fields: Fields,
 }
@@ -70,9 +78,19 @@ impl Recorded {
         (calls[0].1, self.attempts_of(calls[0].0))
     }
 
+    /// The warnings with this text.
+    pub(super) fn warnings(&self, text: &str) -> Vec<&RecordedEvent> {
+        let is_it = |event: &&RecordedEvent| {
+            event.level == Level::WARN && event.fields.get("message") == text
+        };
+        self.events.iter().filter(is_it).collect()
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for fields in self.spans.iter().map(|s| &s.fields).chain(self.events.iter().map(|e| &e.1)) {
+        for fields in
+            self.spans.iter().map(|s| &s.fields).chain(self.events.iter().map(|e| &e.fields))
+        {
             writeln!(text, "{:?}", fields.0).unwrap();
         }
         text
@@ -81,6 +99,7 @@ impl Recorded {
 
 thread_local! {
     static RECORDED: RefCell<Recorded> = RefCell::default();
+    static WITHOUT_SPANS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Everything that is traced by a thread: a test has one of its own.
@@ -92,6 +111,13 @@ impl Recorder {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
         RECORDED.take();
+        WITHOUT_SPANS.set(false);
+    }
+
+    /// Records warnings only, and no spans.
+    pub(super) fn start_without_spans() {
+        Self::start();
+        WITHOUT_SPANS.set(true);
     }
 
     pub(super) fn take() -> Recorded {
@@ -104,8 +130,14 @@ fn index(id: &Id) -> usize {
 }
 
 impl Subscriber for Recorder {
+    /// Each test decides for itself.
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("azure_table")
+            && (!WITHOUT_SPANS.get() || *metadata.level() == Level::WARN)
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -129,7 +161,11 @@ impl Subscriber for Recorder {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        RECORDED.with_borrow_mut(|all| all.events.push((*event.metadata().level(), fields)));
+        let level = *event.metadata().level();
+        RECORDED.with_borrow_mut(|all| {
+            let parent = all.stack.last().copied();
+            all.events.push(RecordedEvent { level, parent, fields });
+        });
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
