@@ -152,7 +152,7 @@ impl TableContext {
         };
         let is_deleted = options.missing_is_deleted
             && sent.is_none()
-            && error.code() == Some(&ErrorCode::RESOURCE_NOT_FOUND)
+            && error.code() == Some(&ErrorCode::ResourceNotFound)
             && unit.changes.iter().all(|candidate| candidate.change == Change::Delete);
         if error.outcome() == Outcome::Applied || is_deleted {
             for candidate in &unit.changes {

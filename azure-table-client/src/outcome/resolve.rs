@@ -202,7 +202,7 @@ impl Doubt {
             (_, Some(open)) => Some(Self::Refused { open }),
             (StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED, None) => {
                 let is_conflict = request.write_id.is_some()
-                    && reply.error_code().is_none_or(|code| code != ErrorCode::TABLE_BEING_DELETED);
+                    && reply.error_code().is_none_or(|code| code != ErrorCode::TableBeingDeleted);
                 is_conflict.then_some(Self::Conflict)
             }
             (_, None) => None,
