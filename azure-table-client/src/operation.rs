@@ -8,6 +8,7 @@ pub(crate) mod evidence;
 mod location;
 pub(crate) mod query;
 mod reply;
+mod server_wait;
 pub(crate) mod service_properties;
 pub(crate) mod stats;
 pub(crate) mod table;
@@ -18,11 +19,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 pub use location::Location;
 pub(crate) use reply::{Reply, Signed, is_missing};
+pub(crate) use server_wait::server_wait;
 
+use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::wire::encoding::QueryString;
-use crate::wire::{Operation, Protocol, Unsupported, headers};
+use crate::wire::encoding::{self, QueryString};
+use crate::wire::{Operation, PayloadFormat, Protocol, Unsupported, headers};
 
 /// What a request says in its own way, beside the headers that all have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -89,6 +92,20 @@ impl Request {
 
     fn if_match(self, condition: &IfMatch) -> Result<Self, Error> {
         Ok(Self { header: Some(if_match(condition)?), ..self })
+    }
+
+    /// Returns the key of the entity that the request is about, read from what is sent: a request
+    /// that succeeds needs no copy of it.
+    pub(crate) fn entity_key(&self) -> Option<EntityKey> {
+        if let Some((partition_key, row_key)) = encoding::keys_of_path(&self.path) {
+            return Some(EntityKey::new(partition_key, row_key));
+        }
+        if self.operation != Operation::Insert {
+            return None;
+        }
+        let format = PayloadFormat::of_media_type(self.content_type.to_str().ok()?)?;
+        let form = Form { typed: true, selected: false };
+        format.read_one(&self.body, form, &KeysOnly).ok()
     }
 
     /// Whether it changes anything. A read may be in a batch, which is posted.

@@ -12,6 +12,7 @@ use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, table};
 use crate::pipeline::Pipeline;
+use crate::wire::Operation;
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -245,16 +246,27 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
-        let request =
-            self.checked(|| query::point(self.pipeline.protocol, &self.name, key, &[]))?;
-        if !T::reads_keys(&key.partition_key, &key.row_key) {
-            return Err(Error::invalid_input(format!(
-                "no row of this type has the PartitionKey {:?} and the RowKey {:?}: its parts have another \
-                 form as text, which the type's `key(…)` knows",
-                key.partition_key, key.row_key
-            )));
-        }
-        Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
+        let request = self.checked(|| {
+            let request = query::point(self.pipeline.protocol, &self.name, key, &[])?;
+            if !T::reads_keys(&key.partition_key, &key.row_key) {
+                return Err(Error::invalid_input(
+                    "no row of this type has this key: its parts have another form as text, which the \
+                     type's `key(…)` knows",
+                ));
+            }
+            Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
+        });
+        request.map_err(|error| self.refused(error, Operation::Get, Some(key.clone())))
+    }
+
+    fn remove(&self, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
+        entity::delete(self.pipeline.protocol, &self.name, key, condition)
+            .map_err(|error| self.refused(error, Operation::Delete, Some(key.clone())))
+    }
+
+    /// The error of a call about one entity of which nothing was sent.
+    fn refused(&self, error: Error, operation: Operation, key: Option<EntityKey>) -> Error {
+        error.with_operation(operation, &self.name).with_entity_key(|| key)
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are; returns the new
@@ -293,6 +305,8 @@ impl<T: TableEntity> TableClient<T> {
             protocol: self.pipeline.protocol,
         };
         let request = self.checked(|| entity::checked_write(writing, entity, write));
+        let request = request
+            .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -330,8 +344,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = self.remove(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -347,8 +360,7 @@ impl<T: TableEntity> TableClient<T> {
         key: impl Into<EntityKey>,
         condition: impl Into<IfMatch>,
     ) -> Call<bool> {
-        let request =
-            entity::delete(self.pipeline.protocol, &self.name, &key.into(), &condition.into());
+        let request = self.remove(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }

@@ -154,10 +154,9 @@ fn single(
     let request = match (change.write(condition), change.properties()) {
         (Some(write), Some(properties)) => {
             let entity = dynamic(tracked, properties);
-            let keys = entity::checked_keys(protocol, table, &entity)?;
             // The id of the write, if there is one, is among the properties.
             let writing = Writing { table, write_id: None, protocol };
-            entity::write(writing, &entity, &keys, write)
+            entity::checked_write(writing, &entity, write)
         }
         _ => entity::delete(protocol, table, key, condition),
     };

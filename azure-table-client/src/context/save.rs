@@ -44,6 +44,7 @@ impl TableContext {
         if all_known || options.continue_on_error {
             self.send_all(units, &candidates, first, &options).await;
         }
+        self.last_report.name_entities();
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),
             Some(error) => {

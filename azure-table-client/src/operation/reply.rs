@@ -1,12 +1,12 @@
 //! How an answer is read, whatever the operation.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
-use super::{Done, Location, Request, Written};
+use super::{Done, Location, Request, Written, server_wait};
 use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
@@ -86,7 +86,15 @@ impl Reply {
             Outcome::NotApplied
         };
         let hint = error.code().and_then(|code| self.hint(code, request));
-        self.describe(error.with_outcome(outcome).with_hint(hint), request)
+        let error = error.with_outcome(outcome).with_hint(hint).with_retry_after(self.wait());
+        self.describe(error, request)
+    }
+
+    /// Returns the wait that the service asks for. A date counts from the date of the response.
+    fn wait(&self) -> Option<Duration> {
+        let date = self.header(&header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+        let now = date.or_else(|| self.signed.as_ref().map(|signed| signed.answered));
+        server_wait(&self.headers, &self.body, now.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
     /// What to do about a refusal of the credential, as far as can be told.
@@ -113,6 +121,7 @@ impl Reply {
     fn describe(&self, error: Error, request: &Request) -> Error {
         error
             .with_operation(request.operation, &request.resource)
+            .with_entity_key(|| request.entity_key())
             .with_reply(self.status, self.request_id())
             .with_attempts(self.attempts, &self.client_request_id)
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::StatusCode;
 
 use super::retry::{self, FailedAttempt};
-use crate::error::Error;
+use crate::error::{Error, Rounded};
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 
 /// Why an attempt is not the last word.
@@ -84,7 +84,7 @@ impl Failure {
         match self {
             Self::Answer(status, _) => status.to_string(),
             Self::Transport(error) => error.to_string(),
-            Self::TimedOut(limit) => format!("no reply within {limit:?}"),
+            Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
         }
     }
 
@@ -93,7 +93,9 @@ impl Failure {
         match self {
             Self::Answer(_, response) => Ok(response),
             Self::Transport(error) => Err(Error::from(error)),
-            Self::TimedOut(limit) => Err(Error::timeout(format!("no reply within {limit:?}"))),
+            Self::TimedOut(limit) => {
+                Err(Error::timeout(format!("no response within {}", Rounded(limit))))
+            }
         }
     }
 }
