@@ -33,7 +33,7 @@ pub(crate) use key::{after_prefix, by_keys, ordinal};
 #[doc(hidden)]
 pub use ownership::Ownership;
 pub(crate) use raw::{Annotation, RawProperty, RawValue};
-pub(crate) use read_row::{Entities, Keyed, ReadRow};
+pub(crate) use read_row::{Entities, Keyed, KeysOnly, ReadRow};
 pub use row::Row;
 pub(crate) use row::{Form, MAX_OTHERS, RawText};
 pub use write::{EncodeError, PropertyWriter};

@@ -1,21 +1,27 @@
 //! The error of every call.
 
 mod code;
+mod text;
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::StatusCode;
 
-pub use code::ErrorCode;
+pub use code::{ErrorCode, OtherCode};
+pub(crate) use text::Rounded;
+use text::{Escaping, MESSAGE_CHARS};
 
 use crate::auth::SasError;
+use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
+use crate::filter::FilterError;
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
-use crate::wire::Operation;
 use crate::wire::service_error::ErrorBody;
+use crate::wire::{NoServiceVersion, Operation};
 
 type Source = Arc<dyn std::error::Error + Send + Sync>;
 
@@ -42,6 +48,9 @@ struct Inner {
     entity_key: Option<EntityKey>,
     attempts: u32,
     rounds: u32,
+    retry_after: Option<Duration>,
+    /// The configured deadline, if the call reached it.
+    deadline: Option<Duration>,
     /// What to do about it, in one sentence.
     hint: Option<Box<str>>,
     source: Option<Source>,
@@ -102,6 +111,8 @@ impl Error {
             entity_key: None,
             attempts: 0,
             rounds: 0,
+            retry_after: None,
+            deadline: None,
             hint: None,
             source: None,
         }))
@@ -128,7 +139,19 @@ impl Error {
         Self::new(ErrorKind::Timeout, message)
     }
 
+    /// A call reached its deadline; `message` states what it waited for, unless that is a response.
+    pub(crate) fn deadline(deadline: Duration, message: &'static str) -> Self {
+        let mut error = Self::timeout(message);
+        error.0.deadline = Some(deadline);
+        error
+    }
+
     pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
+        let message = match message.into() {
+            // It may quote a header of any server.
+            Cow::Owned(message) => Cow::Owned(text::bounded(&message, MESSAGE_CHARS).into_owned()),
+            message @ Cow::Borrowed(_) => message,
+        };
         Self::new(ErrorKind::UnexpectedReply, message)
     }
 
@@ -136,7 +159,8 @@ impl Error {
         // The first line says it; request id and time follow and stand in fields of their own.
         let message = body.message.lines().next().unwrap_or_default();
         let (batch_index, message) = split_index(message);
-        let mut error = Self::new(ErrorKind::Service, message.to_owned());
+        let mut error =
+            Self::new(ErrorKind::Service, text::bounded(message, MESSAGE_CHARS).into_owned());
         error.0.batch_index = batch_index;
         error.0.code = Some(ErrorCode::from(body.code));
         error
@@ -167,6 +191,19 @@ impl Error {
     pub(crate) fn with_batch(mut self, index: Option<usize>, key: Option<EntityKey>) -> Self {
         self.0.batch_index = index;
         self.0.entity_key = key;
+        self
+    }
+
+    /// Names the entity, unless the error names one already. The key is made for errors alone.
+    pub(crate) fn with_entity_key(mut self, key: impl FnOnce() -> Option<EntityKey>) -> Self {
+        if self.0.entity_key.is_none() {
+            self.0.entity_key = key();
+        }
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.retry_after = wait;
         self
     }
 
@@ -244,9 +281,17 @@ impl Error {
         self.0.batch_index
     }
 
-    /// The entity of the operation that failed a transaction, where it is known.
+    /// Returns the entity that the error is about: of a call about one entity always, of a
+    /// transaction that of the operation that failed it, where it is known.
     pub fn entity_key(&self) -> Option<&EntityKey> {
         self.0.entity_key.as_ref()
+    }
+
+    /// Returns the wait that the service asked for in its last response (`Retry-After` or
+    /// `x-ms-retry-after-ms`, also of an operation in a batch); `None` if it asked for none, or if
+    /// the last attempt had no response.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// How many requests were sent; 0 if none was.
@@ -303,68 +348,131 @@ fn split_index(message: &str) -> (Option<usize>, &str) {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        if let Some((operation, resource)) = &inner.operation {
-            write!(f, "{operation} on {resource}: ")?;
+impl Inner {
+    fn write_message(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        let Some(deadline) = self.deadline else { return out.write_str(&self.message) };
+        write!(out, "deadline of {} reached", Rounded(deadline))?;
+        match self.attempts {
+            // Earlier rounds sent some.
+            0 if self.rounds > 1 => {}
+            0 => out.write_str(" before the first attempt")?,
+            1 => out.write_str(" after 1 attempt")?,
+            attempts => write!(out, " after {attempts} attempts")?,
         }
-        f.write_str(&inner.message)?;
-        if let Some(hint) = &inner.hint {
-            let end = if inner.message.ends_with('.') { "" } else { "." };
-            write!(f, "{end} {hint}")?;
-        }
+        if self.message.is_empty() { Ok(()) } else { write!(out, ": {}", self.message) }
+    }
+
+    /// Returns the key as the text shows it, unless the message shows it already.
+    fn shown_key(&self) -> Option<String> {
+        let key = text::key(self.entity_key.as_ref()?);
+        (!self.message.contains(&key)).then_some(key)
+    }
+
+    fn details(&self) -> Vec<String> {
         let mut details = Vec::new();
-        if let Some(status) = inner.status {
-            details.push(match &inner.code {
-                Some(code) => format!("{} {code}", status.as_u16()),
+        if let Some(status) = self.status {
+            details.push(match &self.code {
+                Some(code) => format!("{} {}", status.as_u16(), text::name(code.as_str())),
                 None => status.as_u16().to_string(),
             });
         }
-        if let Some(index) = inner.batch_index {
-            details.push(match &inner.entity_key {
-                Some(key) => format!("operation {index} of the batch, on {key}"),
-                None => format!("operation {index} of the batch"),
-            });
+        match (self.batch_index, self.shown_key()) {
+            (Some(index), Some(key)) => {
+                details.push(format!("operation {index} of the batch, on {key}"));
+            }
+            (Some(index), None) => details.push(format!("operation {index} of the batch")),
+            (None, Some(key)) => details.push(format!("entity {key}")),
+            (None, None) => {}
         }
-        if inner.attempts > 1 {
-            details.push(format!("{} attempts", inner.attempts));
+        if self.attempts > 1 && self.deadline.is_none() {
+            details.push(format!("{} attempts", self.attempts));
         }
-        if inner.rounds > 1 {
-            details.push(format!("{} rounds", inner.rounds));
+        if self.rounds > 1 {
+            details.push(format!("{} rounds", self.rounds));
         }
-        if inner.outcome == Outcome::Unknown {
+        if self.outcome == Outcome::Unknown {
             details.push("outcome unknown".to_owned());
-            if inner.state_matches {
+            if self.state_matches {
                 details.push("the state matches what was written".to_owned());
             }
         }
-        if let Some(id) = &inner.request_id {
-            details.push(format!("request id {id}"));
+        if let Some(id) = &self.request_id {
+            details.push(format!("request id {}", text::name(id)));
         }
-        if details.is_empty() { Ok(()) } else { write!(f, " ({})", details.join(", ")) }
+        details
+    }
+
+    /// Returns the texts of the causes, without those that the message repeats.
+    fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        let mut next = self.source.as_deref().map(|source| source as &dyn std::error::Error);
+        while let Some(cause) = next {
+            let text = cause.to_string();
+            if text != self.message {
+                causes.push(text::bounded(&text, MESSAGE_CHARS).into_owned());
+            }
+            next = cause.source();
+        }
+        causes
     }
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        let mut out = Escaping(f);
+        if let Some((operation, resource)) = &inner.operation {
+            write!(out, "{operation} on {resource}: ")?;
+        }
+        inner.write_message(&mut out)?;
+        if let Some(hint) = &inner.hint {
+            let end = if inner.message.ends_with('.') { "" } else { "." };
+            write!(out, "{end} {hint}")?;
+        }
+        let details = inner.details();
+        if details.is_empty() { Ok(()) } else { write!(out, " ({})", details.join(", ")) }
+    }
+}
+
+/// Starts with the text of the error, as a `main` that fails prints this.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
-        f.debug_struct("Error")
-            .field("kind", &inner.kind)
-            .field("message", &inner.message)
-            .field("outcome", &inner.outcome)
-            .field("operation", &inner.operation)
-            .field("status", &inner.status)
-            .field("code", &inner.code)
-            .field("request_id", &inner.request_id)
-            .field("client_request_id", &inner.client_request_id)
-            .field("batch_index", &inner.batch_index)
-            .field("entity_key", &inner.entity_key)
-            .field("attempts", &inner.attempts)
-            .field("rounds", &inner.rounds)
-            .field("hint", &inner.hint)
-            .field("source", &inner.source)
-            .finish()
+        write!(f, "{self}")?;
+        let mut fields = f.debug_struct("");
+        fields.field("kind", &inner.kind).field("outcome", &inner.outcome);
+        if let Some(status) = inner.status {
+            fields.field("status", &status.as_u16());
+        }
+        if let Some(code) = &inner.code {
+            fields.field("code", &text::name(code.as_str()));
+        }
+        if let Some(id) = &inner.request_id {
+            fields.field("request_id", &text::name(id));
+        }
+        if let Some(id) = &inner.client_request_id {
+            fields.field("client_request_id", &text::name(id));
+        }
+        if let Some(index) = inner.batch_index {
+            fields.field("batch_index", &index);
+        }
+        if let Some(key) = &inner.entity_key {
+            fields.field("entity_key", &format_args!("{}", text::key(key)));
+        }
+        if inner.attempts > 0 {
+            fields.field("attempts", &inner.attempts);
+        }
+        if inner.rounds > 0 {
+            fields.field("rounds", &inner.rounds);
+        }
+        if let Some(wait) = inner.retry_after {
+            fields.field("retry_after", &wait);
+        }
+        let causes = inner.causes();
+        if !causes.is_empty() {
+            fields.field("causes", &causes);
+        }
+        fields.finish()
     }
 }
 
@@ -384,11 +492,20 @@ macro_rules! invalid_input {
     )*};
 }
 
-invalid_input!(LimitError, EncodeError, KeyError, SasError);
+invalid_input!(
+    LimitError,
+    EncodeError,
+    KeyError,
+    SasError,
+    FilterError,
+    DateTimeError,
+    NoServiceVersion
+);
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {
-        Self::new(ErrorKind::Decode, source.to_string()).with_source(source)
+        let key = source.key().cloned();
+        Self::new(ErrorKind::Decode, source.to_string()).with_source(source).with_entity_key(|| key)
     }
 }
 

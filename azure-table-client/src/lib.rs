@@ -107,7 +107,7 @@ pub use azure_table_derive::filter;
 pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::dialect::Dialect;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
-pub use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
+pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};
 pub use crate::operation::Location;
 pub use crate::pipeline::{FailedAttempt, LocationMode, RetryPolicy};

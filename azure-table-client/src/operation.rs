@@ -9,6 +9,7 @@ mod location;
 pub(crate) mod origin;
 pub(crate) mod query;
 mod reply;
+mod server_wait;
 pub(crate) mod service_properties;
 pub(crate) mod stats;
 pub(crate) mod table;
@@ -21,12 +22,14 @@ use uuid::Uuid;
 
 pub use location::Location;
 pub(crate) use reply::{Reply, Signed, is_missing};
+pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
 
+use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::wire::encoding::QueryString;
-use crate::wire::{Operation, Protocol, RetryClass, Unsupported, headers};
+use crate::wire::encoding::{self, QueryString};
+use crate::wire::{Operation, PayloadFormat, Protocol, RetryClass, Unsupported, headers};
 
 /// What a request says in its own way, beside the headers that all have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
@@ -116,12 +119,25 @@ impl Request {
         // Both texts have the same length, and no other part of the body has the random one.
         let (old, new) = (present.to_string(), id.to_string());
         let mut body = self.body.to_vec();
-        let places: Vec<_> = memchr::memmem::find_iter(&self.body, &old).collect();
-        for at in places {
+        for at in memchr::memmem::find_iter(&self.body, &old) {
             body[at..at + new.len()].copy_from_slice(new.as_bytes());
         }
         (self.body, self.write_id) = (body.into(), Some(id));
         Ok(())
+    }
+
+    /// Returns the key of the entity that the request is about, read from what is sent: a request
+    /// that succeeds needs no copy of it.
+    pub(crate) fn entity_key(&self) -> Option<EntityKey> {
+        if let Some((partition_key, row_key)) = encoding::keys_of_path(&self.path) {
+            return Some(EntityKey::new(partition_key, row_key));
+        }
+        if self.operation != Operation::Insert {
+            return None;
+        }
+        let format = PayloadFormat::of_media_type(self.content_type.to_str().ok()?)?;
+        let form = Form { typed: true, selected: false };
+        format.read_one(&self.body, form, &KeysOnly).ok()
     }
 
     /// Whether it changes anything. A read may be in a batch, which is posted.

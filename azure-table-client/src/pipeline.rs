@@ -80,6 +80,8 @@ pub(crate) struct CallOptions {
     pub(crate) client_request_id: Option<String>,
     pub(crate) retry: Option<RetryPolicy>,
     pub(crate) deadline: Option<Duration>,
+    /// The deadline of the composite call that this call is a part of, for its error.
+    pub(crate) whole_deadline: Option<Duration>,
     /// The format of the answer.
     pub(crate) format: Option<PayloadFormat>,
     /// Whether a matching state proves nothing.
@@ -139,14 +141,17 @@ impl Pipeline {
     ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
-        check_client_request_id(&client_request_id)?;
+        let of_entity = |error: Error| error.with_entity_key(|| request.entity_key());
+        check_client_request_id(&client_request_id).map_err(of_entity)?;
         // What is written is in the client's own format.
-        let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
-        let Some(batch) = transaction::in_batch(request, protocol, self.endpoint.base())? else {
-            return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
-        };
-        let reply = Attempts::new(self, &batch, options, client_request_id, trace)?.run().await?;
-        transaction::only(reply, request)
+        let protocol = if request.is_write() { Ok(self.protocol) } else { self.protocol(options) };
+        let protocol = protocol.map_err(of_entity)?;
+        let batch = transaction::in_batch(request, protocol, self.endpoint.base());
+        let batch = batch.map_err(of_entity)?;
+        let sent = batch.as_ref().unwrap_or(request);
+        let attempts = Attempts::new(self, sent, options, client_request_id, trace);
+        let reply = attempts.map_err(of_entity)?.run().await.map_err(of_entity)?;
+        if batch.is_some() { transaction::only(reply, request) } else { Ok(reply) }
     }
 
     /// A table of the service, as a target of writes.

@@ -56,7 +56,7 @@ async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
             signed(read(), "2017-11-10T12:00:00Z"),
             format!(
                 "Insert on Blogs: {not_authentic} The shared access signature expired at \
-                 2017-11-10T12:00:00Z; get a new one. (403 AuthenticationFailed)"
+                 2017-11-10T12:00:00Z; get a new one. (403 AuthenticationFailed, entity (\"p\", \"r\"))"
             ),
         ),
         (
@@ -64,7 +64,7 @@ async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
             format!(
                 "Insert on Blogs: {not_authentic} The shared access signature was changed after it \
                  was signed, or the account's key was regenerated: get a new one. (403 \
-                 AuthenticationFailed)"
+                 AuthenticationFailed, entity (\"p\", \"r\"))"
             ),
         ),
         (
@@ -72,14 +72,14 @@ async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
             format!(
                 "Insert on Blogs: {not_authorized} using this permission. The shared access \
                  signature permits \"r\", and Insert needs \"a\". (403 \
-                 AuthorizationPermissionMismatch)"
+                 AuthorizationPermissionMismatch, entity (\"p\", \"r\"))"
             ),
         ),
         (
             signed(TableSas::new("Other").permissions(TablePermissions::ADD), far),
             format!(
                 "Insert on Blogs: {not_authorized}. The shared access signature is for the table \
-                 \"Other\" only. (403 AuthorizationFailure)"
+                 \"Other\" only. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
             ),
         ),
         (
@@ -89,7 +89,7 @@ async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
             ),
             format!(
                 "Insert on Blogs: {not_authorized}. The shared access signature reaches a range of \
-                 keys, and these keys are out of it. (403 AuthorizationFailure)"
+                 keys, and these keys are out of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
             ),
         ),
     ] {

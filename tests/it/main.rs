@@ -20,6 +20,7 @@ mod derive;
 mod dialects;
 mod differential;
 mod endpoint;
+mod errors;
 mod faults;
 mod formats;
 mod fuzz_seeds;

@@ -496,7 +496,8 @@ async fn a_row_whose_keys_no_url_holds_is_read_in_a_batch() {
     assert!(table.get_if_exists(missing.clone()).await.unwrap().is_none());
     let error = table.get(missing.clone()).await.unwrap_err();
     assert!(error.is_not_found(), "{error}");
-    assert_eq!(told(&error), NOT_SAID, "a read is no operation of a transaction");
+    assert_eq!(error.batch_index(), None, "a read is no operation of a transaction");
+    assert_eq!(error.entity_key(), Some(&missing));
 
     let keys = |key: &EntityKey| {
         Filter::compare("PartitionKey", CompareOp::Eq, key.partition_key.clone()).unwrap()
@@ -528,7 +529,8 @@ async fn odd_answers_to_a_read_in_a_batch() {
     // By the status of what is in it, as for a transaction.
     let busy = one(&failure(503, "", "ServerBusy", "0:Busy."));
     get(&[busy, found.clone()]).await.unwrap();
-    let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, None, 1);
+    let row_key = "字".repeat(1024);
+    let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, Some(&*row_key), 1);
     for step in [
         accepted(""),
         accepted("--batchresponse_1--"),

@@ -172,7 +172,8 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
             return Ok(Obtained::found(fetched, Outcome::NotApplied));
         }
         let mut entity = (self.make)();
-        check_key(&entity, &key).map_err(|error| rounds.failed(error))?;
+        check_key(&entity, &key)
+            .map_err(|error| rounds.failed(error).with_entity_key(|| Some(key.clone())))?;
         let mut inserted = Outcome::NotApplied;
         loop {
             let insert = self.table.insert(&entity);

@@ -28,9 +28,10 @@ pub(super) struct Rounds {
 
 impl Rounds {
     pub(super) fn new(pipeline: &Pipeline, most: u32, options: CallOptions) -> Self {
-        let deadline = Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline));
+        let whole = options.deadline.unwrap_or(pipeline.deadline);
+        let deadline = Instant::now().checked_add(whole);
         // A version that lags behind is met again in every round.
-        let options = CallOptions { primary_only: true, ..options };
+        let options = CallOptions { primary_only: true, whole_deadline: Some(whole), ..options };
         Self { done: 1, most, deadline, options }
     }
 

@@ -17,6 +17,7 @@ use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Target, Written, table};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Pipeline};
+use crate::wire::Operation;
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -275,10 +276,17 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
-        let request =
-            self.checked(|| query::point(self.pipeline.protocol, &self.target.table, key, &[]))?;
-        check_key::<T>(key)?;
-        Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
+        let request = self.checked(|| {
+            let request = query::point(self.pipeline.protocol, &self.target.table, key, &[])?;
+            check_key::<T>(key)?;
+            Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
+        });
+        request.map_err(|error| self.refused(error, Operation::Get, Some(key.clone())))
+    }
+
+    /// The error of a call about one entity of which nothing was sent.
+    fn refused(&self, error: Error, operation: Operation, key: Option<EntityKey>) -> Error {
+        error.with_operation(operation, &self.target.table).with_entity_key(|| key)
     }
 
     /// Sets the entity's properties and leaves those that it does not have as they are; returns the new
@@ -312,6 +320,8 @@ impl<T: TableEntity> TableClient<T> {
 
     fn write(&self, entity: &T, write: Write<'_>) -> Call<Written> {
         let request = self.checked(|| entity::checked_write(&self.target, entity, write));
+        let request = request
+            .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
         Call::new(&self.pipeline, request, Reply::written)
     }
 
@@ -378,9 +388,9 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     fn delete_request(&self, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
-        let request = entity::delete(self.pipeline.protocol, &self.target.table, key, condition)?;
-        check_key::<T>(key)?;
-        Ok(request)
+        entity::delete(self.pipeline.protocol, &self.target.table, key, condition)
+            .and_then(|request| check_key::<T>(key).map(|()| request))
+            .map_err(|error| self.refused(error, Operation::Delete, Some(key.clone())))
     }
 
     /// Whether the write with this id was applied to the entity with these keys, also in another run of

@@ -43,7 +43,7 @@ impl TableServiceClient {
         let mut waits = Waits::new(deadline);
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
-            match create.deadline(self.time_left(&waits)).await {
+            match create.with_options(self.options(&waits)).await {
                 Err(error) if is_going(&error) => waits.next(error).await?,
                 created => return created,
             }
@@ -66,7 +66,7 @@ impl TableServiceClient {
         deadline: Duration,
     ) -> Result<Done, Error> {
         let mut waits = Waits::new(deadline);
-        let deleted = self.delete_table(name).deadline(self.time_left(&waits)).await?;
+        let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // What was not found out does not undo it.
         let done = |error: Error| error.with_outcome(Outcome::Applied);
         loop {
@@ -74,8 +74,7 @@ impl TableServiceClient {
                 // The secondary may still have it.
                 primary_only: true,
                 format: Some(self.pipeline().protocol.typed().format()),
-                deadline: Some(self.time_left(&waits)),
-                ..CallOptions::default()
+                ..self.options(&waits)
             };
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
@@ -87,12 +86,18 @@ impl TableServiceClient {
         }
     }
 
-    /// For one call.
-    fn time_left(&self, waits: &Waits) -> Duration {
+    /// For one call: the time that is left, and no more than such a call has.
+    fn options(&self, waits: &Waits) -> CallOptions {
         let usual = self.pipeline().deadline;
-        waits
-            .until
-            .map_or(usual, |until| until.saturating_duration_since(Instant::now()).min(usual))
+        let left = waits.until.map(|until| until.saturating_duration_since(Instant::now()));
+        match left {
+            Some(left) if left < usual => CallOptions {
+                deadline: Some(left),
+                whole_deadline: Some(waits.deadline),
+                ..CallOptions::default()
+            },
+            _ => CallOptions { deadline: Some(usual), ..CallOptions::default() },
+        }
     }
 }
 
@@ -105,13 +110,14 @@ fn is_going(error: &Error) -> bool {
 }
 
 struct Waits {
+    deadline: Duration,
     until: Option<Instant>,
     next: Duration,
 }
 
 impl Waits {
     fn new(deadline: Duration) -> Self {
-        Self { until: Instant::now().checked_add(deadline), next: FIRST_WAIT }
+        Self { deadline, until: Instant::now().checked_add(deadline), next: FIRST_WAIT }
     }
 
     /// Waits; the error if there is no time left for that.

@@ -231,7 +231,8 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &source, &fetched.etag.into());
-            let call = call.map_err(|error| rounds.failed(error))?;
+            let call = call
+                .map_err(|error| rounds.failed(error).with_entity_key(|| Some(self.key.clone())))?;
             let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {

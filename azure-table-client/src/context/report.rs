@@ -84,6 +84,17 @@ impl SaveReport {
         })
     }
 
+    /// Names in each error the entity that it is about.
+    pub(super) fn name_entities(&mut self) {
+        for SaveResult { key, outcome, .. } in &mut self.results {
+            if let SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) = outcome
+                && error.entity_key().is_none()
+            {
+                *error = error.clone().with_entity_key(|| Some(key.clone()));
+            }
+        }
+    }
+
     fn count(&self, is: impl Fn(&SaveOutcome) -> bool) -> usize {
         self.results.iter().filter(|result| is(&result.outcome)).count()
     }

@@ -50,6 +50,7 @@ impl TableContext {
         if is_read || options.continue_on_error {
             self.send_all(units, &options).await;
         }
+        self.last_report.name_entities();
         match self.last_report.error() {
             None => Ok(self.last_report.clone()),
             Some(error) => {

@@ -48,3 +48,20 @@ impl<T> ReadRow<(EntityKey, T)> for Keyed<'_, T> {
         Ok((key, self.0.read_row(row)?))
     }
 }
+
+/// The keys alone.
+pub(crate) struct KeysOnly;
+
+impl ReadRow<EntityKey> for KeysOnly {
+    fn columns(&self) -> Columns {
+        Columns::new(&[])
+    }
+
+    fn keeps_others(&self) -> bool {
+        false
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<EntityKey, DecodeError> {
+        row.entity_key().ok_or_else(|| row.missing("RowKey"))
+    }
+}

@@ -90,7 +90,7 @@ pub(crate) enum Write<'c> {
 }
 
 impl Write<'_> {
-    pub(super) fn operation(self) -> Operation {
+    pub(crate) fn operation(self) -> Operation {
         match self {
             Self::Insert => Operation::Insert,
             Self::Update(Update::Merge, _) => Operation::Merge,

@@ -1,13 +1,13 @@
 //! How an answer is read, whatever the operation.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use tokio::time::Instant;
 
-use super::{Confirmation, Done, Location, Request, Written};
+use super::{Confirmation, Done, Location, Request, Written, server_wait};
 use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, Outcome};
@@ -80,8 +80,15 @@ impl Reply {
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
         let hint = error.code().and_then(|code| self.hint(code, request));
-        let error = error.with_outcome(outcome).with_hint(hint);
+        let error = error.with_outcome(outcome).with_hint(hint).with_retry_after(self.wait());
         self.describe(error.with_state_matches(self.state_matches), request)
+    }
+
+    /// Returns the wait that the service asks for. A date counts from the date of the response.
+    fn wait(&self) -> Option<Duration> {
+        let date = self.header(&header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+        let now = date.or_else(|| self.signed.as_ref().map(|signed| signed.answered));
+        server_wait(&self.headers, &self.body, now.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
     /// What to do about a refusal of the credential, as far as can be told.
@@ -108,6 +115,7 @@ impl Reply {
     fn describe(&self, error: Error, request: &Request) -> Error {
         error
             .with_operation(request.operation, &request.resource)
+            .with_entity_key(|| request.entity_key())
             .with_reply(self.status, self.request_id())
             .with_attempts(self.attempts, &self.client_request_id)
     }

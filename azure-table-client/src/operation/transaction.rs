@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
+use super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::{Confirmation, Done, Header, Reply, Request, Target, Written};
 use crate::entity::{EntityKey, TableEntity, new_write_id};
 use crate::error::{Error, Outcome};
@@ -521,7 +522,9 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
     let of = |error| unreadable(reply, request, error);
     let mut headers = message.headers().map_err(of)?;
     // The service says these beside the whole: its id, when it answered, and when to come again.
-    for name in [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER] {
+    let waits = HEADERS_IN_MILLISECONDS.map(HeaderName::from_static);
+    let of_whole = [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER];
+    for name in of_whole.into_iter().chain(&waits) {
         if let Some(value) = reply.headers.get(name)
             && !headers.contains_key(name)
         {

@@ -34,6 +34,8 @@ pub(super) struct Attempts<'c> {
     trace: &'c CallTrace<'c>,
     /// `None` is later than any clock can show.
     pub(super) deadline: Option<Instant>,
+    /// The deadline as it was configured.
+    pub(super) whole_deadline: Duration,
     route: Route,
     /// Requests that were sent.
     count: u32,
@@ -91,6 +93,7 @@ impl<'c> Attempts<'c> {
         let (route, protocol) = protocol
             .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
+        let deadline = options.deadline.unwrap_or(pipeline.deadline);
         Ok(Self {
             pipeline,
             request,
@@ -98,7 +101,8 @@ impl<'c> Attempts<'c> {
             format: protocol.format(),
             client_request_id,
             trace,
-            deadline: Instant::now().checked_add(options.deadline.unwrap_or(pipeline.deadline)),
+            deadline: Instant::now().checked_add(deadline),
+            whole_deadline: options.whole_deadline.unwrap_or(deadline),
             route,
             count: 0,
             failures: 0,
@@ -174,6 +178,9 @@ impl<'c> Attempts<'c> {
     fn end(self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.route.location());
         let hint = failure.transport().and_then(|error| unreachable::hint(error, endpoint));
+        if failure.is_timeout() && self.deadline.is_some_and(|at| at <= Instant::now()) {
+            return Err(self.late(""));
+        }
         match failure.into_answer() {
             Ok(response) => Ok(self.reply(response)),
             Err(error) => Err(self.failed(error).with_hint(hint)),
@@ -193,7 +200,7 @@ impl<'c> Attempts<'c> {
         let left =
             self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
         if left.is_zero() {
-            return Err(self.failed(Error::timeout("no time is left")));
+            return Err(self.late(""));
         }
         self.count += 1;
         self.sent_at = Instant::now();
@@ -242,8 +249,7 @@ impl<'c> Attempts<'c> {
         };
         // It is never closed.
         let place = place.ok().and_then(Result::ok);
-        let late =
-            || self.failed(Error::timeout("too many requests of this client are on their way"));
+        let late = || self.late("too many requests of this client are in flight");
         place.map(Some).ok_or_else(late)
     }
 
@@ -347,6 +353,11 @@ impl<'c> Attempts<'c> {
         };
         self.trace.answered(&reply.client_request_id, Some(&reply));
         reply
+    }
+
+    /// The error of a call that reached its deadline.
+    fn late(&self, message: &'static str) -> Error {
+        self.failed(Error::deadline(self.whole_deadline, message))
     }
 
     pub(super) fn failed(&self, error: Error) -> Error {

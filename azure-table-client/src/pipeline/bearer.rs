@@ -42,9 +42,9 @@ impl Attempts<'_> {
         let Some(tokens) = self.tokens() else { return Ok(None) };
         let token = tokens.token(&*self.pipeline.clock);
         let token = match self.deadline {
-            Some(at) => timeout_at(at, token)
-                .await
-                .unwrap_or_else(|_| Err(Error::timeout("the credential gave no token in time"))),
+            Some(at) => timeout_at(at, token).await.unwrap_or_else(|_| {
+                Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
+            }),
             None => token.await,
         };
         self.bearer.token = token.map_err(|error| self.failed(error))?;

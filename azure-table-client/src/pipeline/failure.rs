@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::retry::{self, FailedAttempt};
 use super::trace::is_code;
-use crate::error::Error;
+use crate::error::{Error, Rounded};
 use crate::operation::transaction;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::{headers, service_error};
@@ -97,7 +97,7 @@ impl Failure {
         match self {
             Self::Answer(status, _) => status.to_string(),
             Self::Transport(error) => error.to_string(),
-            Self::TimedOut(limit) => format!("no reply within {limit:?}"),
+            Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
         }
     }
 
@@ -106,7 +106,9 @@ impl Failure {
         match self {
             Self::Answer(_, response) => Ok(response),
             Self::Transport(error) => Err(Error::from(error)),
-            Self::TimedOut(limit) => Err(Error::timeout(format!("no reply within {limit:?}"))),
+            Self::TimedOut(limit) => {
+                Err(Error::timeout(format!("no response within {}", Rounded(limit))))
+            }
         }
     }
 }

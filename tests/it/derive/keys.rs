@@ -361,7 +361,7 @@ async fn a_key_that_no_row_has_is_not_asked_for() {
     ] {
         assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
         let text = error.to_string();
-        assert!(text.contains(r#"the PartitionKey "Oslo" and the RowKey "1""#), "{text}");
+        assert!(text.contains(r#"entity ("Oslo", "1")"#), "{text}");
         assert!(text.contains("key(…)"), "{text}");
     }
     assert_eq!(mock.requests().total(), 0);

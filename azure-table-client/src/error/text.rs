@@ -1,0 +1,120 @@
+//! Text of an error that is safe and short enough to print.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use crate::entity::EntityKey;
+
+/// The most characters of a server's message that an error holds.
+pub(super) const MESSAGE_CHARS: usize = 1024;
+/// The most characters of a code, an id or a key that an error prints.
+const NAME_CHARS: usize = 128;
+
+/// Returns at most `most` characters of `text`, with an ellipsis where it is cut.
+pub(super) fn bounded(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns a code or an id as an error prints it.
+pub(super) fn name(text: &str) -> Cow<'_, str> {
+    bounded(text, NAME_CHARS)
+}
+
+/// Returns a key as an error prints it: as its `Display` does, but bounded.
+pub(super) fn key(key: &EntityKey) -> String {
+    EntityKey::new(name(&key.partition_key), name(&key.row_key)).to_string()
+}
+
+/// A writer that escapes control characters, so that text of a server cannot forge lines of a log
+/// or send commands to a terminal.
+pub(super) struct Escaping<'w>(pub(super) &'w mut dyn fmt::Write);
+
+impl fmt::Write for Escaping<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some((at, control)) = rest.char_indices().find(|(_, c)| is_control(*c)) {
+            self.0.write_str(&rest[..at])?;
+            write!(self.0, "{}", control.escape_default())?;
+            rest = &rest[at + control.len_utf8()..];
+        }
+        self.0.write_str(rest)
+    }
+}
+
+/// Returns whether a character ends a line, controls a terminal or changes the direction of text.
+fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A duration as people write it: `250 ms`, `1.5 s`, `30 s`, `5 min`.
+pub(crate) struct Rounded(pub(crate) Duration);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = self.0.as_micros();
+        let millis = micros.saturating_add(500) / 1000;
+        let tenths = micros.saturating_add(50_000) / 100_000;
+        let seconds = micros.saturating_add(500_000) / 1_000_000;
+        if micros == 0 {
+            f.write_str("0 s")
+        } else if millis == 0 {
+            f.write_str("less than 1 ms")
+        } else if millis < 1000 {
+            write!(f, "{millis} ms")
+        } else if tenths < 600 && tenths % 10 != 0 {
+            write!(f, "{}.{} s", tenths / 10, tenths % 10)
+        } else if seconds < 120 {
+            write!(f, "{seconds} s")
+        } else if seconds % 60 == 0 {
+            write!(f, "{} min", seconds / 60)
+        } else {
+            write!(f, "{} min {} s", seconds / 60, seconds % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn durations_are_rounded() {
+        for (micros, text) in [
+            (0, "0 s"),
+            (10, "less than 1 ms"),
+            (976_494, "976 ms"),
+            (999_600, "1 s"),
+            (1_499_000, "1.5 s"),
+            (5_000_000, "5 s"),
+            (30_000_100, "30 s"),
+            (59_990_000, "60 s"),
+            (90_000_000, "90 s"),
+            (150_400_000, "2 min 30 s"),
+            (300_000_000, "5 min"),
+        ] {
+            assert_eq!(Rounded(Duration::from_micros(micros)).to_string(), text);
+        }
+        assert!(!Rounded(Duration::MAX).to_string().is_empty());
+    }
+
+    #[test]
+    fn control_characters_are_escaped_and_other_text_is_kept() {
+        let mut out = String::new();
+        let text = "a\r\n\u{1b}[31m\u{202e}\u{85}b\t\"é😀\\\"";
+        write!(Escaping(&mut out), "{text}").unwrap();
+        assert_eq!(out, r#"a\r\n\u{1b}[31m\u{202e}\u{85}b\t"é😀\""#);
+    }
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(bounded("éé", 2), "éé");
+        assert_eq!(bounded("ééé", 2), "éé…");
+    }
+}
