@@ -5,6 +5,8 @@
 //! [guide](crate::guide::units_of_work).
 
 mod change;
+mod conflict;
+mod find;
 mod hooks;
 mod look_up;
 mod merge_option;
@@ -13,6 +15,7 @@ mod plan;
 mod query;
 mod report;
 mod resolve;
+mod resolve_conflicts;
 mod save;
 mod state;
 mod table;
@@ -28,6 +31,7 @@ use crate::etag::IfMatch;
 use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
+pub use conflict::{Conflict, ConflictResolver, Resolution};
 pub use merge_option::MergeOption;
 pub use options::SaveOptions;
 pub use plan::{PlannedRequest, SavePlan};
@@ -242,19 +246,20 @@ impl TableContext {
     /// [guarded](crate::guide::errors#which-calls-are-tried-again); of a request without an answer,
     /// the rows are read.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
-        self.save(SaveOptions::default()).await
+        self.save_changes_with(SaveOptions::default()).await
     }
 
     /// Sends the changes in another way.
     ///
     /// # Errors
     /// As [`save_changes`](Self::save_changes); what cannot be sent in this way, such as changes of
-    /// several partitions in an atomic save, is an error before anything is sent.
+    /// several partitions in an atomic save, is an error before anything is sent. A conflict that the
+    /// [resolver](SaveOptions::on_conflict) has resolved is not an error.
     pub async fn save_changes_with(
         &mut self,
         options: SaveOptions,
     ) -> Result<SaveReport, SaveError> {
-        self.save(options).await
+        self.save_and_resolve(options).await
     }
 
     /// What the last save came to, also if it was dropped on its way.

@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Call, Query, Transaction};
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{EntityKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
@@ -11,7 +11,7 @@ use crate::operation::access_policies::{self, StoredAccessPolicy};
 use crate::operation::entity::{self, Fetched, Source, Update, Write, Writing};
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Written, table};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{CallOptions, Pipeline};
 
 /// One table whose rows are of type `T`. Cheap to clone.
 ///
@@ -242,6 +242,22 @@ impl<T: TableEntity> TableClient<T> {
     pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
+    }
+
+    /// Reads the row with these keys at the primary, with types; `None` if the service has no such row.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), but what of the row does not fit `T` is not an error.
+    pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
+        let format = Some(self.pipeline.protocol.typed().format());
+        Call::new(&self.pipeline, self.read(key), entity::row_if_exists)
+            .expecting(ErrorCode::is_missing_entity)
+            .with_options(CallOptions { primary_only: true, format, ..options })
+    }
+
+    /// Refuses keys that no `T` can have.
+    pub(crate) fn check_key(&self, key: &EntityKey) -> Result<(), Error> {
+        self.read(key).map(drop)
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {

@@ -1,5 +1,6 @@
 //! Sending the changes, and what their replies mean.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -9,7 +10,7 @@ use super::look_up::dropped;
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, Destination, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::state::{Change, Sent};
+use super::state::{Change, Identity, Sent};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Reply, transaction};
@@ -20,7 +21,12 @@ use crate::wire::Operation;
 type Answer = (Unit, Result<Reply, Error>);
 
 impl TableContext {
-    pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
+    /// Sends the changes, except those of the entities in `skip`.
+    pub(super) async fn save(
+        &mut self,
+        options: SaveOptions,
+        skip: &HashSet<Identity>,
+    ) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
         let all_known = self.resolve_unknown(&options).await;
         self.tracker.settle_equal();
@@ -30,7 +36,8 @@ impl TableContext {
             self.hooks.writing.as_deref_mut(),
             self.pipeline.write_id.as_deref(),
         );
-        let candidates = candidates.map_err(|error| self.refused(error))?;
+        let mut candidates = candidates.map_err(|error| self.refused(error))?;
+        candidates.retain(|candidate| !skip.contains(&candidate.id));
         let to = Destination::of(&self.pipeline);
         let units = plan::units(&self.tracker, &candidates, &options, to);
         let first = self.last_report.results.len();
