@@ -12,7 +12,7 @@ use super::conflict::{Conflict, Resolution, is_conflict};
 use super::merge_option::ServerRow;
 use super::options::{Mode, SaveOptions};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::state::{Add, Identity, Tracker, Values, refusal};
+use super::state::{Add, Identity, Tracked, Tracker, Values, refusal};
 use super::{EntityState, Entry, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
@@ -43,7 +43,7 @@ impl TableContext {
         let refused = result.err().filter(|error| error.report.error().is_none());
         let report = self.last_report.clone();
         match report.error().cloned().or(refused.map(|refused| refused.error)) {
-            Some(error) => Err(SaveError { error, report }),
+            Some(error) => Err(SaveError { report, error }),
             None => Ok(report),
         }
     }
@@ -261,7 +261,7 @@ impl<'c> Rounds<'c> {
         }
         // The server's row may be what the change would make of it.
         self.context.tracker.settle_equal();
-        match self.context.tracker.get(id).map(|tracked| tracked.state()) {
+        match self.context.tracker.get(id).map(Tracked::state) {
             None | Some(EntityState::Unchanged) => Next::Nothing,
             Some(_) => Next::SendAgain,
         }

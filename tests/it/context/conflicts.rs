@@ -524,7 +524,11 @@ async fn the_rounds_are_bounded() {
         let what = format!("{rounds:?}, {races}");
         assert_eq!(saved.is_ok(), is_saved, "{what}: {saved:?}");
         let stored = blogs.get(KEY).await.unwrap();
-        assert_eq!(stored.rating, Some(3 + races as i32), "{what}: no race is lost");
+        assert_eq!(
+            stored.rating,
+            Some(3 + i32::try_from(races).unwrap()),
+            "{what}: no race is lost"
+        );
         match saved {
             Ok(report) => assert_eq!((report.results.len(), &*stored.text), (1, "local"), "{what}"),
             Err(error) => {
