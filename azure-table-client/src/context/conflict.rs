@@ -188,7 +188,7 @@ pub(super) fn is_conflict(operation: Operation, error: &Error) -> bool {
     match operation {
         Operation::Insert => {
             error.is_conflict()
-                && error.code().is_some_and(|code| *code == ErrorCode::ENTITY_ALREADY_EXISTS)
+                && error.code().is_some_and(|code| *code == ErrorCode::EntityAlreadyExists)
         }
         Operation::Merge | Operation::Replace | Operation::Delete => {
             error.is_precondition_failed()
