@@ -6,6 +6,8 @@
 
 mod attempts;
 mod change;
+mod conflict;
+mod find;
 mod hooks;
 mod merge_option;
 mod options;
@@ -13,10 +15,12 @@ mod plan;
 mod query;
 mod report;
 mod resolve;
+mod resolve_conflicts;
 mod save;
 mod state;
 mod table;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -28,6 +32,7 @@ use crate::etag::IfMatch;
 use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
+pub use conflict::{Conflict, ConflictResolver, Resolution};
 pub use merge_option::MergeOption;
 pub use options::SaveOptions;
 pub use plan::{PlannedRequest, SavePlan};
@@ -229,7 +234,7 @@ impl TableContext {
     #[expect(clippy::needless_pass_by_value, reason = "as save_changes_with takes them")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&self.tracker, &options, hook, 0)?;
+        let candidates = plan::candidates(&self.tracker, &options, hook, 0, &HashSet::new())?;
         let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline)?;
         Ok(SavePlan::of(&units))
     }
@@ -245,19 +250,20 @@ impl TableContext {
     /// [guarded](crate::guide::errors#which-calls-are-tried-again). A change whose outcome is not known
     /// stays pending: the next save sends it again as it was, and reads the row if it is refused.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
-        self.save(SaveOptions::default()).await
+        self.save_changes_with(SaveOptions::default()).await
     }
 
     /// Sends the changes in another way.
     ///
     /// # Errors
     /// As [`save_changes`](Self::save_changes); what cannot be sent in this way, such as changes of
-    /// several partitions in an atomic save, is an error before anything is sent.
+    /// several partitions in an atomic save, is an error before anything is sent. A conflict that the
+    /// [resolver](SaveOptions::on_conflict) has resolved is not an error.
     pub async fn save_changes_with(
         &mut self,
         options: SaveOptions,
     ) -> Result<SaveReport, SaveError> {
-        self.save(options).await
+        self.save_and_resolve(options).await
     }
 
     /// What the last save came to, also if it was dropped on its way.

@@ -180,6 +180,12 @@ impl BulkReport {
         self.results.iter().filter(|result| !result.is_applied())
     }
 
+    /// The rows that were sent and may or may not have been applied, as far as they were kept.
+    pub fn unknown(&self) -> impl Iterator<Item = &RowResult> {
+        let is_unknown = |result: &&RowResult| matches!(result.outcome, RowOutcome::Unknown(_));
+        self.results.iter().filter(is_unknown)
+    }
+
     pub(super) fn into_result(self) -> Result<Self, BulkError> {
         if self.is_complete() { Ok(self) } else { Err(BulkError(Box::new(self))) }
     }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Call, Query, Transaction};
 use crate::edm::EdmValue;
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{EntityKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
@@ -273,6 +273,22 @@ impl<T: TableEntity> TableClient<T> {
     pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
+    }
+
+    /// Reads the row with these keys at the primary, with types; `None` if the service has no such row.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), but what of the row does not fit `T` is not an error.
+    pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
+        let format = Some(self.pipeline.protocol.typed().format());
+        Call::new(&self.pipeline, self.read(key), entity::row_if_exists)
+            .expecting(ErrorCode::is_missing_entity)
+            .with_options(CallOptions { primary_only: true, format, ..options })
+    }
+
+    /// Refuses keys that no `T` can have.
+    pub(crate) fn check_key(&self, key: &EntityKey) -> Result<(), Error> {
+        self.read(key).map(drop)
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::conflict::ConflictResolver;
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// How a context saves its changes. By default each change is a request of its own, in the order in
@@ -12,6 +13,7 @@ pub struct SaveOptions {
     pub(super) missing_is_deleted: bool,
     pub(super) at_once: usize,
     pub(super) call: CallOptions,
+    pub(super) resolver: ConflictResolver,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,7 @@ impl SaveOptions {
             missing_is_deleted: false,
             at_once: AT_ONCE,
             call: CallOptions::default(),
+            resolver: ConflictResolver::abort(),
         }
     }
 
@@ -81,6 +84,14 @@ impl SaveOptions {
     #[must_use]
     pub fn at_once(mut self, transactions: usize) -> Self {
         self.at_once = if transactions == 0 { 1 } else { transactions };
+        self
+    }
+
+    /// Resolves conflicts with other writers, and sends the changes again;
+    /// [`ConflictResolver::abort`] by default.
+    #[must_use]
+    pub fn on_conflict(mut self, resolver: ConflictResolver) -> Self {
+        self.resolver = resolver;
         self
     }
 

@@ -1,6 +1,6 @@
 //! The requests of a save, before any is sent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -75,15 +75,20 @@ pub(super) struct Unit {
 }
 
 /// The changes in their order. `hook` sees each entity that is to be written, and may change it. Each
-/// write has an id in the column `write_id`. Places in the report are counted from `first`.
+/// write has an id in the column `write_id`. Places in the report are counted from `first`. The entities
+/// in `skip` are left out.
 pub(super) fn candidates(
     tracker: &Tracker,
     options: &SaveOptions,
     mut hook: Option<&mut EntityHook>,
     first: usize,
+    skip: &HashSet<Identity>,
 ) -> Result<Vec<Candidate>, Error> {
     let mut candidates = Vec::new();
     for (id, tracked) in tracker.in_order() {
+        if skip.contains(id) {
+            continue;
+        }
         let result = first + candidates.len();
         let candidate = candidate(tracker, id, tracked, options, hook.as_deref_mut(), result)?;
         candidates.extend(candidate);

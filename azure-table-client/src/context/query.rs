@@ -13,7 +13,7 @@ use super::merge_option::{MergeOption, ServerRow};
 use super::state::Known;
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::edm::EdmValue;
-use crate::entity::{Columns, DecodeError, Readable, TableEntity};
+use crate::entity::{Columns, DecodeError, DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
@@ -204,33 +204,13 @@ impl TableContext {
         option: MergeOption,
         columns: Option<&BTreeSet<String>>,
     ) -> Result<T, Error> {
-        let Readable { entity: mut row, errors } = row;
         let own = Columns::of::<T>();
-        let is_own = |error: &DecodeError| T::KEEPS_OTHERS || own.has(error.property());
-        let has_errors = !errors.is_empty();
-        if let Some(error) = errors.into_iter().find(is_own) {
-            return Err(error.into());
+        let is_own = |error: &&DecodeError| T::KEEPS_OTHERS || own.has(error.property());
+        if let Some(error) = row.errors.iter().find(is_own) {
+            return Err(error.clone().into());
         }
-        if let Some(hook) = &mut self.hooks.reading {
-            hook(&mut row);
-        }
-        let etag = row
-            .etag()
-            .cloned()
-            .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
-        let server = ServerRow {
-            key: row.key().clone(),
-            etag: etag.clone(),
-            properties: properties(&row),
-            known: match columns {
-                Some(columns) => Known::Some(columns.clone()),
-                // What cannot be read stays as it is, as long as nothing replaces the row.
-                None if has_errors => {
-                    Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
-                }
-                None => Known::All,
-            },
-        };
+        let (mut row, server) = self.server_row(row, columns)?;
+        let etag = server.etag.clone();
         if option != MergeOption::NoTracking {
             let id = self.tracker.identity(table, row.key());
             let properties = server.properties.clone();
@@ -249,5 +229,35 @@ impl TableContext {
         }
         row.replace_properties(values.into_iter().collect::<Vec<(String, EdmValue)>>());
         Ok(row.to_entity()?)
+    }
+
+    /// Calls the hook for reading, and returns the row for the caller and for the tracker.
+    pub(super) fn server_row(
+        &mut self,
+        row: Readable,
+        columns: Option<&BTreeSet<String>>,
+    ) -> Result<(DynamicEntity, ServerRow), Error> {
+        let Readable { entity: mut row, errors } = row;
+        if let Some(hook) = &mut self.hooks.reading {
+            hook(&mut row);
+        }
+        let etag = row
+            .etag()
+            .cloned()
+            .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
+        let server = ServerRow {
+            key: row.key().clone(),
+            etag,
+            properties: properties(&row),
+            known: match columns {
+                Some(columns) => Known::Some(columns.clone()),
+                // What cannot be read stays as it is, as long as nothing replaces the row.
+                None if !errors.is_empty() => {
+                    Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
+                }
+                None => Known::All,
+            },
+        };
+        Ok((row, server))
     }
 }

@@ -28,6 +28,13 @@ pub struct SaveResult {
     pub outcome: SaveOutcome,
 }
 
+impl SaveResult {
+    /// Whether the change was applied.
+    pub const fn is_applied(&self) -> bool {
+        matches!(self.outcome, SaveOutcome::Applied { .. })
+    }
+}
+
 /// What became of a change.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -48,6 +55,11 @@ pub enum SaveOutcome {
     /// It was sent, and may or may not have been applied, or may still be. It stays pending; the next save
     /// sends it again as it was.
     Unknown(Error),
+    /// The change conflicted with another writer's, and was discarded when the
+    /// [`ConflictResolver`](super::ConflictResolver) resolved the conflict; it is not pending any more.
+    /// Either the server's row won, or it left nothing to do: it has the same values, or the row to be
+    /// deleted is gone. Holds the error of the conflict.
+    Discarded(Error),
 }
 
 impl SaveReport {
@@ -66,9 +78,22 @@ impl SaveReport {
         self.count(|outcome| matches!(outcome, SaveOutcome::NotAttempted))
     }
 
-    /// Of how many changes it is not known whether they were made.
-    pub fn unknown(&self) -> usize {
-        self.count(|outcome| matches!(outcome, SaveOutcome::Unknown(_)))
+    /// The changes that were not applied, for whatever reason.
+    pub fn failures(&self) -> impl Iterator<Item = &SaveResult> {
+        self.results.iter().filter(|result| !result.is_applied())
+    }
+
+    /// The changes that were sent and may or may not have been applied.
+    pub fn unknown(&self) -> impl Iterator<Item = &SaveResult> {
+        let is_unknown = |result: &&SaveResult| matches!(result.outcome, SaveOutcome::Unknown(_));
+        self.results.iter().filter(is_unknown)
+    }
+
+    /// The changes that were [discarded](SaveOutcome::Discarded) when their conflicts were resolved.
+    pub fn discarded(&self) -> impl Iterator<Item = &SaveResult> {
+        let is_discarded =
+            |result: &&SaveResult| matches!(result.outcome, SaveOutcome::Discarded(_));
+        self.results.iter().filter(is_discarded)
     }
 
     /// Whether all changes were made.
@@ -80,7 +105,9 @@ impl SaveReport {
     pub fn error(&self) -> Option<&Error> {
         self.results.iter().find_map(|result| match &result.outcome {
             SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => Some(error),
-            SaveOutcome::Applied { .. } | SaveOutcome::NotAttempted => None,
+            SaveOutcome::Applied { .. } | SaveOutcome::NotAttempted | SaveOutcome::Discarded(_) => {
+                None
+            }
         })
     }
 
@@ -108,8 +135,12 @@ impl fmt::Display for SaveReport {
             self.applied(),
             self.failed(),
             self.not_attempted(),
-            self.unknown()
-        )
+            self.unknown().count()
+        )?;
+        match self.discarded().count() {
+            0 => Ok(()),
+            discarded => write!(f, ", {discarded} discarded"),
+        }
     }
 }
 

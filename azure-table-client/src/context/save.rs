@@ -1,6 +1,6 @@
 //! Sending the changes, and what their responses mean.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -31,13 +31,18 @@ struct Received {
 }
 
 impl TableContext {
-    pub(super) async fn save(&mut self, options: SaveOptions) -> Result<SaveReport, SaveError> {
+    /// Sends the changes, except those of the entities in `skip`.
+    pub(super) async fn save(
+        &mut self,
+        options: SaveOptions,
+        skip: &HashSet<Identity>,
+    ) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
         let is_read = self.resolve_unsendable(&options).await;
         self.tracker.settle_equal();
         let first = self.last_report.results.len();
         let hook = self.hooks.writing.as_deref_mut();
-        let candidates = plan::candidates(&self.tracker, &options, hook, first);
+        let candidates = plan::candidates(&self.tracker, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline);
         self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {

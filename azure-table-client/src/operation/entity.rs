@@ -13,7 +13,9 @@ use http::{Method, StatusCode};
 use uuid::Uuid;
 
 use super::{Header, Location, Reply, Request, Target, if_match, unsupported};
-use crate::entity::{DynamicEntity, Entities, EntityKey, Form, TableEntity, new_write_id};
+use crate::entity::{
+    DynamicEntity, Entities, EntityKey, Form, Lenient, Readable, TableEntity, new_write_id,
+};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
@@ -243,6 +245,24 @@ pub(crate) fn fetched_if_exists<T: TableEntity>(
     request: &Request,
 ) -> Result<Option<Fetched<T>>, Error> {
     reply.if_exists(request, fetched)
+}
+
+/// The row as far as it can be read; `None` where the entity is not there.
+pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Readable>, Error> {
+    reply.if_exists(request, |reply, request| {
+        if reply.status != StatusCode::OK {
+            return Err(reply.into_error(request));
+        }
+        let (format, form) = reply.format(request)?;
+        let mut row = format
+            .read_one(&reply.body, form, &Lenient)
+            .map_err(|error| reply.read_error(error, request))?;
+        let etag = reply.etag(request)?;
+        if row.entity.etag() != Some(&etag) {
+            row.entity.set_etag(&etag);
+        }
+        Ok(row)
+    })
 }
 
 /// `false` where there was nothing to delete.

@@ -148,7 +148,10 @@ async fn lost_replies() {
                     assert!(first.unwrap().is_complete(), "{what}: found out by reading");
                 } else if let Err(error) = first {
                     // What a version guards was not done; the rest may yet be.
-                    assert!(error.report.unknown() + error.report.failed() > 0, "{what}: {error}");
+                    assert!(
+                        error.report.unknown().count() + error.report.failed() > 0,
+                        "{what}: {error}"
+                    );
                     ctx.save_changes_with(options.clone()).await.unwrap();
                 }
                 assert_eq!(texts(&blogs).await, done(), "{what}");

@@ -293,7 +293,7 @@ async fn the_report_of_a_dropped_save() {
         let mut save = Box::pin(ctx.save_changes());
         let _ = futures_util::poll!(save.as_mut());
     }
-    assert_eq!(ctx.last_report().unknown(), 1);
+    assert_eq!(ctx.last_report().unknown().count(), 1);
     ctx.save_changes().await.unwrap();
 }
 

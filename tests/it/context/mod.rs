@@ -1,6 +1,7 @@
 //! The unit of work: every cell of its tables, and the requests that it sends.
 
 mod cancel;
+mod conflicts;
 mod losses;
 mod merge_options;
 mod model;

@@ -1,0 +1,171 @@
+//! Reading one entity by its key, and merging its row into the tracker.
+
+use std::sync::Arc;
+
+use super::change::dynamic;
+use super::state::{Add, Known, Pending, Tracker};
+use super::{ContextTable, EntityState, MergeOption, TableContext};
+use crate::client::TableClient;
+use crate::entity::{EntityKey, NamedTable, TableEntity};
+use crate::error::Error;
+use crate::etag::IfMatch;
+use crate::pipeline::CallOptions;
+
+impl TableContext {
+    /// Returns the entity with these keys, from the tracker or from the service; see
+    /// [`ContextTable::find`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn find<T: NamedTable>(
+        &mut self,
+        key: impl Into<EntityKey>,
+    ) -> Result<Option<T>, Error> {
+        let key = key.into();
+        self.table::<T>().find(key).await
+    }
+
+    /// Reads the entity's row and merges it into the tracker; see [`ContextTable::refresh`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn refresh<T: NamedTable>(
+        &mut self,
+        entity: &T,
+        option: MergeOption,
+    ) -> Result<Option<T>, Error> {
+        let key = entity.entity_key()?;
+        self.table::<T>().refresh_key(key, option).await
+    }
+}
+
+impl<T: TableEntity> ContextTable<'_, T> {
+    /// Returns the entity with these keys; `None` if the service has no such row, or if the context is
+    /// to delete it.
+    ///
+    /// With [`MergeOption::AppendOnly`], the default, an entity that is tracked is returned as it is
+    /// tracked, local changes included and without its Timestamp. That costs no request, unless a
+    /// projection has left columns out. In all other cases one row is read at the primary, and met as by
+    /// a query with the context's [`merge_option`](TableContext::merge_option): new entities are
+    /// tracked; an entity that is tracked and has no row stays as it is.
+    ///
+    /// # Errors
+    /// As [`TableClient::get`], but a row that is not there is `None`. Before anything is sent: keys that
+    /// no `T` has.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    pub async fn find(&mut self, key: impl Into<EntityKey>) -> Result<Option<T>, Error> {
+        let key = key.into();
+        let client = self.client();
+        client.check_key(&key)?;
+        let option = self.context.merge_option;
+        if option == MergeOption::AppendOnly {
+            if self.is_deleted(&key) {
+                return Ok(None);
+            }
+            if let Some(entity) = self.tracked(&key) {
+                return Ok(Some(entity));
+            }
+        }
+        let Some(row) = client.get_row(&key, CallOptions::default()).await? else {
+            return Ok(None);
+        };
+        let entity = self.context.meet(&self.table, row, option, None)?;
+        let is_hidden = option != MergeOption::NoTracking && self.is_deleted(&key);
+        Ok(if is_hidden { None } else { Some(entity) })
+    }
+
+    /// Reads the entity's row at the primary, and merges it into the tracker. Returns the entity as it is
+    /// then; `None` if the row is gone.
+    ///
+    /// | option | the row is there | the row is gone |
+    /// |---|---|---|
+    /// | `AppendOnly` | a tracked entity stays as it is | stays as it is |
+    /// | `OverwriteChanges` | the server's values, `Unchanged`; local changes are lost | detached |
+    /// | `PreserveChanges` | the server's values and ETag under the local changes: the client wins | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
+    ///
+    /// An entity that is not tracked is tracked by all three if its row is there. An entity whose state is
+    /// [`Unknown`](EntityState::Unknown) stays as it is until the next save has found out.
+    ///
+    /// # Errors
+    /// [`MergeOption::NoTracking`] is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput):
+    /// [`TableClient::get`] reads without a context. Else as [`find`](Self::find).
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    pub async fn refresh(&mut self, entity: &T, option: MergeOption) -> Result<Option<T>, Error> {
+        let key = entity.entity_key()?;
+        self.refresh_key(key, option).await
+    }
+
+    /// Does the same for the entity with these keys; see [`refresh`](Self::refresh).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn refresh_key(
+        &mut self,
+        key: impl Into<EntityKey>,
+        option: MergeOption,
+    ) -> Result<Option<T>, Error> {
+        if option == MergeOption::NoTracking {
+            return Err(Error::invalid_input(
+                "a refresh without tracking has no effect: use `TableClient::get`",
+            ));
+        }
+        let key = key.into();
+        match self.client().get_row(&key, CallOptions::default()).await? {
+            Some(row) => self.context.meet(&self.table, row, option, None).map(Some),
+            None => {
+                self.context.tracker.meet_missing(&self.table, &key, option);
+                Ok(None)
+            }
+        }
+    }
+
+    fn client(&self) -> TableClient<T> {
+        TableClient::new(Arc::clone(&self.context.pipeline), self.table.to_string())
+    }
+
+    fn is_deleted(&self, key: &EntityKey) -> bool {
+        let tracker = &self.context.tracker;
+        let tracked = tracker.get(&tracker.identity(&self.table, key));
+        tracked.is_some_and(|tracked| tracked.pending == Pending::Delete)
+    }
+
+    /// The entity as it is tracked, unless that takes its row: for other columns or the Timestamp.
+    fn tracked(&self, key: &EntityKey) -> Option<T> {
+        let tracker = &self.context.tracker;
+        let tracked = tracker.get(&tracker.identity(&self.table, key))?;
+        if matches!(tracked.known, Known::Some(_)) {
+            return None;
+        }
+        let mut entity = dynamic(tracked, &tracked.current);
+        if let Some(IfMatch::Tag(tag)) = &tracked.condition {
+            entity.set_version(Some(tag.clone()));
+        }
+        entity.to_entity().ok()
+    }
+}
+
+impl Tracker {
+    /// Takes over that the service has no row with this key.
+    pub(super) fn meet_missing(&mut self, table: &Arc<str>, key: &EntityKey, option: MergeOption) {
+        let Some(tracked) = self.get(&self.identity(table, key)) else { return };
+        let state = tracked.state();
+        match option {
+            MergeOption::NoTracking | MergeOption::AppendOnly => {}
+            // The change that was sent may still arrive.
+            _ if state == EntityState::Unknown => {}
+            MergeOption::PreserveChanges if state == EntityState::Added => {}
+            MergeOption::PreserveChanges if state == EntityState::Modified => {
+                let (order, current) = (tracked.order, tracked.current.clone());
+                self.detach(table, key);
+                self.track(table, key, Pending::Add(Add::Insert), current).order = order;
+            }
+            MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
+                self.detach(table, key);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Saving in rounds: each conflict with another writer is resolved, and the change is sent again.
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::change::dynamic;
+use super::conflict::{Conflict, Resolution, is_conflict};
+use super::merge_option::ServerRow;
+use super::options::{Mode, SaveOptions};
+use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
+use super::state::{Add, Identity, Tracked, Tracker, Values, refusal};
+use super::{EntityState, Entry, MergeOption, TableContext};
+use crate::client::TableClient;
+use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
+use crate::error::Error;
+use crate::etag::IfMatch;
+use crate::pipeline::{FailedAttempt, RetryPolicy};
+use crate::wire::Operation;
+
+/// The waits before a change is sent again, so that two writers that met do not meet again.
+const WAITS: RetryPolicy =
+    RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
+
+impl TableContext {
+    /// Saves, resolves the conflicts, and saves again, until there is nothing left to resolve.
+    pub(super) async fn save_and_resolve(
+        &mut self,
+        options: SaveOptions,
+    ) -> Result<SaveReport, SaveError> {
+        if options.resolver.is_abort() {
+            return self.save(options, &HashSet::new()).await;
+        }
+        let mut rounds = Rounds::new(self, options);
+        let mut result = rounds.save().await;
+        while rounds.resolve_all().await {
+            result = rounds.save().await;
+        }
+        drop(rounds);
+        let refused = result.err().filter(|error| error.report.error().is_none());
+        let report = self.last_report.clone();
+        match report.error().cloned().or(refused.map(|refused| refused.error)) {
+            Some(error) => Err(SaveError { report, error }),
+            None => Ok(report),
+        }
+    }
+}
+
+/// The rounds of one save.
+struct Rounds<'c> {
+    context: &'c mut TableContext,
+    options: SaveOptions,
+    /// The results of all rounds, one for each change.
+    results: Vec<SaveResult>,
+    /// How many conflicts of each entity were resolved.
+    resolved: HashMap<Identity, u32>,
+    /// Entities with a change whose outcome was unknown. The service may have refused a later attempt
+    /// because of the earlier one, so that their conflicts are not resolved.
+    doubtful: HashSet<Identity>,
+    /// Entities whose changes are not sent again.
+    skip: HashSet<Identity>,
+    /// The longest history of conflicts among the changes that are sent again.
+    conflicts: u32,
+}
+
+/// The last report is that of all rounds, also if the save is dropped.
+impl Drop for Rounds<'_> {
+    fn drop(&mut self) {
+        self.collect();
+        self.context.last_report.results = mem::take(&mut self.results);
+    }
+}
+
+/// What a resolution leaves to do.
+enum Next {
+    SendAgain,
+    /// The change is not pending any more.
+    Nothing,
+    /// The change stays failed and pending.
+    Fail(Error),
+}
+
+impl<'c> Rounds<'c> {
+    fn new(context: &'c mut TableContext, options: SaveOptions) -> Self {
+        context.last_report = SaveReport::default();
+        let entities = context.tracker.in_order().into_iter();
+        let doubtful = entities.filter(|(_, tracked)| tracked.state() == EntityState::Unknown);
+        let doubtful = doubtful.map(|(id, _)| id.clone()).collect();
+        Self {
+            context,
+            options,
+            results: Vec::new(),
+            resolved: HashMap::new(),
+            doubtful,
+            skip: HashSet::new(),
+            conflicts: 0,
+        }
+    }
+
+    async fn save(&mut self) -> Result<SaveReport, SaveError> {
+        if self.conflicts > 0 {
+            sleep(WAITS.wait(&FailedAttempt::new(self.conflicts)).unwrap_or_default()).await;
+        }
+        let result = self.context.save(self.options.clone(), &self.skip).await;
+        self.collect();
+        result
+    }
+
+    /// Takes over the results of a round. A change that was tried again gets its new result.
+    fn collect(&mut self) {
+        for result in mem::take(&mut self.context.last_report.results) {
+            let id = self.identity(&result);
+            let is_same = |earlier: &&mut SaveResult| {
+                !is_final(earlier)
+                    && self.context.tracker.identity(&earlier.table, &earlier.key) == id
+            };
+            match self.results.iter_mut().find(is_same) {
+                Some(earlier) => *earlier = result,
+                None => self.results.push(result),
+            }
+        }
+    }
+
+    fn identity(&self, result: &SaveResult) -> Identity {
+        self.context.tracker.identity(&result.table, &result.key)
+    }
+
+    /// Resolves the conflicts; whether there is something to send again.
+    async fn resolve_all(&mut self) -> bool {
+        let mut conflicts = Vec::new();
+        for at in 0..self.results.len() {
+            let id = self.identity(&self.results[at]);
+            match &self.results[at].outcome {
+                SaveOutcome::Failed(_) if self.skip.contains(&id) => {}
+                SaveOutcome::Failed(error) => {
+                    let error = error.clone();
+                    let done = self.resolved.get(&id).copied().unwrap_or_default();
+                    if !self.is_resolvable(&id, self.results[at].operation, &error) {
+                        self.fail(at, error);
+                    } else if done >= self.options.resolver.rounds {
+                        self.fail(at, error.with_rounds(done));
+                    } else {
+                        conflicts.push((at, id, error, done + 1));
+                    }
+                }
+                SaveOutcome::Unknown(_) => {
+                    self.doubtful.insert(id);
+                    if self.is_over() {
+                        return false;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut is_pending = false;
+        self.conflicts = 0;
+        for (at, id, error, round) in conflicts {
+            if self.has_failed() && self.is_over() {
+                return false;
+            }
+            // A transaction is not sent without one of its changes.
+            if self.skip.contains(&id) {
+                continue;
+            }
+            self.resolved.insert(id.clone(), round);
+            match self.resolve(at, &id, &error, round).await {
+                Next::SendAgain => {
+                    is_pending = true;
+                    self.conflicts = self.conflicts.max(round);
+                }
+                Next::Nothing => self.results[at].outcome = SaveOutcome::Discarded(error),
+                Next::Fail(error) => self.fail(at, error),
+            }
+        }
+        if self.has_failed() && self.is_over() {
+            return false;
+        }
+        let mut results = self.results.iter();
+        is_pending
+            || results.any(|result| {
+                matches!(result.outcome, SaveOutcome::NotAttempted)
+                    && !self.skip.contains(&self.identity(result))
+            })
+    }
+
+    /// Whether a failure ends the save.
+    fn is_over(&self) -> bool {
+        !self.options.continue_on_error || self.options.mode == Mode::Atomic
+    }
+
+    fn has_failed(&self) -> bool {
+        !self.skip.is_empty()
+    }
+
+    fn is_resolvable(&self, id: &Identity, operation: Operation, error: &Error) -> bool {
+        let tracked = self.context.tracker.get(id);
+        is_conflict(operation, error)
+            && !self.doubtful.contains(id)
+            && tracked.is_some_and(|tracked| tracked.state() != EntityState::Unknown)
+    }
+
+    /// The change stays failed, and so do those that are in a transaction with it.
+    fn fail(&mut self, at: usize, error: Error) {
+        let id = self.identity(&self.results[at]);
+        self.results[at].outcome = SaveOutcome::Failed(error);
+        if self.options.mode == Mode::PerPartition {
+            let ids = self.results.iter().map(|result| self.identity(result));
+            let ids: Vec<_> = ids.filter(|other| other.partition() == id.partition()).collect();
+            self.skip.extend(ids);
+        }
+        self.skip.insert(id);
+    }
+
+    /// Reads the row of a conflict, and merges it into the tracker as is decided.
+    async fn resolve(&mut self, at: usize, id: &Identity, error: &Error, round: u32) -> Next {
+        let SaveResult { table, key, operation, .. } = self.results[at].clone();
+        let table: Arc<str> = Arc::from(table);
+        let pipeline = Arc::clone(&self.context.pipeline);
+        let client = TableClient::<DynamicEntity>::new(pipeline, table.to_string());
+        let row = client.get_row(&key, self.options.call.clone()).await;
+        let row = row.and_then(|row| row.map(|row| self.context.server_row(row, None)).transpose());
+        let row = match row {
+            Ok(row) => row,
+            Err(cause) => {
+                let hint =
+                    format!("the conflict was not resolved, the row cannot be read: {cause}");
+                return Next::Fail(error.clone().with_hint(Some(hint)));
+            }
+        };
+        let Some(tracked) = self.context.tracker.get(id) else { return Next::Nothing };
+        if let (Some((_, row)), Some(IfMatch::Tag(tag))) = (&row, Entry(tracked).condition())
+            && row.etag == *tag
+        {
+            // The conflict is another change's of the same transaction.
+            return Next::SendAgain;
+        }
+        let (server, row) = row.unzip();
+        let is_delete = tracked.state() == EntityState::Deleted;
+        let conflict = Conflict {
+            table: &table,
+            key: &key,
+            operation,
+            error,
+            round,
+            server: server.as_ref(),
+            original: tracked.snapshot.as_ref().map(|snapshot| dynamic(tracked, snapshot)),
+            local: (!is_delete).then(|| dynamic(tracked, &tracked.current)),
+        };
+        match self.options.resolver.decide(&conflict) {
+            Resolution::KeepLocal => self.meet(&table, &key, row, MergeOption::PreserveChanges),
+            Resolution::TakeServer => self.meet(&table, &key, row, MergeOption::OverwriteChanges),
+            Resolution::Save(merged) => {
+                if let Err(error) = self.take_merged(&table, &key, row, &merged) {
+                    return Next::Fail(error);
+                }
+            }
+            Resolution::Abort => return Next::Fail(error.clone()),
+        }
+        // The server's row may be what the change would make of it.
+        self.context.tracker.settle_equal();
+        match self.context.tracker.get(id).map(Tracked::state) {
+            None | Some(EntityState::Unchanged) => Next::Nothing,
+            Some(_) => Next::SendAgain,
+        }
+    }
+
+    fn meet(
+        &mut self,
+        table: &Arc<str>,
+        key: &EntityKey,
+        row: Option<ServerRow>,
+        option: MergeOption,
+    ) {
+        match row {
+            Some(row) => {
+                self.context.tracker.meet(table, row, option);
+            }
+            None => self.context.tracker.meet_missing(table, key, option),
+        }
+    }
+
+    /// Tracks the server's row with these values as the local change.
+    fn take_merged(
+        &mut self,
+        table: &Arc<str>,
+        key: &EntityKey,
+        row: Option<ServerRow>,
+        merged: &DynamicEntity,
+    ) -> Result<(), Error> {
+        if merged.key() != key {
+            let other = merged.key();
+            return Err(refusal(
+                key,
+                format_args!("its conflict was resolved with entity {other}"),
+            ));
+        }
+        let dialect = self.context.pipeline.protocol.dialect();
+        let (key, properties) = DynamicEntity::of(merged, dialect)?.into_parts();
+        let id = self.context.tracker.identity(table, &key);
+        let order = self.context.tracker.get(&id).map(|tracked| tracked.order);
+        // Local changes that the merge leaves out are not kept.
+        let has_row = row.is_some();
+        self.meet(table, &key, row, MergeOption::OverwriteChanges);
+        let tracker = &mut self.context.tracker;
+        let tracked = tracker.get(&id);
+        let baseline = tracked.map(|tracked| tracked.current.clone()).unwrap_or_default();
+        let values = Values {
+            key,
+            properties: properties.into_iter().collect(),
+            ownership: merged.ownership(),
+            baseline,
+            first_baseline: None,
+            lacks: None,
+        };
+        if has_row {
+            tracker.update(table, values)?;
+        } else {
+            tracker.add(table, values, Add::Insert)?;
+        }
+        if let Some(order) = order {
+            tracker.keep_order(&id, order);
+        }
+        Ok(())
+    }
+}
+
+impl Tracker {
+    /// Sends the change of an entity when its former change would have been sent.
+    fn keep_order(&mut self, id: &Identity, order: u64) {
+        if let Some(tracked) = self.entities.get_mut(id) {
+            tracked.order = order;
+        }
+    }
+}
+
+/// Whether no later round can change it.
+const fn is_final(result: &SaveResult) -> bool {
+    matches!(result.outcome, SaveOutcome::Applied { .. } | SaveOutcome::Discarded(_))
+}

@@ -1,0 +1,668 @@
+//! Finding and refreshing entities, and resolving the conflicts of a save.
+
+use std::sync::{Arc, Mutex};
+
+use azure_table_client::context::{
+    ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
+};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
+    TableServiceClient,
+};
+
+use super::{Blog, STARTS, Start, blog, context, in_state, service, state, stored};
+
+use EntityState::{Added, Deleted, Modified, Unchanged};
+
+const KEY: (&str, &str) = ("c", "1");
+
+#[derive(Debug, TableEntity)]
+#[table(name = "Blogs")]
+struct Numbered {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: u32,
+}
+
+fn condition(ctx: &TableContext) -> Option<IfMatch> {
+    ctx.entry(&blog("1", "")).unwrap().and_then(|entry| entry.condition().cloned())
+}
+
+/// A context whose requests go through a transport.
+fn context_over(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableContext {
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let client = client.unwrap().transport(transport).clock(mock.clock());
+    TableContext::new(&client.retry(RetryPolicy::none()).build().unwrap())
+}
+
+#[tokio::test]
+async fn find_returns_tracked_entities_without_a_request() {
+    let (mock, blogs) = service().await;
+    for (start, text) in [
+        (Start::NotTracked, Some("old")),
+        (Start::Added, Some("old")),
+        (Start::Unchanged, Some("old")),
+        (Start::Modified, Some("local")),
+        (Start::Deleted, None),
+    ] {
+        let mut ctx = in_state(&mock, &blogs, start).await;
+        let before = state(&ctx);
+        mock.requests().clear();
+        let found = ctx.find::<Blog>(KEY).await.unwrap();
+        assert_eq!(found.map(|blog| blog.text).as_deref(), text, "{start:?}");
+        let requests = usize::from(start == Start::NotTracked);
+        assert_eq!(mock.requests().total(), requests, "{start:?}");
+        assert_eq!(mock.requests().count(Operation::Get), requests, "{start:?}");
+        assert_eq!(state(&ctx), before.or(Some(Unchanged)), "{start:?}");
+    }
+}
+
+/// Other merge options read the row, and meet it as a query does.
+#[tokio::test]
+async fn find_follows_the_merge_option() {
+    let (mock, blogs) = service().await;
+    let mut cells = 0;
+    for option in
+        [MergeOption::NoTracking, MergeOption::OverwriteChanges, MergeOption::PreserveChanges]
+    {
+        for start in STARTS {
+            let what = format!("{option:?} on {start:?}");
+            let mut queried = in_state(&mock, &blogs, start).await.merge_option(option);
+            let mut found = in_state(&mock, &blogs, start).await.merge_option(option);
+            let new = blogs.insert_or_replace(&blog("1", "server")).await.unwrap().etag;
+            let expected = queried.query::<Blog>().await.unwrap().pop();
+            let is_hidden = option == MergeOption::PreserveChanges && start == Start::Deleted;
+            let expected = expected.filter(|_| !is_hidden);
+            assert_eq!(found.find::<Blog>(KEY).await.unwrap(), expected, "{what}");
+            assert_eq!(state(&found), state(&queried), "{what}");
+            let is_new = |ctx: &TableContext| condition(ctx) == Some(new.clone().into());
+            assert_eq!(is_new(&found), is_new(&queried), "{what}");
+            // A row that is gone changes nothing.
+            blogs.delete(KEY, IfMatch::Any).await.unwrap();
+            assert_eq!(found.find::<Blog>(KEY).await.unwrap(), None, "{what}");
+            assert_eq!(state(&found), state(&queried), "{what}");
+            cells += 1;
+        }
+    }
+    assert_eq!(cells, 15);
+}
+
+#[tokio::test]
+async fn find_completes_a_projection() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let mut ctx = context(&mock);
+    ctx.query::<Blog>().select_names(["Text"]).await.unwrap();
+    let found = ctx.find::<Blog>(KEY).await.unwrap();
+    assert_eq!(found.unwrap().rating, Some(3));
+    mock.requests().clear();
+    ctx.find::<Blog>(KEY).await.unwrap();
+    assert_eq!(mock.requests().total(), 0, "now it is complete");
+}
+
+/// A found entity is saved like a queried one; a missing row or a foreign key is no entity.
+#[tokio::test]
+async fn find_reads_what_get_reads() {
+    let (mock, blogs) = service().await;
+    let mut ctx = context(&mock);
+    assert_eq!(ctx.find::<Blog>(KEY).await.unwrap(), None);
+    assert!(ctx.entries().is_empty());
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    assert!(ctx.find::<Blog>(KEY).await.unwrap().is_some());
+    ctx.update(&blog("1", "new")).unwrap();
+    ctx.save_changes().await.unwrap();
+    assert_eq!(blogs.get(KEY).await.unwrap().text, "new");
+
+    mock.requests().clear();
+    let expected = mock.client().table::<Numbered>().get(KEY).await.unwrap_err();
+    for error in [
+        ctx.find::<Numbered>(KEY).await.unwrap_err(),
+        ctx.table::<Numbered>().refresh_key(KEY, MergeOption::AppendOnly).await.unwrap_err(),
+    ] {
+        assert_eq!(error.to_string(), expected.to_string());
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+    assert_eq!(mock.requests().total(), 0);
+    let error = ctx.table_named::<Blog>("Missing").find(KEY).await.unwrap_err();
+    assert!(error.is_not_found(), "a missing table is an error");
+}
+
+/// The text and the state after a refresh.
+type Cell = (Option<&'static str>, Option<EntityState>);
+
+/// The service's text is "server", the local one "local". Rows of the table: option, then the row is
+/// there or gone, then the states of [`STARTS`].
+const REFRESH: [(MergeOption, bool, [Cell; 5]); 6] = [
+    (
+        MergeOption::AppendOnly,
+        true,
+        [
+            (Some("server"), Some(Unchanged)),
+            (Some("old"), Some(Added)),
+            (Some("old"), Some(Unchanged)),
+            (Some("local"), Some(Modified)),
+            (Some("old"), Some(Deleted)),
+        ],
+    ),
+    (
+        MergeOption::OverwriteChanges,
+        true,
+        [
+            (Some("server"), Some(Unchanged)),
+            (Some("server"), Some(Unchanged)),
+            (Some("server"), Some(Unchanged)),
+            (Some("server"), Some(Unchanged)),
+            (Some("server"), Some(Unchanged)),
+        ],
+    ),
+    (
+        MergeOption::PreserveChanges,
+        true,
+        [
+            (Some("server"), Some(Unchanged)),
+            (Some("old"), Some(Modified)),
+            (Some("server"), Some(Unchanged)),
+            (Some("local"), Some(Modified)),
+            (Some("server"), Some(Deleted)),
+        ],
+    ),
+    (
+        MergeOption::AppendOnly,
+        false,
+        [
+            (None, None),
+            (None, Some(Added)),
+            (None, Some(Unchanged)),
+            (None, Some(Modified)),
+            (None, Some(Deleted)),
+        ],
+    ),
+    (
+        MergeOption::OverwriteChanges,
+        false,
+        [(None, None), (None, None), (None, None), (None, None), (None, None)],
+    ),
+    (
+        MergeOption::PreserveChanges,
+        false,
+        [(None, None), (None, Some(Added)), (None, None), (None, Some(Added)), (None, None)],
+    ),
+];
+
+#[tokio::test]
+async fn every_cell_of_refresh() {
+    let (mock, blogs) = service().await;
+    for (option, is_there, cells) in REFRESH {
+        for (start, (text, then)) in STARTS.into_iter().zip(cells) {
+            let what = format!("{option:?} on {start:?}, row there: {is_there}");
+            let mut ctx = in_state(&mock, &blogs, start).await;
+            let old = condition(&ctx);
+            let server = blogs.insert_or_replace(&blog("1", "server")).await.unwrap();
+            if !is_there {
+                blogs.delete(KEY, IfMatch::Any).await.unwrap();
+            }
+            let found = ctx.refresh(&blog("1", ""), option).await.unwrap();
+            assert_eq!(found.map(|blog| blog.text).as_deref(), text, "{what}");
+            assert_eq!(state(&ctx), then, "{what}");
+            let is_kept = option == MergeOption::AppendOnly && start != Start::NotTracked;
+            let expected = match then {
+                _ if is_kept => old,
+                None | Some(Added) => None,
+                Some(_) => Some(IfMatch::Tag(server.etag)),
+            };
+            assert_eq!(condition(&ctx), expected, "{what}");
+            // With PreserveChanges, the local change passes the next save.
+            if option == MergeOption::PreserveChanges {
+                ctx.save_changes().await.unwrap();
+                let expected = match start {
+                    Start::Modified => Some("local"),
+                    Start::Added => Some("old"),
+                    Start::Deleted => None,
+                    _ => is_there.then_some("server"),
+                };
+                let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+                assert_eq!(stored.as_deref(), expected, "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn refresh_refuses_no_tracking() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_state(&mock, &blogs, Start::Modified).await;
+    mock.requests().clear();
+    let error = ctx.refresh(&blog("1", ""), MergeOption::NoTracking).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!((mock.requests().total(), state(&ctx)), (0, Some(Modified)));
+}
+
+/// The reply to the save is lost, and so are the reads after it.
+async fn with_unknown_outcome(mock: &MockTableService) -> TableContext {
+    let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+    let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+    let mut ctx = TableContext::new(&client.retry(RetryPolicy::none()).build().unwrap());
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&blog("1", "local")).unwrap();
+    mock.faults().add(Fault::lose_reply().on_writes());
+    mock.faults().add(Fault::answer(500, "InternalError").on_reads());
+    let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+    let error = ctx.save_changes_with(options).await.unwrap_err();
+    assert_eq!(error.report.unknown().count(), 1);
+    assert_eq!(error.report.failures().count(), 1);
+    mock.faults().clear();
+    ctx
+}
+
+#[tokio::test]
+async fn unknown_outcomes_are_not_overwritten() {
+    for (option, is_there) in [
+        (MergeOption::OverwriteChanges, true),
+        (MergeOption::PreserveChanges, true),
+        (MergeOption::OverwriteChanges, false),
+        (MergeOption::PreserveChanges, false),
+    ] {
+        let (mock, blogs) = service().await;
+        blogs.insert(&blog("1", "old")).await.unwrap();
+        let mut ctx = with_unknown_outcome(&mock).await;
+        if is_there {
+            blogs.replace(&blog("1", "server"), IfMatch::Any).await.unwrap();
+        } else {
+            blogs.delete(KEY, IfMatch::Any).await.unwrap();
+        }
+        ctx.refresh(&blog("1", ""), option).await.unwrap();
+        assert_eq!(state(&ctx), Some(EntityState::Unknown), "{option:?}");
+        // The next save must not resolve what may be its own write.
+        let calls = Arc::new(Mutex::new(0));
+        let counted = Arc::clone(&calls);
+        let resolver = ConflictResolver::merge(move |_| {
+            *counted.lock().unwrap() += 1;
+            Resolution::KeepLocal
+        });
+        let saved = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver)).await;
+        assert!(saved.is_err(), "{option:?}: {saved:?}");
+        assert_eq!(*calls.lock().unwrap(), 0);
+        let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+        assert_eq!(stored.as_deref(), is_there.then_some("server"), "{option:?}");
+    }
+}
+
+const MODES: [fn() -> SaveOptions; 3] =
+    [SaveOptions::each, SaveOptions::atomic, SaveOptions::per_partition];
+
+/// The three ways in which a change can conflict, and an innocent change after it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Insert,
+    Update,
+    UpdateOfGone,
+    Delete,
+    DeleteOfGone,
+}
+
+const KINDS: [Kind; 5] =
+    [Kind::Insert, Kind::Update, Kind::UpdateOfGone, Kind::Delete, Kind::DeleteOfGone];
+
+async fn in_conflict(
+    mock: &MockTableService,
+    blogs: &TableClient<Blog>,
+    kind: Kind,
+) -> TableContext {
+    blogs.delete_if_exists(("c", "2"), IfMatch::Any).await.unwrap();
+    let start = match kind {
+        Kind::Insert => Start::Added,
+        Kind::Update | Kind::UpdateOfGone => Start::Modified,
+        Kind::Delete | Kind::DeleteOfGone => Start::Deleted,
+    };
+    let mut ctx = in_state(mock, blogs, start).await;
+    ctx.add(&blog("2", "innocent")).unwrap();
+    if matches!(kind, Kind::UpdateOfGone | Kind::DeleteOfGone) {
+        blogs.delete(KEY, IfMatch::Any).await.unwrap();
+    } else {
+        let server = Blog { rating: Some(9), ..blog("1", "server") };
+        blogs.insert_or_replace(&server).await.unwrap();
+    }
+    ctx
+}
+
+async fn row(blogs: &TableClient<Blog>) -> Option<(String, Option<i32>)> {
+    let found = blogs.get_if_exists(KEY).await.unwrap();
+    found.map(|found| found.into_entity()).map(|blog| (blog.text, blog.rating))
+}
+
+/// Without a resolver, and with one that aborts: the change fails and stays pending.
+#[tokio::test]
+async fn abort_is_the_default() {
+    let (mock, blogs) = service().await;
+    for mode in MODES {
+        for kind in KINDS {
+            for options in [
+                mode(),
+                mode().on_conflict(ConflictResolver::abort()),
+                mode().on_conflict(ConflictResolver::merge(|_| Resolution::Abort)),
+            ] {
+                let what = format!("{kind:?}, {options:?}");
+                let mut ctx = in_conflict(&mock, &blogs, kind).await;
+                let (before, server) = (state(&ctx), row(&blogs).await);
+                let error = ctx.save_changes_with(options).await.unwrap_err();
+                assert_eq!((error.report.failed(), error.report.not_attempted()), (1, 1), "{what}");
+                assert_eq!(error.report.failures().count(), 2, "{what}");
+                assert_eq!(row(&blogs).await, server, "{what}");
+                assert_eq!(state(&ctx), before, "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_client_wins() {
+    let (mock, blogs) = service().await;
+    for mode in MODES {
+        for kind in KINDS {
+            let mut ctx = in_conflict(&mock, &blogs, kind).await;
+            let options = mode().on_conflict(ConflictResolver::client_wins());
+            let what = format!("{kind:?}, {options:?}");
+            let report = ctx.save_changes_with(options).await.unwrap();
+            let expected = match kind {
+                Kind::Insert => Some(("old".to_owned(), Some(3))),
+                // The rating of the other writer stays.
+                Kind::Update => Some(("local".to_owned(), Some(9))),
+                Kind::UpdateOfGone => Some(("local".to_owned(), Some(3))),
+                Kind::Delete | Kind::DeleteOfGone => None,
+            };
+            assert_eq!(row(&blogs).await, expected, "{what}");
+            assert_eq!(report.results.len(), 2, "{what}");
+            // A row that is gone already leaves nothing to delete.
+            let discarded = usize::from(kind == Kind::DeleteOfGone);
+            assert_eq!(report.discarded().count(), discarded, "{what}");
+            assert_eq!(report.applied(), 2 - discarded, "{what}");
+            assert!(!ctx.has_changes(), "{what}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_wins() {
+    let (mock, blogs) = service().await;
+    for mode in MODES {
+        for kind in KINDS {
+            let mut ctx = in_conflict(&mock, &blogs, kind).await;
+            let server = row(&blogs).await;
+            let options = mode().on_conflict(ConflictResolver::server_wins());
+            let what = format!("{kind:?}, {options:?}");
+            let report = ctx.save_changes_with(options).await.unwrap();
+            let text = report.to_string();
+            assert_eq!(
+                text, "1 applied, 0 failed, 0 not attempted, 0 unknown, 1 discarded",
+                "{what}"
+            );
+            assert!(!report.is_complete() && report.error().is_none(), "{what}");
+            assert_eq!(row(&blogs).await, server, "{what}");
+            let result = report.discarded().next().unwrap();
+            assert_eq!((&*result.key.row_key, &*result.table), ("1", "Blogs"), "{what}");
+            assert!(
+                matches!(&result.outcome, SaveOutcome::Discarded(error) if error.status().is_some())
+            );
+            assert_eq!(state(&ctx), server.map(|_| Unchanged), "{what}");
+            assert_eq!(ctx.last_report().results.len(), 2);
+            assert!(!ctx.has_changes(), "{what}");
+        }
+    }
+}
+
+/// The closure sees three versions, and writes what it makes of them.
+#[tokio::test(start_paused = true)]
+async fn a_closure_merges() {
+    let (mock, blogs) = service().await;
+    for mode in MODES {
+        for kind in KINDS {
+            let mut ctx = in_conflict(&mock, &blogs, kind).await;
+            let what = format!("{kind:?}");
+            let resolver = ConflictResolver::merge(move |conflict| {
+                let text = |e: Option<&DynamicEntity>| {
+                    e.map(|e| e.get::<String>("Text").unwrap().unwrap())
+                };
+                let seen =
+                    (text(conflict.original()), text(conflict.local()), text(conflict.server()));
+                let (old, server) = (Some("old".to_owned()), Some("server".to_owned()));
+                let expected = match kind {
+                    Kind::Insert => (None, old, server),
+                    Kind::Update => (old, Some("local".to_owned()), server),
+                    Kind::UpdateOfGone => (old, Some("local".to_owned()), None),
+                    Kind::Delete => (old, None, server),
+                    Kind::DeleteOfGone => (old, None, None),
+                };
+                assert_eq!(seen, expected, "{kind:?}");
+                assert_eq!((conflict.round(), conflict.table()), (1, "Blogs"));
+                let mut merged = DynamicEntity::new("c", "1");
+                merged.set("Text", "merged").set("Foreign", true);
+                Resolution::Save(merged)
+            });
+            let report = ctx.save_changes_with(mode().on_conflict(resolver)).await.unwrap();
+            assert_eq!((report.applied(), report.results.len()), (2, 2), "{what}");
+            assert_eq!(&*report.results[0].key.row_key, "1", "the changes keep their order");
+            let stored = stored(&mock).get(KEY).await.unwrap();
+            // The rating was left out of the merged entity, and is removed.
+            assert_eq!(stored.properties().count(), 2, "{what}: {stored:?}");
+            assert_eq!(stored.get::<String>("Text").unwrap().unwrap(), "merged", "{what}");
+            assert_eq!(state(&ctx), Some(Unchanged), "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_merged_entity_has_the_key_of_the_conflict() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_conflict(&mock, &blogs, Kind::Update).await;
+    let resolver = ConflictResolver::merge(|_| Resolution::Save(DynamicEntity::new("c", "other")));
+    let options = SaveOptions::each().on_conflict(resolver);
+    let error = ctx.save_changes_with(options).await.unwrap_err();
+    assert_eq!(error.error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(state(&ctx), Some(Modified), "the local change is still there");
+    assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().changed(), ["Text"]);
+}
+
+/// An update that the other writer has made as well leaves nothing to send.
+#[tokio::test]
+async fn an_equal_change_is_discarded() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_state(&mock, &blogs, Start::Modified).await;
+    blogs.insert_or_replace(&blog("1", "local")).await.unwrap();
+    let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+    let report = ctx.save_changes_with(options).await.unwrap();
+    assert_eq!((report.applied(), report.discarded().count()), (0, 1));
+}
+
+/// Writes the row before each update that passes.
+#[derive(Debug)]
+struct Racing {
+    to: Arc<dyn Transport>,
+    mock: MockTableService,
+    races: Mutex<u32>,
+}
+
+impl Transport for Racing {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_update = request.headers.contains_key("if-match");
+        Box::pin(async move {
+            let is_race = is_update && {
+                let mut races = self.races.lock().unwrap();
+                let is_race = *races > 0;
+                *races = races.saturating_sub(1);
+                is_race
+            };
+            if is_race {
+                let blogs = self.mock.client().table::<Blog>();
+                blogs.update_with(KEY, |b| b.rating = b.rating.map(|r| r + 1)).await.unwrap();
+            }
+            self.to.send(request).await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rounds_are_bounded() {
+    for (rounds, races, is_saved) in [
+        (None, 3, true),
+        (None, 4, false),
+        (Some(1), 2, false),
+        (Some(0), 1, false),
+        (Some(9), 9, true),
+    ] {
+        let (mock, blogs) = service().await;
+        blogs.insert(&blog("1", "old")).await.unwrap();
+        let racing = Racing { to: mock.transport(), mock: mock.clone(), races: Mutex::new(races) };
+        let mut ctx = context_over(&mock, Arc::new(racing));
+        ctx.find::<Blog>(KEY).await.unwrap();
+        ctx.update(&blog("1", "local")).unwrap();
+        let resolver = ConflictResolver::client_wins();
+        let resolver = rounds.map_or(resolver.clone(), |rounds| resolver.rounds(rounds));
+        let saved = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver)).await;
+        let what = format!("{rounds:?}, {races}");
+        assert_eq!(saved.is_ok(), is_saved, "{what}: {saved:?}");
+        let stored = blogs.get(KEY).await.unwrap();
+        assert_eq!(
+            stored.rating,
+            Some(3 + i32::try_from(races).unwrap()),
+            "{what}: no race is lost"
+        );
+        match saved {
+            Ok(report) => assert_eq!((report.results.len(), &*stored.text), (1, "local"), "{what}"),
+            Err(error) => {
+                assert!(error.error.is_precondition_failed(), "{what}");
+                assert_eq!(error.error.rounds(), rounds.unwrap_or(3), "{what}");
+                assert_eq!((error.report.results.len(), &*stored.text), (1, "old"), "{what}");
+                assert_eq!(state(&ctx), Some(Modified), "{what}");
+            }
+        }
+    }
+}
+
+/// The bound is one of each change: a save of many conflicts resolves all of them.
+#[tokio::test(start_paused = true)]
+async fn many_conflicts_are_resolved() {
+    for mode in MODES {
+        let (mock, blogs) = service().await;
+        let ids = ["1", "2", "3", "4", "5", "6"];
+        for id in ids {
+            blogs.insert(&blog(id, "old")).await.unwrap();
+        }
+        let mut ctx = context(&mock);
+        ctx.query::<Blog>().await.unwrap();
+        for id in ids {
+            ctx.update(&blog(id, "local")).unwrap();
+            blogs
+                .merge(&Blog { rating: Some(9), ..blog(id, "server") }, IfMatch::Any)
+                .await
+                .unwrap();
+        }
+        let options = mode().on_conflict(ConflictResolver::client_wins());
+        let report = ctx.save_changes_with(options).await.unwrap();
+        assert_eq!((report.applied(), report.results.len()), (6, 6));
+        for id in ids {
+            assert_eq!(
+                *blogs.get(("c", id)).await.unwrap(),
+                Blog { rating: Some(9), ..blog(id, "local") }
+            );
+        }
+    }
+}
+
+/// With `continue_on_error`, another failure does not keep conflicts from being resolved, and is not
+/// tried again; in a transaction, it keeps the others of its partition back.
+#[tokio::test(start_paused = true)]
+async fn other_failures_are_not_tried_again() {
+    for (mode, applied) in [
+        (SaveOptions::each as fn() -> SaveOptions, ["server", "local", "local"]),
+        (SaveOptions::per_partition, ["server", "server", "local"]),
+    ] {
+        let (mock, blogs) = service().await;
+        let all = [("c", "1"), ("c", "2"), ("d", "1")];
+        let at = |(channel, id): (&str, &str), text: &str| Blog {
+            channel: channel.into(),
+            ..blog(id, text)
+        };
+        for key in all {
+            blogs.insert(&at(key, "old")).await.unwrap();
+        }
+        let mut ctx = context(&mock);
+        ctx.query::<Blog>().await.unwrap();
+        for key in all {
+            ctx.update(&at(key, "local")).unwrap();
+            blogs.replace(&at(key, "server"), IfMatch::Any).await.unwrap();
+        }
+        let refusals = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&refusals);
+        let resolver = ConflictResolver::merge(move |conflict| {
+            seen.lock().unwrap().push(conflict.key().clone());
+            let is_first = &*conflict.key().row_key == "1" && &*conflict.key().partition_key == "c";
+            if is_first { Resolution::Abort } else { Resolution::KeepLocal }
+        });
+        let options = mode().continue_on_error().on_conflict(resolver);
+        let error = ctx.save_changes_with(options).await.unwrap_err();
+        assert_eq!(error.report.results.len(), 3, "{}", error.report);
+        assert_eq!(error.report.failed(), 1, "{}", error.report);
+        for (key, text) in all.into_iter().zip(applied) {
+            assert_eq!(blogs.get(key).await.unwrap().text, text, "{key:?}");
+        }
+        let keys = refusals.lock().unwrap();
+        assert_eq!(keys.iter().filter(|key| **key == all[0].into()).count(), 1, "{keys:?}");
+    }
+}
+
+/// A row that cannot be read leaves the conflict as it is, and says why.
+#[tokio::test]
+async fn an_unreadable_row_is_not_overwritten() {
+    let (mock, blogs) = service().await;
+    let mut ctx = in_conflict(&mock, &blogs, Kind::Update).await;
+    mock.faults().add(Fault::answer(403, "AuthorizationFailure").on_reads());
+    let options = SaveOptions::each().on_conflict(ConflictResolver::client_wins());
+    let error = ctx.save_changes_with(options).await.unwrap_err();
+    assert!(error.error.is_precondition_failed());
+    assert!(error.error.hint().unwrap().contains("AuthorizationFailure"), "{}", error.error);
+    assert_eq!(state(&ctx), Some(Modified));
+    mock.faults().clear();
+    assert_eq!(row(&blogs).await.unwrap().0, "server");
+}
+
+/// Other refusals are not conflicts, even with the same status.
+#[tokio::test]
+async fn only_conflicts_are_resolved() {
+    for fault in [
+        Fault::answer(409, "TableBeingDeleted"),
+        Fault::answer(404, "TableNotFound"),
+        Fault::answer(400, "InvalidInput"),
+        Fault::proxy_page(412),
+        Fault::proxy_page(404),
+    ] {
+        let (mock, blogs) = service().await;
+        let what = format!("{fault:?}");
+        let mut ctx = in_state(&mock, &blogs, Start::Modified).await;
+        mock.faults().add(fault.on_writes());
+        let resolver = ConflictResolver::merge(|conflict| panic!("{conflict:?}"));
+        let options = SaveOptions::each().on_conflict(resolver);
+        let error = ctx.save_changes_with(options).await.unwrap_err();
+        assert_eq!(error.report.failures().count(), 1, "{what}");
+    }
+}
+
+/// The report of a save that is dropped between its rounds has the results of all rounds.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_save_keeps_its_report() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let racing = Racing { to: mock.transport(), mock: mock.clone(), races: Mutex::new(u32::MAX) };
+    let mut ctx = context_over(&mock, Arc::new(racing));
+    ctx.find::<Blog>(KEY).await.unwrap();
+    ctx.add(&blog("0", "first")).unwrap();
+    ctx.update(&blog("1", "local")).unwrap();
+    let resolver = ConflictResolver::client_wins().rounds(u32::MAX);
+    let save = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver));
+    let limit = std::time::Duration::from_secs(10);
+    assert!(tokio::time::timeout(limit, save).await.is_err());
+    let report = ctx.last_report();
+    assert_eq!((report.results.len(), report.applied()), (2, 1), "{report}");
+}
