@@ -148,7 +148,7 @@ enum Stopped {
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        let is_gone = error.is_not_found() && error.code() != Some(&ErrorCode::TABLE_NOT_FOUND);
+        let is_gone = error.is_not_found() && error.code() != Some(&ErrorCode::TableNotFound);
         if is_gone || error.is_precondition_failed() { Self::NotMine } else { Self::Failed(error) }
     }
 }

@@ -408,7 +408,7 @@ mod tests {
         .with_operation(Operation::Merge, "Blogs");
         assert!(error.is_precondition_failed());
         assert_eq!(error.batch_index(), Some(3));
-        assert_eq!(error.code(), Some(&ErrorCode::UPDATE_CONDITION_NOT_SATISFIED));
+        assert_eq!(error.code(), Some(&ErrorCode::UpdateConditionNotSatisfied));
         assert_eq!(
             error.to_string(),
             "Merge on Blogs: The update condition specified in the request was not satisfied. \

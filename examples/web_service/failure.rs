@@ -54,11 +54,11 @@ fn of_table(error: &Error) -> (StatusCode, String) {
     let (status, text) = match error.kind() {
         ErrorKind::InvalidInput => return (StatusCode::BAD_REQUEST, error.to_string()),
         ErrorKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "the table takes too long"),
-        _ if error.code() == Some(&ErrorCode::TABLE_NOT_FOUND) => {
+        _ if error.code() == Some(&ErrorCode::TableNotFound) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "the table is not there")
         }
         _ if error.is_not_found() => (StatusCode::NOT_FOUND, "there is no such note"),
-        _ if error.code() == Some(&ErrorCode::ENTITY_ALREADY_EXISTS) => {
+        _ if error.code() == Some(&ErrorCode::EntityAlreadyExists) => {
             (StatusCode::PRECONDITION_FAILED, "the note is there already")
         }
         _ if error.is_precondition_failed() => {

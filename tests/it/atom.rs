@@ -107,7 +107,7 @@ async fn an_entity_in_the_version_of_the_paper() {
     blogs.replace(&row, &merged.etag).await.unwrap();
     assert_eq!(blogs.get(key).await.unwrap().entity, row);
     let error = blogs.insert(&row).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+    assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
     assert!(error.request_id().is_some());
     blogs.delete(key, IfMatch::Any).await.unwrap();
     assert!(blogs.get_if_exists(key).await.unwrap().is_none());
@@ -193,7 +193,7 @@ async fn transactions_in_the_version_of_the_paper() {
         .await
         .unwrap_err();
     assert_eq!((error.batch_index(), error.entity_key().unwrap().row_key.as_str()), (Some(1), "2"));
-    assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+    assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
     assert_eq!(blogs.query().count().await.unwrap(), 3);
 }
 

@@ -49,7 +49,7 @@ fn written(id: usize, text: &str) -> DynamicEntity {
 async fn what_a_write_meets_and_what_is_done() {
     use ErrorKind::{Connect, Interrupted, Service, Timeout, UnexpectedReply};
     use Outcome::{NotApplied, Unknown};
-    let timed_out = Some(ErrorCode::OPERATION_TIMED_OUT);
+    let timed_out = Some(ErrorCode::OperationTimedOut);
     let code = |text: &str| ErrorCode::from(text.to_owned());
     let long = Duration::from_mins(10);
     for (fault, kind, outcomes, code, is_done) in [
@@ -59,10 +59,10 @@ async fn what_a_write_meets_and_what_is_done() {
         (Fault::hang(), Timeout, &[Unknown], None, false),
         (Fault::delay_request(long), Timeout, &[Unknown], None, false),
         (Fault::delay_reply(long), Timeout, &[Unknown], None, true),
-        (Fault::busy(), Service, &[NotApplied], Some(ErrorCode::SERVER_BUSY), false),
+        (Fault::busy(), Service, &[NotApplied], Some(ErrorCode::ServerBusy), false),
         (Fault::too_many_requests(), Service, &[NotApplied], Some(code("TooManyRequests")), false),
-        (Fault::throttle(0), Service, &[NotApplied], Some(ErrorCode::SERVER_BUSY), false),
-        (Fault::internal_error(), Service, &[Unknown], Some(ErrorCode::INTERNAL_ERROR), false),
+        (Fault::throttle(0), Service, &[NotApplied], Some(ErrorCode::ServerBusy), false),
+        (Fault::internal_error(), Service, &[Unknown], Some(ErrorCode::InternalError), false),
         (Fault::timed_out(), Service, &[Unknown], timed_out.clone(), false),
         (Fault::timed_out().after_commit(), Service, &[Unknown], timed_out, true),
         (Fault::answer(418, "Teapot"), Service, &[NotApplied], Some(code("Teapot")), false),
@@ -220,7 +220,7 @@ async fn a_table_is_deleted_for_a_while() {
     let (mock, table) = once().await;
     mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)).table("blogs"));
     table.delete_table().await.unwrap();
-    let going = ErrorCode::TABLE_BEING_DELETED;
+    let going = ErrorCode::TableBeingDeleted;
     for _ in 0..2 {
         let error = table.create().await.unwrap_err();
         assert_eq!((error.status(), error.code()), (Some(409), Some(&going)));
@@ -233,7 +233,7 @@ async fn a_table_is_deleted_for_a_while() {
         advance(Duration::from_secs(39)).await;
     }
     advance(Duration::from_secs(1)).await;
-    assert_eq!(table.insert(&row(1)).await.unwrap_err().code(), Some(&ErrorCode::TABLE_NOT_FOUND));
+    assert_eq!(table.insert(&row(1)).await.unwrap_err().code(), Some(&ErrorCode::TableNotFound));
     table.create().await.unwrap();
 }
 
@@ -450,13 +450,13 @@ async fn names_of_deleted_tables_are_waited_for() {
     service.delete_table("Blogs").await.unwrap();
     let start = Instant::now();
     let error = service.create_table_and_wait("Blogs", Duration::from_secs(10)).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_BEING_DELETED));
+    assert_eq!(error.code(), Some(&ErrorCode::TableBeingDeleted));
     assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
 
     // Other errors are not waited for.
     service.create_table_and_wait("Blogs", deadline).await.unwrap();
     let error = service.create_table_and_wait("Blogs", deadline).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_ALREADY_EXISTS));
+    assert_eq!(error.code(), Some(&ErrorCode::TableAlreadyExists));
     let error = service.delete_table_and_wait("Others", deadline).await.unwrap_err();
     assert_eq!(error.status(), Some(404));
 }
@@ -487,7 +487,7 @@ async fn names_are_waited_for_by_clients_of_all_sorts() {
         service.create_table("Blogs").await.unwrap();
         let soon = Duration::from_secs(3);
         let error = service.delete_table_and_wait("Blogs", soon).await.unwrap_err();
-        let going = ErrorCode::TABLE_BEING_DELETED;
+        let going = ErrorCode::TableBeingDeleted;
         assert_eq!((error.code(), error.outcome()), (Some(&going), Outcome::Applied));
         // A service that does not answer is not waited for any longer either.
         mock.faults().add(Fault::delay_reply(Duration::from_mins(10)));

@@ -323,12 +323,12 @@ async fn who_inserted_it_is_never_guessed() {
     assert!(table.get_or_insert(&counter(1)).await.unwrap().was_inserted());
     let (_, table, plain) = tables(Foul::InsertAndDelete, usize::MAX).await;
     let error = table.get_or_insert(&counter(1)).await.unwrap_err();
-    assert_eq!((error.code(), error.rounds()), (Some(&ErrorCode::ENTITY_ALREADY_EXISTS), 10));
+    assert_eq!((error.code(), error.rounds()), (Some(&ErrorCode::EntityAlreadyExists), 10));
     let error = table.get_or_insert(&counter(1)).rounds(2).await.unwrap_err();
     assert_eq!((error.rounds(), error.outcome()), (2, Outcome::NotApplied));
 
     // A missing table is no missing entity.
     plain.delete_table().await.unwrap();
     let error = table.get_or_insert(&counter(1)).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND));
+    assert_eq!(error.code(), Some(&ErrorCode::TableNotFound));
 }

@@ -249,7 +249,7 @@ async fn the_index_of_a_failure_is_never_guessed() {
     ] {
         let error = failed(&[conflict(headers, message)]).await;
         assert_eq!(told(&error), expected, "{headers} {message}");
-        assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+        assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
         assert!(error.is_conflict());
     }
     // One operation can only be that one, whatever is said.
@@ -512,7 +512,7 @@ async fn a_row_whose_keys_no_url_holds_is_read_in_a_batch() {
 
     table.delete_table().await.unwrap();
     let error = table.get_if_exists(missing).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND));
+    assert_eq!(error.code(), Some(&ErrorCode::TableNotFound));
 }
 
 #[tokio::test(start_paused = true)]

@@ -37,14 +37,14 @@ pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<Str
 }
 
 fn of_key(refused: &Refused<'_>) -> Option<String> {
-    if *refused.code == ErrorCode::AUTHORIZATION_FAILURE {
+    if *refused.code == ErrorCode::AuthorizationFailure {
         return Some(
             "The network rules of the account may not let this machine in: add its address or its \
              network there."
                 .to_owned(),
         );
     }
-    if *refused.code != ErrorCode::AUTHENTICATION_FAILED {
+    if *refused.code != ErrorCode::AuthenticationFailed {
         return None;
     }
     Some(match clocks_apart(refused) {
@@ -71,20 +71,20 @@ fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
 
 fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     let code = refused.code;
-    if *code == ErrorCode::AUTHENTICATION_FAILED {
+    if *code == ErrorCode::AuthenticationFailed {
         return Some(not_authentic(token, refused));
     }
-    if *code == ErrorCode::AUTHORIZATION_PERMISSION_MISMATCH {
+    if *code == ErrorCode::AuthorizationPermissionMismatch {
         return Some(not_permitted(token, refused.operation));
     }
-    if *code == ErrorCode::AUTHORIZATION_PROTOCOL_MISMATCH {
+    if *code == ErrorCode::AuthorizationProtocolMismatch {
         return by_https_only(token, refused);
     }
-    if *code == ErrorCode::AUTHORIZATION_SOURCE_IP_MISMATCH {
+    if *code == ErrorCode::AuthorizationSourceIpMismatch {
         let from = token.field("sip")?;
         return Some(format!("The shared access signature can be used from {from:?} only."));
     }
-    if *code == ErrorCode::AUTHORIZATION_RESOURCE_TYPE_MISMATCH {
+    if *code == ErrorCode::AuthorizationResourceTypeMismatch {
         let reached = token.field("srt")?;
         let needed = resource_type(refused.operation)?;
         return Some(format!(
@@ -93,13 +93,13 @@ fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
             refused.operation
         ));
     }
-    if *code == ErrorCode::AUTHORIZATION_SERVICE_MISMATCH {
+    if *code == ErrorCode::AuthorizationServiceMismatch {
         let services = token.field("ss")?;
         return Some(format!(
             "The shared access signature is for the services {services:?}, and tables need \"t\"."
         ));
     }
-    (*code == ErrorCode::AUTHORIZATION_FAILURE).then(|| out_of_reach(token, refused))?
+    (*code == ErrorCode::AuthorizationFailure).then(|| out_of_reach(token, refused))?
 }
 
 /// The service does not say why it is not authentic; its clock and the fields do.
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_key_that_is_good_and_refused_points_to_the_network() {
-        let code = ErrorCode::AUTHORIZATION_FAILURE;
+        let code = ErrorCode::AuthorizationFailure;
         let refused = Refused {
             code: &code,
             operation: Operation::Get,
@@ -299,7 +299,7 @@ mod tests {
         let credential = SharedKey::development().into();
         let of = |machine_time, service_time| {
             let refused = Refused {
-                code: &ErrorCode::AUTHENTICATION_FAILED,
+                code: &ErrorCode::AuthenticationFailed,
                 operation: Operation::Get,
                 resource: "Blogs",
                 is_https: true,

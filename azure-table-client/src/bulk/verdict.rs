@@ -40,7 +40,7 @@ impl Verdict {
 fn is_of_all(error: &Error, rows: usize) -> bool {
     let code = error.code().map_or("", ErrorCode::as_str);
     let is_one_of = |codes: &[ErrorCode]| codes.iter().any(|known| known.as_str() == code);
-    if is_one_of(&[ErrorCode::TABLE_NOT_FOUND, ErrorCode::TABLE_BEING_DELETED]) {
+    if is_one_of(&[ErrorCode::TableNotFound, ErrorCode::TableBeingDeleted]) {
         return true;
     }
     // A signature may be for some keys only: of a transaction, the service then says which operation

@@ -175,7 +175,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
         let mut inserted = Outcome::NotApplied;
         loop {
             let insert = self.table.insert(&entity);
-            let insert = insert.expecting(|code| *code == ErrorCode::ENTITY_ALREADY_EXISTS);
+            let insert = insert.expecting(|code| *code == ErrorCode::EntityAlreadyExists);
             let error = match rounds.send(insert).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
@@ -187,7 +187,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
                         request_id: written.request_id,
                     });
                 }
-                Err(error) if error.code() == Some(&ErrorCode::ENTITY_ALREADY_EXISTS) => error,
+                Err(error) if error.code() == Some(&ErrorCode::EntityAlreadyExists) => error,
                 Err(error) => return Err(error),
             };
             if error.outcome() == Outcome::Unknown {

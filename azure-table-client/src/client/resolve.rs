@@ -123,8 +123,8 @@ impl Doubt {
 fn is_done_by_itself(request: &Request, result: &Result<Reply, Error>) -> bool {
     let code = result.as_ref().ok().and_then(Reply::error_code);
     code.is_some_and(|code| match request.operation {
-        Operation::CreateTable => code == ErrorCode::TABLE_ALREADY_EXISTS,
-        Operation::DeleteTable => code == ErrorCode::RESOURCE_NOT_FOUND,
+        Operation::CreateTable => code == ErrorCode::TableAlreadyExists,
+        Operation::DeleteTable => code == ErrorCode::ResourceNotFound,
         Operation::Delete => code.is_missing_entity(),
         _ => false,
     })

@@ -97,7 +97,7 @@ impl TableServiceClient {
 }
 
 fn is_being_deleted(code: &ErrorCode) -> bool {
-    *code == ErrorCode::TABLE_BEING_DELETED
+    *code == ErrorCode::TableBeingDeleted
 }
 
 fn is_going(error: &Error) -> bool {

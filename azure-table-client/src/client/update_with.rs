@@ -228,7 +228,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &source, &fetched.etag.into());
             let call = call.map_err(|error| rounds.failed(error))?;
-            let lost = |code: &ErrorCode| *code == ErrorCode::UPDATE_CONDITION_NOT_SATISFIED;
+            let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);

@@ -134,7 +134,7 @@ impl TableContext {
             _ => None,
         };
         let is_missing = options.missing_is_deleted
-            && (error.code()).is_some_and(|code| *code == ErrorCode::RESOURCE_NOT_FOUND);
+            && (error.code()).is_some_and(|code| *code == ErrorCode::ResourceNotFound);
         let mut is_done = true;
         for at in &unit.changes {
             let Candidate { id, sent, .. } = &candidates[*at];

@@ -49,12 +49,12 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -
 
 /// What a table that is to be created can be.
 pub(crate) fn is_there(code: &ErrorCode) -> bool {
-    *code == ErrorCode::TABLE_ALREADY_EXISTS
+    *code == ErrorCode::TableAlreadyExists
 }
 
 /// What a table that is asked for or to be deleted can be. Azurite calls that by its own code.
 pub(crate) fn is_gone(code: &ErrorCode) -> bool {
-    code.is_missing_entity() || *code == ErrorCode::TABLE_NOT_FOUND
+    code.is_missing_entity() || *code == ErrorCode::TableNotFound
 }
 
 /// `true` where this call created the table, `false` where it was there. A table that is still

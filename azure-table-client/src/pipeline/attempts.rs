@@ -322,5 +322,5 @@ impl<'c> Attempts<'c> {
 /// Whether the service says that it cannot know who asks.
 fn is_not_authentic(response: &HttpResponse) -> bool {
     let code = service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
-    code == Some(ErrorCode::AUTHENTICATION_FAILED)
+    code == Some(ErrorCode::AuthenticationFailed)
 }

@@ -100,7 +100,7 @@ impl Attempts<'_> {
                 );
             }
             StatusCode::UNAUTHORIZED => {}
-            StatusCode::FORBIDDEN if code() == Some(ErrorCode::AUTHENTICATION_FAILED) => {}
+            StatusCode::FORBIDDEN if code() == Some(ErrorCode::AuthenticationFailed) => {}
             StatusCode::FORBIDDEN => {
                 return Some(
                     "The identity may lack a role such as Storage Table Data Contributor, or \

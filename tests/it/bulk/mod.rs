@@ -466,5 +466,5 @@ async fn deleting_reads_keys_only() {
     table.delete_table().await.unwrap();
     let error = table.truncate().await.unwrap_err();
     let cause = error.report().stopped.as_ref().unwrap().to_string();
-    assert!(cause.contains(ErrorCode::TABLE_NOT_FOUND.as_str()), "{cause}");
+    assert!(cause.contains(ErrorCode::TableNotFound.as_str()), "{cause}");
 }

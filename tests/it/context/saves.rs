@@ -330,7 +330,7 @@ async fn upserts() {
         ctx.add(&new("3")).unwrap();
         ctx.save_changes().await.unwrap_err()
     };
-    assert_eq!(error.error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+    assert_eq!(error.error.code(), Some(&ErrorCode::EntityAlreadyExists));
 }
 
 /// Hooks see and change what is read and written; what they add is no change of its own.

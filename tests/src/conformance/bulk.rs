@@ -85,11 +85,11 @@ pub async fn bad_rows_fail_alone(target: &Target) {
         let RowOutcome::Failed(error) = &result.outcome else { panic!("{result}") };
         (error.kind(), error.code().cloned())
     };
-    assert_eq!(of(7).1, Some(ErrorCode::ENTITY_ALREADY_EXISTS));
+    assert_eq!(of(7).1, Some(ErrorCode::EntityAlreadyExists));
     assert_eq!(of(20).0, ErrorKind::InvalidInput);
     assert_eq!(of(30).0, ErrorKind::InvalidInput);
-    assert_eq!(of(40).1, Some(ErrorCode::RESOURCE_NOT_FOUND));
-    assert_eq!(of(250).1, Some(ErrorCode::UPDATE_CONDITION_NOT_SATISFIED));
+    assert_eq!(of(40).1, Some(ErrorCode::ResourceNotFound));
+    assert_eq!(of(250).1, Some(ErrorCode::UpdateConditionNotSatisfied));
     assert_eq!(table.query().count().await.unwrap(), 296);
     assert_eq!(report.checkpoint.next(), 300, "what was refused is settled");
     table.delete_table().await.unwrap();

@@ -40,7 +40,7 @@ pub async fn stale_etag_is_refused(target: &Target) {
     ];
     for error in errors {
         assert!(error.is_precondition_failed(), "{error}");
-        assert_eq!(error.code(), Some(&ErrorCode::UPDATE_CONDITION_NOT_SATISFIED));
+        assert_eq!(error.code(), Some(&ErrorCode::UpdateConditionNotSatisfied));
     }
     assert_eq!(table.get(("p", "r")).await.unwrap().get::<i32>("Value"), Some(Ok(2)));
     table.delete_table().await.unwrap();
@@ -55,7 +55,7 @@ pub async fn any_needs_the_entity(target: &Target) {
         table.delete(("p", "r"), IfMatch::Any).await.unwrap_err(),
     ] {
         assert!(error.is_not_found(), "{error}");
-        assert_eq!(error.code(), Some(&ErrorCode::RESOURCE_NOT_FOUND));
+        assert_eq!(error.code(), Some(&ErrorCode::ResourceNotFound));
     }
     table.insert(&entity(1)).await.unwrap();
     table.replace(&entity(2), IfMatch::Any).await.unwrap();

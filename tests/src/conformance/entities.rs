@@ -52,7 +52,7 @@ pub async fn insert_twice(target: &Target) {
     table.insert(&blog).await.unwrap();
     let error = table.insert(&Blog::new("1", "Other", 4)).await.unwrap_err();
     assert!(error.is_conflict());
-    assert_eq!(error.code(), Some(&ErrorCode::ENTITY_ALREADY_EXISTS));
+    assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
     assert_eq!(table.get(blog.entity_key().unwrap()).await.unwrap().entity, blog);
     table.delete_table().await.unwrap();
 }
@@ -62,7 +62,7 @@ pub async fn get_missing(target: &Target) {
     let table = target.table::<Blog>().await;
     let error = table.get(("p", "r")).await.unwrap_err();
     assert!(error.is_not_found());
-    assert_eq!(error.code(), Some(&ErrorCode::RESOURCE_NOT_FOUND));
+    assert_eq!(error.code(), Some(&ErrorCode::ResourceNotFound));
     table.delete_table().await.unwrap();
 }
 
@@ -95,7 +95,7 @@ pub async fn missing_table(target: &Target) {
     ];
     for error in errors {
         assert!(error.is_not_found(), "{error}");
-        assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND), "{error}");
+        assert_eq!(error.code(), Some(&ErrorCode::TableNotFound), "{error}");
     }
 }
 

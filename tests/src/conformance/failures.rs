@@ -14,7 +14,7 @@ pub async fn wrong_key(target: &Target) {
         "its code for a wrong signature is AuthorizationFailure \
          (https://github.com/Azure/Azurite/issues/2357)",
     ) {
-        assert_eq!(error.code(), Some(&ErrorCode::AUTHENTICATION_FAILED));
+        assert_eq!(error.code(), Some(&ErrorCode::AuthenticationFailed));
     }
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains("d3Jvbmc") && !shown.contains("SharedKey "), "{shown}");

@@ -22,7 +22,7 @@ pub async fn create_twice(target: &Target) {
     service.create_table(&name).await.unwrap();
     let error = service.create_table(&name).await.unwrap_err();
     assert!(error.is_conflict());
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_ALREADY_EXISTS));
+    assert_eq!(error.code(), Some(&ErrorCode::TableAlreadyExists));
     service.delete_table(&name).await.unwrap();
 }
 

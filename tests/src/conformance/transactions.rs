@@ -70,10 +70,10 @@ pub async fn all_or_nothing(target: &Target) {
     let before = values(&table).await;
     let new = || table.transaction().insert(&row("new", 1)).delete(("p", "2"), IfMatch::Any);
     for (transaction, status, code) in [
-        (new().insert(&row("1", 9)), 409, ErrorCode::ENTITY_ALREADY_EXISTS),
-        (new().merge(&row("1", 9), &first.etag), 412, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED),
-        (new().replace(&row("none", 9), IfMatch::Any), 404, ErrorCode::RESOURCE_NOT_FOUND),
-        (new().delete(("p", "none"), IfMatch::Any), 404, ErrorCode::RESOURCE_NOT_FOUND),
+        (new().insert(&row("1", 9)), 409, ErrorCode::EntityAlreadyExists),
+        (new().merge(&row("1", 9), &first.etag), 412, ErrorCode::UpdateConditionNotSatisfied),
+        (new().replace(&row("none", 9), IfMatch::Any), 404, ErrorCode::ResourceNotFound),
+        (new().delete(("p", "none"), IfMatch::Any), 404, ErrorCode::ResourceNotFound),
     ] {
         let error = transaction.await.unwrap_err();
         assert_eq!((error.status(), error.code()), (Some(status), Some(&code)), "{error}");
@@ -91,7 +91,7 @@ pub async fn all_or_nothing(target: &Target) {
     assert_eq!(error.batch_index(), Some(0));
     table.delete_table().await.unwrap();
     let error = table.transaction().insert(&row("1", 9)).await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::TABLE_NOT_FOUND), "{error}");
+    assert_eq!(error.code(), Some(&ErrorCode::TableNotFound), "{error}");
 }
 
 /// What the service would refuse is found before anything is sent.

@@ -83,7 +83,7 @@ async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
     let blogs = blogs(&mock, BearerTokens::new(issuer.clone()).audience("https://graph.example"));
     let error = blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Service, Some(401)));
-    assert_eq!(error.code(), Some(&ErrorCode::INVALID_AUTHENTICATION_INFO));
+    assert_eq!(error.code(), Some(&ErrorCode::InvalidAuthenticationInfo));
     assert_eq!((error.outcome(), error.attempts()), (Outcome::NotApplied, 2));
     assert_eq!(issuer.asked(), 2);
     let text = error.to_string();
@@ -244,7 +244,7 @@ async fn a_missing_role_is_named_and_not_sent_again() {
         .build()
         .unwrap();
     let error = service.table_named::<DynamicEntity>("Blogs").query().await.unwrap_err();
-    assert_eq!(error.code(), Some(&ErrorCode::AUTHORIZATION_PERMISSION_MISMATCH));
+    assert_eq!(error.code(), Some(&ErrorCode::AuthorizationPermissionMismatch));
     assert_eq!((error.status(), error.attempts()), (Some(403), 1));
     assert!(error.to_string().contains("Storage Table Data Contributor"), "{error}");
     // Challenges are sent in this version, and loggers are told that the header is a secret.
