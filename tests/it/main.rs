@@ -31,6 +31,7 @@ mod long_keys;
 mod mock;
 mod mock_data;
 mod mock_server;
+mod outcome_bugs;
 mod outcomes;
 mod plans;
 mod random_filters;

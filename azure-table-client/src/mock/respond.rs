@@ -86,6 +86,10 @@ impl MockTableService {
         fate: &Fate,
         arrived: SystemTime,
     ) -> HttpResponse {
+        if fate.is_delivered_twice {
+            let first = Fate { is_delivered_twice: false, ..fate.clone() };
+            self.respond_with(request, &first, arrived);
+        }
         let begun = Instant::now();
         let aim = self.aim(request);
         let (operation, table) = aim.what(request);
@@ -165,6 +169,10 @@ impl MockTableService {
                 reply.finish(request, &request_id, self.now())
             }
         };
+        if !answer.has_body {
+            response.body.clear();
+            response.headers.remove(header::CONTENT_TYPE);
+        }
         if let Some((name, text)) = answer.retry_after.map(|wait| wait.header(self.now()))
             && let Ok(value) = HeaderValue::from_str(&text)
         {

@@ -3,6 +3,7 @@
 mod account_sas;
 mod concurrency;
 mod cors;
+mod faults;
 mod policies;
 mod secondary;
 mod service_properties;

@@ -1,39 +1,61 @@
-//! What must hold of rows that remember who wrote them.
+//! Rules for rows that record who wrote them.
 //!
-//! Every write has an id of its own and leaves a mark with that id in each row that it is about. An
-//! increment also counts the row up by one, under the version that it has read. A row is deleted only
-//! in a version that was read, and what was read is kept: so no mark disappears unseen.
+//! Every write has its own id and leaves a mark with that id in each row that it writes. An increment
+//! also adds one to the row's count, under the version that the caller read. A row is deleted only in a
+//! version that was read, and the ledger keeps that version, so no mark can disappear unnoticed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// PartitionKey and RowKey.
 pub(super) type Key = (String, String);
 
-/// What the client said of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The outcome that the client reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Known {
     Applied,
     NotApplied,
     Unknown,
 }
 
-/// What a write does to a row beside its mark.
+/// The part of the client that reported an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Api {
+    Call,
+    Transaction,
+    Context,
+    Bulk,
+    /// The deletion of the whole table.
+    Table,
+}
+
+/// What a write does to a row besides its mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Mark,
-    /// Counts up by one.
+    /// Adds one to the count.
     Increment,
 }
 
-/// One write; all of its parts are done together or none is.
+/// An outcome as one part of the client reported it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reported {
+    pub(super) known: Known,
+    pub(super) api: Api,
+    /// A proxy delivered the request twice, and no evidence was left by which the client could have
+    /// noticed it.
+    pub(super) is_undetectable: bool,
+}
+
+/// One write; either all of its parts are applied or none is.
 #[derive(Debug, Clone)]
 pub(super) struct Write {
     pub(super) id: u64,
     pub(super) parts: Vec<(Key, Effect)>,
-    pub(super) known: Known,
+    pub(super) reported: Reported,
 }
 
-/// A row as somebody saw it.
+/// A row as somebody read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) etag: String,
@@ -46,10 +68,10 @@ pub(super) struct Version {
 pub(super) struct Deletion {
     pub(super) key: Key,
     pub(super) version: Version,
-    pub(super) known: Known,
+    pub(super) reported: Reported,
 }
 
-/// All that was done, and the rows that are there afterwards.
+/// All operations, and the rows that exist afterwards.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) writes: Vec<Write>,
@@ -57,57 +79,153 @@ pub(super) struct Ledger {
     pub(super) rows: BTreeMap<Key, Version>,
 }
 
+/// The kind of a contradiction between a report and the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// The client reported a write as not applied, and the row has its mark.
+    FalselyNotApplied,
+    /// A mark disappeared: its write was not applied, or a deletion was that the client denied.
+    Lost,
+    PartlyApplied,
+    /// The count of a row differs from the number of its increments.
+    Miscounted,
+    /// The row has a mark that nobody wrote to it.
+    Stranger,
+    /// The client reported a deletion as applied, and the row exists in the deleted version.
+    NotDeleted,
+    /// A row without versions has a value that the reports exclude.
+    Register,
+}
+
+/// A contradiction between a report and the store.
+#[derive(Debug, Clone)]
+pub(super) struct Violation {
+    pub(super) kind: Kind,
+    /// `None` if the row does not show who caused it.
+    pub(super) api: Option<Api>,
+    pub(super) text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The result of a check.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) violations: Vec<Violation>,
+    /// False reports that no client can avoid: a proxy delivered the request twice.
+    pub(super) undetectable: usize,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, kind: Kind, api: Option<Api>, text: String) {
+        self.violations.push(Violation { kind, api, text });
+    }
+}
+
 impl Ledger {
-    /// Every contradiction between what the client said and what is stored.
-    pub(super) fn violations(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    /// Every contradiction between the reports and the store.
+    pub(super) fn check(&self) -> Findings {
+        let mut found = Findings::default();
+        self.check_marks(&mut found);
+        self.check_writes(&mut found);
+        for Deletion { key, version, reported } in &self.deletions {
+            let exists = self.rows.get(key).is_some_and(|row| row.etag == version.etag);
+            if exists && reported.known == Known::Applied {
+                let text = format!("{key:?} was deleted and exists");
+                found.add(Kind::NotDeleted, Some(reported.api), text);
+            }
+        }
+        found
+    }
+
+    /// Checks every version that somebody read: it existed, whatever became of its deletion.
+    fn check_marks(&self, found: &mut Findings) {
         let by_id: BTreeMap<u64, &Write> = self.writes.iter().map(|w| (w.id, w)).collect();
-        // What was seen: it was so, whatever became of the deletion.
         let deleted = self.deletions.iter().map(|deletion| (&deletion.key, &deletion.version));
+        let mut false_reports = BTreeSet::new();
+        let mut checked = BTreeSet::new();
         for (key, version) in self.rows.iter().chain(deleted) {
+            if !checked.insert((key, &version.etag, &version.marks)) {
+                continue;
+            }
             let mut increments = 0;
             for id in &version.marks {
                 let write = by_id.get(id);
                 let part = write.and_then(|write| write.parts.iter().find(|part| part.0 == *key));
                 match (write, part) {
-                    (Some(write), _) if write.known == Known::NotApplied => {
-                        found.push(format!("{id} on {key:?} is there, but was \"not applied\""));
+                    (Some(write), _) if write.reported.known == Known::NotApplied => {
+                        if false_reports.insert(*id) {
+                            false_report(write, key, found);
+                        }
                     }
-                    (_, Some((_, effect))) => increments += i64::from(*effect == Effect::Increment),
-                    _ => found.push(format!("{id} is on {key:?}, where nobody wrote it")),
+                    (_, Some(_)) => {}
+                    _ => {
+                        let text = format!("{id} is on {key:?}, where nobody wrote it");
+                        found.add(Kind::Stranger, write.map(|write| write.reported.api), text);
+                    }
                 }
+                increments += part.map_or(0, |part| i64::from(part.1 == Effect::Increment));
             }
             if version.count != increments {
-                found.push(format!(
+                let text = format!(
                     "{key:?} was counted up {} times by {increments} increments: {:?}",
                     version.count, version.marks
-                ));
+                );
+                found.add(Kind::Miscounted, None, text);
             }
         }
-        // A mark is in the row, or was there when the row was deleted.
+    }
+
+    /// Checks that each mark is in its row, or was in a version that was deleted.
+    fn check_writes(&self, found: &mut Findings) {
         let mut marks: BTreeMap<&Key, BTreeSet<u64>> = BTreeMap::new();
-        let possible = self.deletions.iter().filter(|d| d.known != Known::NotApplied);
-        let possible = possible.map(|deletion| (&deletion.key, &deletion.version));
-        for (key, version) in self.rows.iter().chain(possible) {
+        let mut undetectable: BTreeMap<&Key, BTreeSet<u64>> = BTreeMap::new();
+        for (key, version) in &self.rows {
             marks.entry(key).or_default().extend(&version.marks);
         }
-        for Write { id, parts, known } in &self.writes {
-            let has = |key| marks.get(key).is_some_and(|marks| marks.contains(id));
-            let there = parts.iter().filter(|(key, _)| has(key)).count();
-            if there < parts.len() && *known == Known::Applied {
-                found.push(format!("{id} is lost: in {there} of {parts:?}"));
-            } else if there < parts.len() && there > 0 {
-                found.push(format!("{id} was done by half: in {there} of {parts:?}"));
+        for Deletion { key, version, reported } in &self.deletions {
+            if reported.known != Known::NotApplied {
+                marks.entry(key).or_default().extend(&version.marks);
+            } else if reported.is_undetectable {
+                undetectable.entry(key).or_default().extend(&version.marks);
             }
         }
-        for Deletion { key, version, known } in &self.deletions {
-            let is_there = self.rows.get(key).is_some_and(|row| row.etag == version.etag);
-            if is_there && *known == Known::Applied {
-                found.push(format!("{key:?} was deleted and is there"));
+        for Write { id, parts, reported } in &self.writes {
+            let missing: Vec<_> =
+                parts.iter().map(|(key, _)| key).filter(|key| !has(&marks, key, *id)).collect();
+            let there = parts.len() - missing.len();
+            let kind = match reported.known {
+                _ if missing.is_empty() => continue,
+                Known::Applied => Kind::Lost,
+                _ if there > 0 => Kind::PartlyApplied,
+                _ => continue,
+            };
+            if missing.iter().all(|key| has(&undetectable, key, *id)) {
+                found.undetectable += 1;
+                continue;
             }
+            let what = if kind == Kind::Lost { "lost" } else { "partly applied" };
+            let text = format!("{id} is {what}: in {there} of {parts:?}");
+            found.add(kind, Some(reported.api), text);
         }
-        found
     }
+}
+
+fn has(marks: &BTreeMap<&Key, BTreeSet<u64>>, key: &Key, id: u64) -> bool {
+    marks.get(key).is_some_and(|marks| marks.contains(&id))
+}
+
+fn false_report(write: &Write, key: &Key, found: &mut Findings) {
+    if write.reported.is_undetectable {
+        found.undetectable += 1;
+        return;
+    }
+    let text = format!("{} on {key:?} exists, but was reported \"not applied\"", write.id);
+    found.add(Kind::FalselyNotApplied, Some(write.reported.api), text);
 }
 
 #[cfg(test)]
@@ -120,26 +238,38 @@ mod tests {
         ("p".to_owned(), row.to_owned())
     }
 
+    fn reported(known: Known) -> Reported {
+        Reported { known, api: Api::Call, is_undetectable: false }
+    }
+
     fn write(id: u64, rows: &[&str], effect: Effect, known: Known) -> Write {
-        Write { id, parts: rows.iter().map(|row| (key(row), effect)).collect(), known }
+        let parts = rows.iter().map(|row| (key(row), effect)).collect();
+        Write { id, parts, reported: reported(known) }
     }
 
     fn version(etag: &str, count: i64, marks: &[u64]) -> Version {
         Version { etag: etag.to_owned(), count, marks: marks.iter().copied().collect() }
     }
 
-    /// What happened, the writes, the deletions, the rows afterwards, and what is found wrong.
+    /// The name, the writes, the deletions, the rows afterwards, and the expected violation.
     type Case<'a> = (&'a str, Vec<Write>, Vec<Deletion>, &'a [(&'a str, i64, &'a [u64])], &'a str);
+
+    fn ledger(
+        writes: Vec<Write>,
+        deletions: Vec<Deletion>,
+        rows: &[(&str, i64, &[u64])],
+    ) -> Ledger {
+        let rows = rows.iter().map(|(row, count, marks)| (key(row), version("v", *count, marks)));
+        Ledger { writes, deletions, rows: rows.collect() }
+    }
 
     fn check<const CASES: usize>(cases: [Case<'_>; CASES]) {
         for (what, writes, deletions, rows, expected) in cases {
-            let rows =
-                rows.iter().map(|(row, count, marks)| (key(row), version("v", *count, marks)));
-            let found = Ledger { writes, deletions, rows: rows.collect() }.violations();
+            let found = ledger(writes, deletions, rows).check().violations;
             if expected.is_empty() {
                 assert!(found.is_empty(), "{what}: {found:?}");
             } else {
-                assert!(found.len() == 1 && found[0].contains(expected), "{what}: {found:?}");
+                assert!(found.len() == 1 && found[0].text.contains(expected), "{what}: {found:?}");
             }
         }
     }
@@ -152,41 +282,56 @@ mod tests {
         let rivals = [increment(2, Applied), increment(3, Unknown)];
         let twice = "counted up 2 times by 1";
         let overwritten = "counted up 1 times by 2";
+        let denied = "\"not applied\"";
         check([
             ("nothing", vec![], vec![], &[], ""),
             ("an insert", inserted_and(&[]), vec![], &[("a", 0, &[1])], ""),
             ("lost", inserted_and(&[]), vec![], &[], "1 is lost"),
-            ("made", inserted_and(&[increment(2, Applied)]), vec![], &[("a", 1, &[1, 2])], ""),
+            ("applied", inserted_and(&[increment(2, Applied)]), vec![], &[("a", 1, &[1, 2])], ""),
             ("twice", inserted_and(&[increment(2, Applied)]), vec![], &[("a", 2, &[1, 2])], twice),
             ("rivals", inserted_and(&rivals), vec![], &[("a", 1, &[1, 2, 3])], overwritten),
-            ("was made", inserted_and(&[increment(2, Unknown)]), vec![], &[("a", 1, &[1, 2])], ""),
-            ("was not", inserted_and(&[increment(2, Unknown)]), vec![], &[("a", 0, &[1])], ""),
-            ("ghost", vec![increment(2, NotApplied)], vec![], &[("a", 0, &[2])], "\"not applied\""),
+            ("unknown", inserted_and(&[increment(2, Unknown)]), vec![], &[("a", 1, &[1, 2])], ""),
+            ("missing", inserted_and(&[increment(2, Unknown)]), vec![], &[("a", 0, &[1])], ""),
+            ("denied", vec![increment(2, NotApplied)], vec![], &[("a", 1, &[2])], denied),
             ("stranger", vec![], vec![], &[("a", 0, &[9])], "nobody wrote it"),
             ("elsewhere", both(Unknown), vec![], &[("c", 0, &[2])], "nobody wrote it"),
             ("a transaction", both(Applied), vec![], &[("a", 1, &[2]), ("b", 1, &[2])], ""),
             ("a lost half", both(Applied), vec![], &[("a", 1, &[2]), ("b", 0, &[])], "2 is lost"),
-            ("half", both(Unknown), vec![], &[("a", 1, &[2]), ("b", 0, &[])], "by half"),
+            ("half", both(Unknown), vec![], &[("a", 1, &[2]), ("b", 0, &[])], "partly applied"),
         ]);
+    }
+
+    fn delete(known: Known, marks: &[u64]) -> Deletion {
+        Deletion { key: key("a"), version: version("v", 0, marks), reported: reported(known) }
     }
 
     #[test]
     fn histories_of_deletions() {
         let mark = |id, known| write(id, &["a"], Mark, known);
         let inserted = || vec![mark(1, Applied)];
-        let delete = |known, marks: &[u64]| {
-            vec![Deletion { key: key("a"), version: version("v", 0, marks), known }]
-        };
+        let deletion = |known, marks| vec![delete(known, marks)];
         let written_since = vec![mark(1, Applied), mark(2, Applied)];
-        let ghost = vec![mark(2, NotApplied)];
+        let denied = vec![mark(2, NotApplied)];
         check([
-            ("made", inserted(), delete(Applied, &[1]), &[], ""),
-            ("was made", inserted(), delete(Unknown, &[1]), &[], ""),
-            ("was not", inserted(), delete(Unknown, &[1]), &[("a", 0, &[1])], ""),
-            ("of an older version", written_since, delete(Applied, &[1]), &[], "2 is lost"),
-            ("not to be", inserted(), delete(NotApplied, &[1]), &[], "1 is lost"),
-            ("undone", inserted(), delete(Applied, &[1]), &[("a", 0, &[1])], "and is there"),
-            ("of a ghost", ghost, delete(Applied, &[2]), &[], "\"not applied\""),
+            ("applied", inserted(), deletion(Applied, &[1]), &[], ""),
+            ("unknown", inserted(), deletion(Unknown, &[1]), &[], ""),
+            ("unknown, not applied", inserted(), deletion(Unknown, &[1]), &[("a", 0, &[1])], ""),
+            ("of an older version", written_since, deletion(Applied, &[1]), &[], "2 is lost"),
+            ("denied", inserted(), deletion(NotApplied, &[1]), &[], "1 is lost"),
+            ("undone", inserted(), deletion(Applied, &[1]), &[("a", 0, &[1])], "and exists"),
+            ("of a denied write", denied, deletion(Applied, &[2]), &[], "\"not applied\""),
         ]);
+    }
+
+    #[test]
+    fn repeated_deliveries_are_counted_separately() {
+        let undetectable = Reported { is_undetectable: true, ..reported(NotApplied) };
+        let denied = Write { reported: undetectable, ..write(1, &["a"], Increment, NotApplied) };
+        let found = ledger(vec![denied], vec![], &[("a", 1, &[1])]).check();
+        assert_eq!((found.violations.len(), found.undetectable), (0, 1));
+
+        let deletion = Deletion { reported: undetectable, ..delete(NotApplied, &[1]) };
+        let found = ledger(vec![write(1, &["a"], Mark, Applied)], vec![deletion], &[]).check();
+        assert_eq!((found.violations.len(), found.undetectable), (0, 1));
     }
 }

@@ -1,12 +1,12 @@
-//! What must hold of rows that are overwritten and deleted whatever is in them.
+//! Rules for rows that are overwritten and deleted unconditionally.
 //!
-//! No version guards them, so an attempt that its client gave up may be done at any time after, and a
-//! call that was tried again may be done twice. Only a call that took no time had a single attempt; what
-//! comes after it must not be undone by it.
+//! No version guards them, so the service may apply an attempt at any time after its client gave it up,
+//! and may apply a retried call twice. Only a call that took no time had a single attempt; it must not
+//! undo a later call.
 
 use std::collections::BTreeMap;
 
-use super::ledger::{Key, Known};
+use super::ledger::{Api, Findings, Key, Kind, Known};
 
 /// A call that writes a value, or deletes the row.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(super) struct Setting {
     pub(super) known: Known,
 }
 
-/// All that was done, and the values that are there afterwards.
+/// All operations, and the values that exist afterwards.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     pub(super) settings: Vec<Setting>,
@@ -27,7 +27,7 @@ pub(super) struct Registers {
 }
 
 impl Setting {
-    /// When it can have been done at the latest.
+    /// The latest time at which it can have been applied.
     fn latest(&self) -> Option<u64> {
         match self.known {
             Known::NotApplied => None,
@@ -38,8 +38,8 @@ impl Setting {
 }
 
 impl Registers {
-    /// Every row whose value cannot be what the client's answers lead to.
-    pub(super) fn violations(&self) -> Vec<String> {
+    /// Every row whose value the reports of the client exclude.
+    pub(super) fn check(&self, found: &mut Findings) {
         let mut by_key: BTreeMap<&Key, Vec<&Setting>> = BTreeMap::new();
         for setting in &self.settings {
             by_key.entry(&setting.key).or_default().push(setting);
@@ -47,25 +47,25 @@ impl Registers {
         for key in self.rows.keys() {
             by_key.entry(key).or_default();
         }
-        let mut found = Vec::new();
         for (key, settings) in by_key {
             let value = self.rows.get(key).copied();
-            // At first there was no row.
+            // No row existed at first.
             let at_first = value.is_none().then_some(0);
             let made = settings.iter().filter(|setting| setting.value == value);
             let latest = made.filter_map(|setting| setting.latest()).chain(at_first).max();
             let Some(latest) = latest else {
-                found.push(format!("{key:?} is {value:?}, which nobody wrote"));
+                let text = format!("{key:?} is {value:?}, which nobody wrote");
+                found.add(Kind::Register, Some(Api::Call), text);
                 continue;
             };
             let is_undone = |setting: &&&Setting| {
                 setting.known == Known::Applied && setting.value != value && setting.time.0 > latest
             };
             if let Some(undone) = settings.iter().find(is_undone) {
-                found.push(format!("{key:?} is {value:?}, which undoes {undone:?}"));
+                let text = format!("{key:?} is {value:?}, which undoes {undone:?}");
+                found.add(Kind::Register, Some(Api::Call), text);
             }
         }
-        found
     }
 }
 
@@ -136,8 +136,9 @@ mod tests {
             ),
         ] {
             let rows = value.map(|value| (("p".to_owned(), "r".to_owned()), value));
-            let found = Registers { settings, rows: rows.into_iter().collect() }.violations();
-            assert_eq!(found.is_empty(), is_right, "{what}: {found:?}");
+            let mut found = Findings::default();
+            Registers { settings, rows: rows.into_iter().collect() }.check(&mut found);
+            assert_eq!(found.violations.is_empty(), is_right, "{what}: {found:?}");
         }
     }
 }

@@ -1,51 +1,73 @@
-//! What the tasks do, and what they write down about it.
+//! The tables, the clients and the operations of a round, and what the tasks record about them.
 
-use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use azure_table_client::context::{SaveOptions, SaveOutcome, TableContext};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
     DynamicEntity, ETag, Error, ErrorKind, IfMatch, Outcome, RetryPolicy, TableClient,
     TableServiceClient,
 };
 use fastrand::Rng;
+use tokio::time::sleep;
 
-use super::ledger::{Deletion, Effect, Key, Known, Ledger, Version, Write};
+use super::clock::SkewedClock;
+use super::ledger::{
+    Api, Deletion, Effect, Findings, Key, Known, Ledger, Reported, Version, Write,
+};
 use super::registers::{Registers, Setting};
+use super::requests::Requests;
 
-const TABLE: &str = "Chaos";
-const ROWS: u8 = 4;
+pub(super) const TABLE: &str = "Chaos";
+pub(super) const WRITE_ID: &str = "WriteId";
+pub(super) const PARTITIONS: u8 = 4;
+pub(super) const ROWS: u8 = 4;
 const REGISTERS: &str = "registers";
 const TRIES: usize = 5;
 
-/// Who calls.
+/// The callers of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// One that believes what the client says of the outcome.
+    /// Believes the outcomes that the client reports.
     Careful { retries: u32 },
-    /// One that takes every 404, 409 and 412 for the answer to what it asked, as users of other clients
-    /// do, and whose client does not find out what became of its writes.
+    /// Takes every 404, 409 and 412 for the response to its request, as users of other clients do, and
+    /// its client does not read back what became of its writes.
     Credulous,
 }
 
-#[derive(Clone)]
-pub(super) struct World(Arc<Inner>);
+/// What a round is like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setup {
+    pub(super) caller: Caller,
+    /// Every write has an id in the column [`WRITE_ID`].
+    pub(super) has_write_ids: bool,
+    /// Another client deletes the table and creates it again.
+    pub(super) deletes_table: bool,
+}
 
-struct Inner {
+/// The round as one task sees it.
+#[derive(Clone)]
+pub(super) struct World {
+    inner: Arc<Inner>,
     service: TableServiceClient,
     table: TableClient<DynamicEntity>,
-    caller: Caller,
+}
+
+struct Inner {
+    setup: Setup,
+    requests: Arc<Requests>,
+    /// A client on a machine with a right clock, and one on a machine whose clock is off.
+    services: [TableServiceClient; 2],
+    clock: Arc<SkewedClock>,
     ids: AtomicU64,
     steps: AtomicU64,
     history: Mutex<History>,
 }
 
-/// What was done in a round.
+/// The operations of a round.
 #[derive(Debug, Default)]
 pub(super) struct History {
     ledger: Ledger,
@@ -57,49 +79,57 @@ impl History {
         self.known().count()
     }
 
-    /// What was said of each operation.
+    /// The reported outcome of each operation.
     pub(super) fn known(&self) -> impl Iterator<Item = Known> {
         let writes = self.ledger.writes.iter();
-        let writes = writes.flat_map(|write| write.parts.iter().map(|_| write.known));
-        let deletions = self.ledger.deletions.iter().map(|deletion| deletion.known);
-        writes.chain(deletions).chain(self.registers.settings.iter().map(|setting| setting.known))
+        let writes = writes.flat_map(|write| write.parts.iter().map(|_| write.reported.known));
+        let deletions = self.ledger.deletions.iter();
+        let deletions = deletions.filter(|deletion| deletion.reported.api != Api::Table);
+        let settings = self.registers.settings.iter().map(|setting| setting.known);
+        writes.chain(deletions.map(|deletion| deletion.reported.known)).chain(settings)
     }
 
-    pub(super) fn violations(&self) -> Vec<String> {
-        let mut violations = self.ledger.violations();
-        violations.extend(self.registers.violations());
-        violations
+    pub(super) fn check(&self) -> Findings {
+        let mut found = self.ledger.check();
+        self.registers.check(&mut found);
+        found
     }
 }
 
 /// A row that was read.
-struct Read {
-    entity: DynamicEntity,
-    etag: ETag,
-    version: Version,
+pub(super) struct Read {
+    pub(super) entity: DynamicEntity,
+    pub(super) etag: ETag,
+    pub(super) version: Version,
 }
 
 impl Read {
-    fn new(entity: DynamicEntity, etag: ETag) -> Self {
+    pub(super) fn new(entity: DynamicEntity) -> Self {
+        let etag = entity.etag().expect("an entity that was read").clone();
         let version = version(&entity, &etag);
         Self { entity, etag, version }
     }
 
     /// The row as an increment leaves it.
-    fn incremented(&self, id: u64) -> DynamicEntity {
+    pub(super) fn incremented(&self, id: u64) -> DynamicEntity {
         let mut entity = self.entity.clone();
         entity.set("Count", self.version.count + 1).set(mark(id), true);
         entity
     }
 }
 
-fn mark(id: u64) -> String {
+pub(super) fn mark(id: u64) -> String {
     format!("W{id}")
+}
+
+/// The id of the write whose mark this column is.
+pub(super) fn mark_of(column: &str) -> Option<u64> {
+    column.strip_prefix('W')?.parse().ok()
 }
 
 fn version(entity: &DynamicEntity, etag: &ETag) -> Version {
     let count = entity.get("Count").and_then(Result::ok).unwrap_or(0);
-    let marks = entity.properties().filter_map(|(name, _)| name.strip_prefix('W')?.parse().ok());
+    let marks = entity.properties().filter_map(|(name, _)| mark_of(name));
     Version { etag: etag.to_string(), count, marks: marks.collect() }
 }
 
@@ -107,7 +137,7 @@ fn row(key: &Key) -> DynamicEntity {
     DynamicEntity::new(key.0.as_str(), key.1.as_str())
 }
 
-fn marked(key: &Key, id: u64) -> DynamicEntity {
+pub(super) fn marked(key: &Key, id: u64) -> DynamicEntity {
     let mut row = row(key);
     row.set(mark(id), true);
     row
@@ -122,92 +152,182 @@ fn known(error: &Error) -> Known {
 }
 
 impl World {
-    pub(super) async fn new(mock: &MockTableService, caller: Caller) -> Self {
-        let retries = match caller {
+    pub(super) async fn new(mock: &MockTableService, setup: Setup) -> Self {
+        let retries = match setup.caller {
             Caller::Careful { retries } => retries,
             Caller::Credulous => 3,
         };
-        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
-            .unwrap()
-            .transport(mock.transport())
-            .clock(mock.clock())
-            .retry(RetryPolicy::fixed(retries, Duration::from_millis(100)))
-            .try_timeout(Duration::from_secs(30))
-            .build()
-            .unwrap();
-        let table = service.table_named::<DynamicEntity>(TABLE);
+        let requests = Requests::new(mock);
+        let clock = SkewedClock::new(mock.clock());
+        let service = |clock| {
+            let text = mock.connection_string();
+            let builder = TableServiceClient::builder_from_connection_string(&text)
+                .unwrap()
+                .transport(Arc::clone(&requests) as Arc<_>)
+                .clock(clock)
+                .retry(RetryPolicy::fixed(retries, Duration::from_millis(100)))
+                .try_timeout(Duration::from_secs(30))
+                .deadline(Duration::from_mins(2))
+                .resolve_outcomes(setup.caller != Caller::Credulous);
+            let builder =
+                if setup.has_write_ids { builder.write_id_column(WRITE_ID) } else { builder };
+            builder.build().unwrap()
+        };
+        let services = [service(mock.clock()), service(Arc::clone(&clock) as Arc<_>)];
+        let table = services[0].table_named::<DynamicEntity>(TABLE);
         table.create().await.unwrap();
-        Self(Arc::new(Inner {
-            service,
-            table,
-            caller,
+        let inner = Arc::new(Inner {
+            setup,
+            requests,
+            services,
+            clock,
             ids: AtomicU64::new(1),
             steps: AtomicU64::new(1),
             history: Mutex::default(),
-        }))
+        });
+        let service = inner.services[0].clone();
+        Self { inner, service, table }
     }
 
-    /// Does so many things at random.
+    /// The same for a task; every fourth one is on a machine whose clock is off.
+    pub(super) fn of_task(&self, task: u8) -> Self {
+        let service = self.inner.services[usize::from(task % 4 == 3)].clone();
+        Self { inner: Arc::clone(&self.inner), table: service.table_named(TABLE), service }
+    }
+
+    pub(super) fn service(&self) -> &TableServiceClient {
+        &self.service
+    }
+
+    pub(super) fn table(&self) -> &TableClient<DynamicEntity> {
+        &self.table
+    }
+
+    pub(super) fn requests(&self) -> &Requests {
+        &self.inner.requests
+    }
+
+    pub(super) fn has_write_ids(&self) -> bool {
+        self.inner.setup.has_write_ids
+    }
+
+    /// Runs random operations.
     pub(super) async fn work(&self, mut chance: Rng, steps: usize) {
+        let is_credulous = self.inner.setup.caller == Caller::Credulous;
         for _ in 0..steps {
-            let key = (format!("p{}", chance.u8(..4)), chance.u8(..ROWS).to_string());
+            let key = (format!("p{}", chance.u8(..PARTITIONS)), chance.u8(..ROWS).to_string());
             match chance.u8(..100) {
                 0..12 => self.insert(&key).await,
-                12..45 => self.increment(&key, chance.bool()).await,
-                45..53 => self.upsert(&key).await,
-                53..58 => self.merge_any(&key).await,
-                58..64 => self.delete(&key).await,
-                64..76 => self.transact(&key.0, &mut chance).await,
-                76..86 if self.0.caller != Caller::Credulous => {
-                    self.save(&key.0, &mut chance).await;
-                }
+                12..42 => self.increment(&key, chance.bool()).await,
+                42..50 => self.upsert(&key).await,
+                50..55 => self.merge_any(&key).await,
+                55..61 => self.delete(&key).await,
+                61..73 => self.transact(&key.0, &mut chance).await,
+                73..85 if !is_credulous => self.save(&key.0, &mut chance).await,
+                85..90 if !is_credulous => self.run_bulk(&mut chance).await,
                 _ => self.set(&mut chance).await,
             }
         }
     }
 
-    /// All that was done, and what is there now.
+    /// Changes the world in mid-run: the time of day of a machine, and the table.
+    pub(super) async fn disturb(&self, mut chance: Rng) {
+        for _ in 0..3 {
+            sleep(Duration::from_secs(chance.u64(1..30))).await;
+            self.inner.clock.skew(chance.i64(-5..6));
+            if self.inner.setup.deletes_table {
+                self.recreate_table().await;
+            }
+        }
+    }
+
+    async fn recreate_table(&self) {
+        let start = self.step();
+        let [service, _] = &self.inner.services;
+        service.delete_table(TABLE).await.unwrap();
+        let time = (start, self.step());
+        {
+            let mut history = self.inner.history.lock().unwrap();
+            for row in self.inner.requests.take_deleted_rows() {
+                let key = (row.key().partition_key.clone(), row.key().row_key.clone());
+                if key.0 != REGISTERS {
+                    let version = Read::new(row).version;
+                    let reported = Self::reported(Api::Table, Known::Applied, false);
+                    history.ledger.deletions.push(Deletion { key, version, reported });
+                }
+            }
+            for at in 0..ROWS {
+                let key = (REGISTERS.to_owned(), at.to_string());
+                let (had_one_attempt, known) = (true, Known::Applied);
+                let setting = Setting { key, value: None, time, had_one_attempt, known };
+                history.registers.settings.push(setting);
+            }
+        }
+        service.create_table_and_wait(TABLE, Duration::from_mins(1)).await.unwrap();
+    }
+
+    /// All operations, and the rows that exist now.
     pub(super) async fn history_and_rows(&self) -> History {
-        let mut history = std::mem::take(&mut *self.0.history.lock().unwrap());
-        for entity in self.0.table.query().await.unwrap().into_vec() {
+        let mut history = std::mem::take(&mut *self.inner.history.lock().unwrap());
+        for entity in self.table.query().await.unwrap().into_vec() {
             let key = (entity.key().partition_key.clone(), entity.key().row_key.clone());
             if key.0 == REGISTERS {
                 let value: i64 = entity.get("Value").unwrap().unwrap();
                 history.registers.rows.insert(key, u64::try_from(value).unwrap());
             } else {
-                let version = version(&entity, entity.etag().unwrap());
-                history.ledger.rows.insert(key, version);
+                history.ledger.rows.insert(key, Read::new(entity).version);
             }
         }
         history
     }
 
-    /// Calls, and says what is known afterwards and whether it met a conflict.
+    /// Calls, and returns what is known afterwards and whether it met a conflict.
     async fn call<T>(&self, call: impl IntoFuture<Output = Result<T, Error>>) -> (Known, bool) {
         let Err(error) = call.await else { return (Known::Applied, false) };
         let is_conflict =
             error.is_conflict() || error.is_not_found() || error.is_precondition_failed();
-        let believes = is_conflict && self.0.caller == Caller::Credulous;
+        let believes = is_conflict && self.inner.setup.caller == Caller::Credulous;
         (if believes { Known::NotApplied } else { known(&error) }, is_conflict)
     }
 
-    fn id(&self) -> u64 {
-        self.0.ids.fetch_add(1, Ordering::Relaxed)
+    pub(super) fn id(&self) -> u64 {
+        self.inner.ids.fetch_add(1, Ordering::Relaxed)
     }
 
     fn step(&self) -> u64 {
-        self.0.steps.fetch_add(1, Ordering::Relaxed)
+        self.inner.steps.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn wrote(&self, id: u64, parts: Vec<(Key, Effect)>, known: Known) {
-        self.0.history.lock().unwrap().ledger.writes.push(Write { id, parts, known });
+    /// Records what is known of a write after its last call.
+    pub(super) fn wrote(&self, id: u64, parts: Vec<(Key, Effect)>, api: Api, known: Known) {
+        let is_undetectable = self.inner.requests.is_undetectable_write(id);
+        self.add_write(id, parts, Self::reported(api, known, is_undetectable));
     }
 
-    /// What is in a row now, if that can be read.
+    /// Records what is known of a deletion after its last call.
+    pub(super) fn deleted(&self, key: Key, version: Version, api: Api, known: Known) {
+        let is_undetectable = self.inner.requests.is_undetectable_deletion(&key, &version.etag);
+        self.add_deletion(key, version, Self::reported(api, known, is_undetectable));
+    }
+
+    pub(super) const fn reported(api: Api, known: Known, is_undetectable: bool) -> Reported {
+        Reported { known, api, is_undetectable }
+    }
+
+    pub(super) fn add_write(&self, id: u64, parts: Vec<(Key, Effect)>, reported: Reported) {
+        self.inner.history.lock().unwrap().ledger.writes.push(Write { id, parts, reported });
+    }
+
+    pub(super) fn add_deletion(&self, key: Key, version: Version, reported: Reported) {
+        let deletion = Deletion { key, version, reported };
+        self.inner.history.lock().unwrap().ledger.deletions.push(deletion);
+    }
+
+    /// Returns the present row, if it exists and can be read.
     async fn read(&self, key: &Key) -> Option<Read> {
         for _ in 0..TRIES {
-            match self.0.table.get_if_exists(key.clone()).await {
-                Ok(fetched) => return fetched.map(|row| Read::new(row.entity, row.etag)),
+            match self.table.get_if_exists(key.clone()).await {
+                Ok(fetched) => return fetched.map(|row| Read::new(row.entity)),
                 Err(error) => assert_ne!(error.kind(), ErrorKind::Decode, "{error}"),
             }
         }
@@ -217,55 +337,54 @@ impl World {
     async fn insert(&self, key: &Key) {
         let id = self.id();
         let row = marked(key, id);
-        let (known, _) = self.call(self.0.table.insert(&row)).await;
-        self.wrote(id, vec![(key.clone(), Effect::Mark)], known);
+        let (known, _) = self.call(self.table.insert(&row)).await;
+        self.wrote(id, vec![(key.clone(), Effect::Mark)], Api::Call, known);
     }
 
-    /// Reads, counts up and writes under the version that was read; again where somebody else was
-    /// faster.
-    async fn increment(&self, key: &Key, replaces: bool) {
+    /// Reads a row, counts it up and writes it under the version that was read; again after a conflict.
+    pub(super) async fn increment(&self, key: &Key, replaces: bool) {
         let id = self.id();
-        let mut said = Known::NotApplied;
+        let mut reported = Known::NotApplied;
         for _ in 0..TRIES {
             let Some(read) = self.read(key).await else { break };
             let row = read.incremented(id);
             let (known, is_conflict) = if replaces {
-                self.call(self.0.table.replace(&row, read.etag.clone())).await
+                self.call(self.table.replace(&row, read.etag.clone())).await
             } else {
                 let mut change = marked(key, id);
                 change.set("Count", read.version.count + 1);
-                self.call(self.0.table.merge(&change, read.etag.clone())).await
+                self.call(self.table.merge(&change, read.etag.clone())).await
             };
-            said = known;
-            if known != Known::NotApplied || !is_conflict {
+            reported = known;
+            let is_undetectable = self.inner.requests.is_undetectable_write(id);
+            if known != Known::NotApplied || !is_conflict || is_undetectable {
                 break;
             }
         }
-        self.wrote(id, vec![(key.clone(), Effect::Increment)], said);
+        self.wrote(id, vec![(key.clone(), Effect::Increment)], Api::Call, reported);
     }
 
     async fn upsert(&self, key: &Key) {
         let id = self.id();
         let row = marked(key, id);
-        let (known, _) = self.call(self.0.table.insert_or_merge(&row)).await;
-        self.wrote(id, vec![(key.clone(), Effect::Mark)], known);
+        let (known, _) = self.call(self.table.insert_or_merge(&row)).await;
+        self.wrote(id, vec![(key.clone(), Effect::Mark)], Api::Call, known);
     }
 
     async fn merge_any(&self, key: &Key) {
         let id = self.id();
         let row = marked(key, id);
-        let (known, _) = self.call(self.0.table.merge(&row, IfMatch::Any)).await;
-        self.wrote(id, vec![(key.clone(), Effect::Mark)], known);
+        let (known, _) = self.call(self.table.merge(&row, IfMatch::Any)).await;
+        self.wrote(id, vec![(key.clone(), Effect::Mark)], Api::Call, known);
     }
 
     async fn delete(&self, key: &Key) {
         let Some(Read { etag, version, .. }) = self.read(key).await else { return };
-        let (known, _) = self.call(self.0.table.delete(key.clone(), etag.clone())).await;
-        let deletion = Deletion { key: key.clone(), version, known };
-        self.0.history.lock().unwrap().ledger.deletions.push(deletion);
+        let (known, _) = self.call(self.table.delete(key.clone(), etag.clone())).await;
+        self.deleted(key.clone(), version, Api::Call, known);
     }
 
-    /// Counts up all rows of a partition but one, and inserts those that are not there.
+    /// Counts up all rows of a partition except one, and inserts those that do not exist.
     async fn transact(&self, partition: &str, chance: &mut Rng) {
         let (id, without) = (self.id(), chance.u8(..ROWS));
         let mut rows = Vec::new();
@@ -275,7 +394,7 @@ impl World {
             rows.push((key, read));
         }
         let transaction =
-            rows.iter().fold(self.0.table.transaction(), |all, (key, read)| match read {
+            rows.iter().fold(self.table.transaction(), |all, (key, read)| match read {
                 Some(read) => all.merge(&read.incremented(id), read.etag.clone()),
                 None => all.insert(&marked(key, id)),
             });
@@ -284,92 +403,31 @@ impl World {
             Some(_) => (key.clone(), Effect::Increment),
             None => (key.clone(), Effect::Mark),
         });
-        self.wrote(id, parts.collect(), known);
+        self.wrote(id, parts.collect(), Api::Transaction, known);
     }
 
-    /// Changes the rows of a partition by a context.
-    async fn save(&self, partition: &str, chance: &mut Rng) {
-        let mut context = TableContext::new(&self.0.service);
-        let rows = context.table_named::<DynamicEntity>(TABLE);
-        let filter = format!("PartitionKey eq '{partition}'");
-        let Ok(read) = rows.query().filter_text(&filter).await else { return };
-        let mut read: BTreeMap<String, DynamicEntity> =
-            read.into_iter().map(|row| (row.key().row_key.clone(), row)).collect();
-        let mut rows = context.table_named::<DynamicEntity>(TABLE);
-        let (mut ids, mut deleted) = (BTreeMap::new(), BTreeMap::new());
-        for at in 0..ROWS {
-            let key = (partition.to_owned(), at.to_string());
-            let id = self.id();
-            let effect = match read.remove(&key.1) {
-                Some(entity) => {
-                    let etag = entity.etag().unwrap().clone();
-                    let read = Read::new(entity, etag);
-                    match chance.u8(..10) {
-                        0..2 => continue,
-                        2 => {
-                            rows.delete(&read.entity).unwrap();
-                            deleted.insert(key, read.version);
-                            continue;
-                        }
-                        _ => rows.update(&read.incremented(id)).unwrap(),
-                    }
-                    Effect::Increment
-                }
-                None if chance.bool() => {
-                    rows.add(&marked(&key, id)).unwrap();
-                    Effect::Mark
-                }
-                None => {
-                    rows.add_or_merge(&marked(&key, id)).unwrap();
-                    Effect::Mark
-                }
-            };
-            ids.insert(key, (id, effect));
-        }
-        let options = match chance.u8(..3) {
-            0 => SaveOptions::each().continue_on_error(),
-            1 => SaveOptions::atomic(),
-            _ => SaveOptions::per_partition(),
-        };
-        let report = match context.save_changes_with(options).await {
-            Ok(report) => report,
-            Err(error) => error.report,
-        };
-        for result in report.results {
-            let known = match result.outcome {
-                SaveOutcome::Applied { .. } => Known::Applied,
-                SaveOutcome::Unknown(_) => Known::Unknown,
-                _ => Known::NotApplied,
-            };
-            let key = (result.key.partition_key, result.key.row_key);
-            if let Some((id, effect)) = ids.remove(&key) {
-                self.wrote(id, vec![(key, effect)], known);
-            } else {
-                let version = deleted.remove(&key).unwrap();
-                let deletion = Deletion { key, version, known };
-                self.0.history.lock().unwrap().ledger.deletions.push(deletion);
-            }
-        }
-        assert!(ids.is_empty() && deleted.is_empty(), "{ids:?} {deleted:?}");
-    }
-
-    /// Writes a register, or deletes it, whatever is in it.
+    /// Writes or deletes a register unconditionally.
     async fn set(&self, chance: &mut Rng) {
         let key = (REGISTERS.to_owned(), chance.u8(..ROWS).to_string());
         let value = (chance.u8(..3) > 0).then(|| self.id());
         let (start, since) = (self.step(), tokio::time::Instant::now());
+        let repeated = self.requests().repeated();
         let (known, _) = match value {
             Some(value) => {
                 let mut row = row(&key);
                 row.set("Value", i64::try_from(value).unwrap());
-                self.call(self.0.table.insert_or_replace(&row)).await
+                self.call(self.table.insert_or_replace(&row)).await
             }
-            None => self.call(self.0.table.delete(key.clone(), IfMatch::Any)).await,
+            None => self.call(self.table.delete(key.clone(), IfMatch::Any)).await,
         };
+        // The second delivery of a deletion finds no row.
+        let is_undetectable = self.requests().is_undetectable_deletion_since(repeated, &key, "*");
+        let known =
+            if is_undetectable && known == Known::NotApplied { Known::Unknown } else { known };
         // Every further attempt comes after a wait.
         let had_one_attempt = since.elapsed().is_zero();
         let time = (start, self.step());
         let setting = Setting { key, value, time, had_one_attempt, known };
-        self.0.history.lock().unwrap().registers.settings.push(setting);
+        self.inner.history.lock().unwrap().registers.settings.push(setting);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::super::failure::Failure;
@@ -18,6 +19,8 @@ pub(in crate::mock) struct Fate {
     pub(in crate::mock) connection: Option<Break>,
     pub(in crate::mock) answer: Option<Answer>,
     pub(in crate::mock) is_body_cut: bool,
+    /// The service handles the request twice, and the second response is passed on.
+    pub(in crate::mock) is_delivered_twice: bool,
     pub(in crate::mock) page_end: Option<Cut>,
     /// How long the name of a table that is deleted cannot be used.
     pub(in crate::mock) deletion: Option<Duration>,
@@ -39,6 +42,7 @@ pub(in crate::mock) struct Answer {
     pub(in crate::mock) retry_after: Option<RetryAfter>,
     /// Whether the request is done all the same.
     pub(in crate::mock) is_done: bool,
+    pub(in crate::mock) has_body: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +74,7 @@ impl Fate {
             // What throttling refused is not done.
             Kind::Answer(answer) => _ = self.answer.get_or_insert_with(|| answer.clone()),
             Kind::CutBody => self.is_body_cut = true,
+            Kind::DeliverTwice => self.is_delivered_twice = true,
             Kind::EndPage(Some(rows)) => self.page_end = Some(Cut::After(*rows)),
             // Another roll, since this one was below the fault's probability.
             Kind::EndPage(None) => self.page_end = Some(Cut::Anywhere(dice::roll([dice, 0, 0]))),
@@ -81,11 +86,16 @@ impl Fate {
 
 impl Answer {
     pub(super) const fn refusal(failure: Failure) -> Self {
-        Self { content: Content::Refusal(failure), retry_after: None, is_done: false }
+        Self {
+            content: Content::Refusal(failure),
+            retry_after: None,
+            is_done: false,
+            has_body: true,
+        }
     }
 
     pub(super) const fn html(status: StatusCode) -> Self {
-        Self { content: Content::Html(status), retry_after: None, is_done: false }
+        Self { content: Content::Html(status), retry_after: None, is_done: false, has_body: true }
     }
 }
 
@@ -117,8 +127,12 @@ impl Cut {
     }
 }
 
-/// A page that is none of the service's, with none of its headers.
+/// An HTML page that does not come from the service and has none of its headers. Statuses that forbid a
+/// body have none.
 pub(in crate::mock) fn html(status: StatusCode) -> HttpResponse {
+    if status.is_informational() || matches!(status.as_u16(), 204 | 205 | 304) {
+        return HttpResponse { status, headers: HeaderMap::new(), body: Bytes::new() };
+    }
     let text = status.canonical_reason().unwrap_or("Gateway");
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));

@@ -48,6 +48,7 @@ pub(super) enum Kind {
     Answer(Answer),
     Throttle(u32, Answer),
     CutBody,
+    DeliverTwice,
     /// After so many rows, or anywhere.
     EndPage(Option<usize>),
     HoldName(Duration),
@@ -128,6 +129,42 @@ impl Fault {
         Self::new(Kind::Answer(Answer::html(status)))
     }
 
+    /// A captive portal or a proxy's login page responds in the place of the service: an HTML page with
+    /// this status and without any header of the service. Nothing is applied. A 204 has no body; for
+    /// an empty 200, add [`without_body`](Self::without_body). A number that is not a status counts as
+    /// 200.
+    ///
+    /// ```
+    /// # use azure_table_client::mock::{Fault, MockTableService};
+    /// # use azure_table_client::{DynamicEntity, Outcome, RetryPolicy};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let mock = MockTableService::new();
+    /// # let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    /// # blogs.create().await?;
+    /// mock.faults().add(Fault::captive_portal(200));
+    /// let insert = blogs.insert(&DynamicEntity::new("Channel9", "1")).retry(RetryPolicy::none());
+    /// assert_ne!(insert.await.unwrap_err().outcome(), Outcome::Applied);
+    /// assert_eq!(mock.row_count("Blogs"), Some(0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn captive_portal(status: u16) -> Self {
+        Self::new(Kind::Answer(Answer::html(
+            StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
+        )))
+    }
+
+    /// The service handles the request twice and the client receives the second response, as with a
+    /// proxy that resends a request when its own connection breaks. The second delivery of an insert
+    /// meets the row of the first one (409), that of a conditional update its new version (412), and
+    /// that of a delete no row (404).
+    ///
+    /// Both deliveries are recorded in [`requests`](super::super::MockTableService::requests).
+    pub const fn deliver_twice() -> Self {
+        Self::new(Kind::DeliverTwice)
+    }
+
     /// The second half of the answer's body is missing, and nothing says so. An answer without a body
     /// stays as it is. For a connection that breaks in the body, see [`lose_reply`](Self::lose_reply).
     pub const fn truncate_reply() -> Self {
@@ -167,6 +204,15 @@ impl Fault {
     pub fn after_commit(mut self) -> Self {
         if let Kind::Answer(answer) = &mut self.kind {
             answer.is_done = true;
+        }
+        self
+    }
+
+    /// The response has no body, as some proxies and load balancers send it: for example
+    /// `Fault::proxy_page(503).without_body().after_commit()`.
+    pub fn without_body(mut self) -> Self {
+        if let Kind::Answer(answer) | Kind::Throttle(_, answer) = &mut self.kind {
+            answer.has_body = false;
         }
         self
     }

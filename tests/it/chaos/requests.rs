@@ -1,0 +1,202 @@
+//! The requests of a round: how many met a fault, and which of them a proxy delivered twice.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::Poll;
+
+use azure_table_client::DynamicEntity;
+use azure_table_client::mock::MockTableService;
+use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
+use tokio::task::yield_now;
+
+use super::faults::ActiveFault;
+use super::ledger::Key;
+use super::world::{TABLE, WRITE_ID, mark_of};
+
+/// Sends the requests of all clients of a round.
+pub(super) struct Requests {
+    mock: MockTableService,
+    faults: OnceLock<Vec<ActiveFault>>,
+    sent: AtomicUsize,
+    with_fault: AtomicUsize,
+    repeated: Mutex<Vec<Delivery>>,
+    deleted_rows: Mutex<Vec<DynamicEntity>>,
+}
+
+/// A request that was delivered twice.
+#[derive(Debug, Default)]
+struct Delivery {
+    /// The marks that are new with this request, and the write id next to each.
+    marks: Vec<(u64, Option<String>)>,
+    /// The path and the ETag of each deletion.
+    deletions: Vec<(String, String)>,
+}
+
+impl Requests {
+    pub(super) fn new(mock: &MockTableService) -> Arc<Self> {
+        Arc::new(Self {
+            mock: mock.clone(),
+            faults: OnceLock::new(),
+            sent: AtomicUsize::new(0),
+            with_fault: AtomicUsize::new(0),
+            repeated: Mutex::default(),
+            deleted_rows: Mutex::default(),
+        })
+    }
+
+    /// Counts the requests that meet these faults from here on.
+    pub(super) fn watch(&self, faults: Vec<ActiveFault>) {
+        self.faults.set(faults).expect("once");
+    }
+
+    pub(super) fn faults(&self) -> &[ActiveFault] {
+        self.faults.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The number of requests, and of those that met a fault.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.sent.load(Ordering::Relaxed), self.with_fault.load(Ordering::Relaxed))
+    }
+
+    /// The number of repeated deliveries.
+    pub(super) fn repeated(&self) -> usize {
+        self.repeated.lock().unwrap().len()
+    }
+
+    /// The rows that existed when the table was deleted.
+    pub(super) fn take_deleted_rows(&self) -> Vec<DynamicEntity> {
+        std::mem::take(&mut *self.deleted_rows.lock().unwrap())
+    }
+
+    /// Whether a proxy delivered this write twice and the rows show no write id of that request any
+    /// more, so that the client had nothing to notice it by.
+    pub(super) fn is_undetectable_write(&self, id: u64) -> bool {
+        let repeated = self.repeated.lock().unwrap();
+        let mut of_write = repeated.iter().filter(|sent| sent.marks.iter().any(|m| m.0 == id));
+        of_write.any(|delivery| !self.is_provable(delivery))
+    }
+
+    /// The same for a deletion.
+    pub(super) fn is_undetectable_deletion(&self, key: &Key, etag: &str) -> bool {
+        self.is_undetectable_deletion_since(0, key, etag)
+    }
+
+    /// The same for a deletion after this number of repeated deliveries.
+    pub(super) fn is_undetectable_deletion_since(
+        &self,
+        deliveries: usize,
+        key: &Key,
+        etag: &str,
+    ) -> bool {
+        let path = format!("(PartitionKey='{}',RowKey='{}')", key.0, key.1);
+        let repeated = self.repeated.lock().unwrap();
+        let mut of_deletion = repeated.iter().skip(deliveries).filter(|delivery| {
+            delivery.deletions.iter().any(|(url, tag)| url.contains(&path) && tag == etag)
+        });
+        of_deletion.any(|delivery| !self.is_provable(delivery))
+    }
+
+    /// Whether a row shows a write id of this request.
+    fn is_provable(&self, delivery: &Delivery) -> bool {
+        let sent: Vec<_> = delivery.marks.iter().filter_map(|mark| mark.1.as_deref()).collect();
+        !sent.is_empty()
+            && self.mock.rows(TABLE).unwrap_or_default().iter().any(|row| {
+                let id = row.value(WRITE_ID).map(ToString::to_string);
+                id.is_some_and(|id| sent.iter().any(|sent| id.contains(sent)))
+            })
+    }
+
+    /// The marks of all rows.
+    fn marks(&self) -> BTreeSet<u64> {
+        let rows = self.mock.rows(TABLE).unwrap_or_default();
+        let columns = rows.iter().flat_map(DynamicEntity::properties);
+        columns.filter_map(|(name, _)| mark_of(name)).collect()
+    }
+
+    fn struck(&self) -> (usize, usize) {
+        let count = |is_counted: fn(&ActiveFault) -> bool| {
+            let faults = self.faults().iter().filter(|fault| is_counted(fault));
+            faults.map(|fault| fault.added.struck()).sum::<usize>()
+        };
+        (count(|fault| fault.is_failure), count(|fault| fault.is_repetition))
+    }
+}
+
+impl Delivery {
+    /// Reads a request before which the rows had these marks.
+    fn of(request: &HttpRequest, stored: &BTreeSet<u64>) -> Self {
+        let mut delivery = Self::default();
+        let mut url = String::new();
+        let mut line = |line: &str| {
+            if let Some(rest) = line.strip_prefix("DELETE ") {
+                rest.clone_into(&mut url);
+            } else if let Some((name, etag)) = line.split_once(": ")
+                && name.eq_ignore_ascii_case("If-Match")
+                && !url.is_empty()
+            {
+                delivery.deletions.push((std::mem::take(&mut url), etag.to_owned()));
+            } else if line.starts_with('{') {
+                url.clear();
+                delivery.add_row(line, stored);
+            }
+        };
+        if request.method == "DELETE" {
+            line(&format!("DELETE {}", request.url));
+        }
+        if let Some(etag) = request.headers.get("if-match") {
+            line(&format!("If-Match: {}", etag.to_str().unwrap()));
+        }
+        String::from_utf8_lossy(&request.body).lines().for_each(line);
+        delivery
+    }
+
+    fn add_row(&mut self, json: &str, stored: &BTreeSet<u64>) {
+        let row: serde_json::Value = serde_json::from_str(json).expect("a row");
+        let row = row.as_object().expect("a row");
+        let id = row.get(WRITE_ID).and_then(|id| id.as_str());
+        let marks = row.keys().filter_map(|name| mark_of(name)).filter(|id| !stored.contains(id));
+        self.marks.extend(marks.map(|mark| (mark, id.map(str::to_owned))));
+    }
+}
+
+impl Transport for Requests {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        Box::pin(async move {
+            yield_now().await;
+            let is_table_deletion = request.method == "DELETE" && request.url.contains("/Tables(");
+            let rows = is_table_deletion.then(|| self.mock.rows(TABLE)).flatten();
+            // A replaced row has the marks of earlier writes too.
+            let stored = if request.method == "GET" { BTreeSet::new() } else { self.marks() };
+            let before = self.struck();
+            let mut response = pin!(self.mock.receive(request.clone()));
+            // The mock decides about faults, and applies what is not delayed, when it is first polled.
+            let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
+            let after = self.struck();
+            if self.mock.row_count(TABLE).is_none() {
+                self.deleted_rows.lock().unwrap().extend(rows.unwrap_or_default());
+            }
+            self.sent.fetch_add(1, Ordering::Relaxed);
+            self.with_fault.fetch_add(usize::from(after.0 > before.0), Ordering::Relaxed);
+            if after.1 > before.1 {
+                self.repeated.lock().unwrap().push(Delivery::of(&request, &stored));
+            }
+            let result = match first {
+                Poll::Ready(result) => result,
+                Poll::Pending => response.await,
+            };
+            yield_now().await;
+            yield_now().await;
+            result
+        })
+    }
+}
+
+impl fmt::Debug for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Requests").field("counts", &self.counts()).finish_non_exhaustive()
+    }
+}

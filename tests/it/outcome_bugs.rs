@@ -1,0 +1,231 @@
+//! False reports that were found in contexts and in bulk runs, each with the shortest way to it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use azure_table_client::bulk::{BulkOperation, BulkReport, RowOutcome};
+use azure_table_client::context::{SaveOptions, SaveOutcome, TableContext};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+};
+use azure_table_client::{
+    DynamicEntity, Operation, Outcome, RetryPolicy, TableClient, TableServiceClient,
+};
+use futures_util::{StreamExt as _, stream};
+use tokio::time::{sleep, timeout};
+
+const KEY: (&str, &str) = ("p", "counter");
+
+fn service(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableServiceClient {
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(transport)
+        .clock(mock.clock())
+        .try_timeout(Duration::from_secs(5))
+        .retry(RetryPolicy::none())
+        .build()
+        .unwrap()
+}
+
+/// A row whose count is 0, and a context that has read it and counted it up.
+async fn counted_up(mock: &MockTableService) -> (TableContext, TableClient<DynamicEntity>) {
+    let other = mock.client().table_named::<DynamicEntity>("Counters");
+    other.create().await.unwrap();
+    let mut row = DynamicEntity::new(KEY.0, KEY.1);
+    row.set("Count", 0);
+    other.insert(&row).await.unwrap();
+    let mut context = TableContext::new(&service(mock, mock.transport()));
+    let rows = context.table_named::<DynamicEntity>("Counters");
+    let mut row = rows.query().filter_text("PartitionKey eq 'p'").await.unwrap().remove(0);
+    row.set("Count", 1);
+    context.table_named::<DynamicEntity>("Counters").update(&row).unwrap();
+    (context, other)
+}
+
+/// Another program counts the row up too.
+async fn count_up(other: &TableClient<DynamicEntity>) {
+    let mut row = other.get(KEY).await.unwrap().entity;
+    assert_eq!(row.get::<i32>("Count"), Some(Ok(1)), "the context's save was applied");
+    let etag = row.etag().unwrap().clone();
+    row.set("Count", 2);
+    other.merge(&row, etag).await.unwrap();
+}
+
+/// Saves again: the earlier attempt was applied and another program wrote the row since, so that the
+/// outcome stays unknown.
+async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &str) {
+    let error = context.save_changes_with(options.clone()).await.unwrap_err();
+    assert_eq!(error.report.results.len(), 1, "{what}");
+    match &error.report.results[0].outcome {
+        SaveOutcome::Unknown(error) => {
+            assert_eq!(error.outcome(), Outcome::Unknown, "{what}: {error:?}");
+        }
+        outcome => panic!("{what}: the change was applied, but is reported as {outcome:?}"),
+    }
+    assert_eq!(error.error.status(), Some(412), "{what}: {:?}", error.error);
+    // Another save knows no more.
+    let error = context.save_changes_with(options.clone()).await.unwrap_err();
+    assert_eq!(error.report.unknown(), 1, "{what}: {}", error.report);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_does_not_deny_a_save_whose_response_was_lost() {
+    for options in [SaveOptions::each(), SaveOptions::atomic(), SaveOptions::per_partition()] {
+        let what = format!("{options:?}");
+        let mock = MockTableService::new();
+        let (mut context, other) = counted_up(&mock).await;
+        // The response and all of the reads that could resolve the outcome are lost.
+        mock.faults().add(Fault::lose_reply());
+        let error = context.save_changes_with(options.clone()).await.unwrap_err();
+        assert_eq!(error.report.unknown(), 1, "{what}");
+        mock.faults().clear();
+        count_up(&other).await;
+        save_again(&mut context, &options, &what).await;
+        let row = other.get(KEY).await.unwrap();
+        assert_eq!(row.get::<i32>("Count"), Some(Ok(2)), "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_does_not_deny_a_save_that_was_dropped_and_applied_late() {
+    for options in [SaveOptions::each(), SaveOptions::atomic()] {
+        let what = format!("{options:?}");
+        let mock = MockTableService::new();
+        let (mut context, other) = counted_up(&mock).await;
+        let late = Fault::delay_request(Duration::from_secs(10)).on_writes().times(1);
+        mock.faults().add(late);
+        let save = context.save_changes_with(options.clone());
+        timeout(Duration::from_secs(1), save).await.unwrap_err();
+        assert_eq!(context.last_report().unknown(), 1, "{what}");
+        sleep(Duration::from_secs(20)).await;
+        count_up(&other).await;
+        save_again(&mut context, &options, &what).await;
+        let row = other.get(KEY).await.unwrap();
+        assert_eq!(row.get::<i32>("Count"), Some(Ok(2)), "{what}");
+    }
+}
+
+/// Applies the first batch and loses its response; the second batch, which is in flight at the same
+/// time, gets this response, and so does everything that follows.
+struct LostAndRefused {
+    inner: Arc<dyn Transport>,
+    batches: AtomicUsize,
+    refusal: (u16, &'static str, Option<&'static str>),
+}
+
+impl fmt::Debug for LostAndRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LostAndRefused").finish_non_exhaustive()
+    }
+}
+
+impl Transport for LostAndRefused {
+    fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
+        let is_batch = request.url.contains("/$batch");
+        let number = if is_batch { self.batches.fetch_add(1, Ordering::Relaxed) } else { 0 };
+        Box::pin(async move {
+            match (is_batch, number) {
+                (false, _) => self.inner.send(request).await,
+                (true, 0) => {
+                    self.inner.send(request).await?;
+                    sleep(Duration::from_millis(5)).await;
+                    Err(TransportError::new(TransportErrorKind::Interrupted, "lost"))
+                }
+                (true, _) => {
+                    sleep(Duration::from_millis(10)).await;
+                    Ok(refusal(self.refusal))
+                }
+            }
+        })
+    }
+}
+
+fn refusal((status, code, retry_after): (u16, &str, Option<&str>)) -> HttpResponse {
+    let body = format!(
+        r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"no"}}}}}}"#
+    );
+    let mut headers = http::HeaderMap::new();
+    headers.insert("x-ms-request-id", "1".parse().unwrap());
+    headers.insert("x-ms-version", "2019-02-02".parse().unwrap());
+    if let Some(seconds) = retry_after {
+        headers.insert("retry-after", seconds.parse().unwrap());
+    }
+    HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }
+}
+
+/// Checks that every row that exists is reported as applied or unknown.
+fn assert_rows(mock: &MockTableService, report: &BulkReport, what: &str) {
+    let rows = mock.rows("Blogs").unwrap();
+    let stored: BTreeSet<_> = rows.iter().map(|row| row.key().row_key.clone()).collect();
+    assert!(!stored.is_empty(), "{what}: the first batch was applied");
+    for result in &report.results {
+        let key = &result.key.as_ref().unwrap().row_key;
+        if stored.contains(key) {
+            let is_true = matches!(result.outcome, RowOutcome::Applied(_) | RowOutcome::Unknown(_));
+            assert!(is_true, "{what}: row {key} exists, but is reported as {:?}", result.outcome);
+            assert!(
+                result.is_applied() || !report.checkpoint.is_settled(result.index),
+                "{what}: a resumed run has to send row {key} again"
+            );
+        } else {
+            assert!(!result.is_applied(), "{what}: row {key} does not exist");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bulk_run_does_not_deny_a_batch_whose_response_was_lost() {
+    for refusal in [
+        (503, "ServerBusy", Some("600")),
+        (403, "AccountIsDisabled", None),
+        (403, "AuthenticationFailed", None),
+        (404, "TableNotFound", None),
+        (409, "TableBeingDeleted", None),
+    ] {
+        for give_up_after in [Duration::from_secs(5), Duration::from_mins(5)] {
+            let what = format!("{refusal:?}, {give_up_after:?}");
+            let mock = MockTableService::new();
+            mock.client().table_named::<DynamicEntity>("Blogs").create().await.unwrap();
+            let (inner, batches) = (mock.transport(), AtomicUsize::new(0));
+            let transport = LostAndRefused { inner, batches, refusal };
+            let service = service(&mock, Arc::new(transport));
+            let table = service.table_named::<DynamicEntity>("Blogs");
+            let rows = (0..200).map(|n| DynamicEntity::new("p", format!("{n:03}")));
+            let bulk = table
+                .bulk()
+                .concurrency(2)
+                .give_up_after(give_up_after)
+                .retry(RetryPolicy::fixed(3, Duration::from_secs(1)))
+                .keep_results();
+            let error = bulk.run(rows.map(BulkOperation::Insert)).await.unwrap_err();
+            let report = error.into_report();
+            assert_eq!(report.results.len(), 200, "{what}");
+            assert_rows(&mock, &report, &what);
+        }
+    }
+}
+
+/// The same where the two batches belong to different partitions, and the refusal ends the run.
+#[tokio::test(start_paused = true)]
+async fn a_bulk_run_does_not_deny_a_batch_of_another_partition() {
+    for refusal in [(403, "AccountIsDisabled", None), (404, "TableNotFound", None)] {
+        let what = format!("{refusal:?}");
+        let mock = MockTableService::new();
+        mock.client().table_named::<DynamicEntity>("Blogs").create().await.unwrap();
+        let (inner, batches) = (mock.transport(), AtomicUsize::new(0));
+        let service = service(&mock, Arc::new(LostAndRefused { inner, batches, refusal }));
+        let table = service.table_named::<DynamicEntity>("Blogs");
+        let rows = ["p", "q"].into_iter().flat_map(|partition| {
+            (0..10).map(move |n| DynamicEntity::new(partition, format!("{partition}{n}")))
+        });
+        let rows = stream::iter(rows).map(BulkOperation::Insert);
+        let bulk = table.bulk().retry(RetryPolicy::fixed(3, Duration::from_secs(1)));
+        let report = bulk.keep_results().run_stream(rows).await.unwrap_err().into_report();
+        assert_rows(&mock, &report, &what);
+        assert!(mock.requests().count(Operation::Transaction) >= 1, "{what}");
+    }
+}
