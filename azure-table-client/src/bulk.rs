@@ -48,6 +48,8 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
+use tokio::time::Instant;
+
 pub use checkpoint::Checkpoint;
 pub use monitor::BulkMonitor;
 pub use operation::BulkOperation;
@@ -233,7 +235,7 @@ impl<T: TableEntity> Bulk<T> {
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
         let target = self.table.target().clone();
-        let run_id = self.monitor.begin(self.keeps_all, target.write_id.is_some());
+        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, target.write_id.is_some());
         let job = Job { target, run_id };
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
@@ -250,6 +252,7 @@ impl<T: TableEntity> Bulk<T> {
             health: Health::default(),
             in_flight: FuturesUnordered::new(),
             timer: None,
+            earlier: is_resumed.then(Instant::now),
             fatal: None,
         };
         let prepare = |index, item| prepare(&job, index, item);

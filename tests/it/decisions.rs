@@ -52,6 +52,7 @@ fn answer(status: u16, code: &str, (name, value): (&'static str, &str)) -> HttpR
     };
     let mut headers = http::HeaderMap::new();
     headers.insert("etag", "W/\"1\"".parse().unwrap());
+    headers.insert("x-ms-request-id", "id".parse().unwrap());
     headers.insert("content-type", "application/json;odata=minimalmetadata".parse().unwrap());
     headers.insert(name, value.parse().unwrap());
     HttpResponse { status: status.try_into().unwrap(), headers, body: body.into() }

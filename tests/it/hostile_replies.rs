@@ -44,6 +44,9 @@ fn reply(status: &str, headers: &str, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
+/// What marks a response of the service.
+const SERVICE: &str = "x-ms-request-id: id\r\n";
+
 const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\nETag: W/\"1\"\r\n";
 
 #[tokio::test]
@@ -103,7 +106,7 @@ async fn cut_or_foreign_json() {
 
 #[tokio::test]
 async fn a_write_whose_answer_cannot_be_used_was_done() {
-    let table = serving(reply("204 No Content", "", "")).await;
+    let table = serving(reply("204 No Content", SERVICE, "")).await;
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Applied));
     let redirect = reply("302 Found", "Location: http://127.0.0.1:1/\r\n", "");
@@ -231,7 +234,7 @@ async fn take_holds_whatever_a_server_gives() {
 #[tokio::test]
 async fn an_empty_etag_is_none() {
     for etag in ["ETag:\r\n", "ETag: \t \r\n"] {
-        let table = serving(reply("204 No Content", etag, "")).await;
+        let table = serving(reply("204 No Content", &[SERVICE, etag].concat(), "")).await;
         let row = DynamicEntity::new("p", "r");
         for error in [
             table.insert(&row).await.unwrap_err(),
@@ -258,7 +261,7 @@ async fn a_closed_connection_is_replaced() {
     for _ in 0..20 {
         blogs.get(("p", "r")).await.unwrap();
     }
-    let blogs = serving(reply("204 No Content", JSON, "")).await;
+    let blogs = serving(reply("204 No Content", &[SERVICE, JSON].concat(), "")).await;
     for _ in 0..20 {
         blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     }

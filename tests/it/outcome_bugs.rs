@@ -69,7 +69,7 @@ async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &st
     assert_eq!(error.error.status(), Some(412), "{what}: {:?}", error.error);
     // Another save knows no more.
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
-    assert_eq!(error.report.unknown(), 1, "{what}: {}", error.report);
+    assert_eq!(error.report.unknown().count(), 1, "{what}: {}", error.report);
 }
 
 #[tokio::test(start_paused = true)]
@@ -81,7 +81,7 @@ async fn a_context_does_not_deny_a_save_whose_response_was_lost() {
         // The response and all of the reads that could resolve the outcome are lost.
         mock.faults().add(Fault::lose_reply());
         let error = context.save_changes_with(options.clone()).await.unwrap_err();
-        assert_eq!(error.report.unknown(), 1, "{what}");
+        assert_eq!(error.report.unknown().count(), 1, "{what}");
         mock.faults().clear();
         count_up(&other).await;
         save_again(&mut context, &options, &what).await;
@@ -100,7 +100,7 @@ async fn a_context_does_not_deny_a_save_that_was_dropped_and_applied_late() {
         mock.faults().add(late);
         let save = context.save_changes_with(options.clone());
         timeout(Duration::from_secs(1), save).await.unwrap_err();
-        assert_eq!(context.last_report().unknown(), 1, "{what}");
+        assert_eq!(context.last_report().unknown().count(), 1, "{what}");
         sleep(Duration::from_secs(20)).await;
         count_up(&other).await;
         save_again(&mut context, &options, &what).await;
@@ -165,7 +165,8 @@ fn assert_rows(mock: &MockTableService, report: &BulkReport, what: &str) {
     for result in &report.results {
         let key = &result.key.as_ref().unwrap().row_key;
         if stored.contains(key) {
-            let is_true = matches!(result.outcome, RowOutcome::Applied(_) | RowOutcome::Unknown(_));
+            let is_true =
+                matches!(result.outcome, RowOutcome::Applied { .. } | RowOutcome::Unknown(_));
             assert!(is_true, "{what}: row {key} exists, but is reported as {:?}", result.outcome);
             assert!(
                 result.is_applied() || !report.checkpoint.is_settled(result.index),

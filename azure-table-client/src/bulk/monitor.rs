@@ -70,14 +70,16 @@ impl BulkMonitor {
         self.state().checkpoint = checkpoint;
     }
 
-    /// Begins a run, and returns its id: that of the run which it resumes, or a new one.
-    pub(super) fn begin(&self, keeps_all: bool, has_write_ids: bool) -> Uuid {
+    /// Begins a run. Returns its id, that of the run which it resumes or a new one, and whether it resumes
+    /// a run whose rows have write ids.
+    pub(super) fn begin(&self, keeps_all: bool, has_write_ids: bool) -> (Uuid, bool) {
         let mut state = self.state();
-        let id = state.checkpoint.run_id.unwrap_or_else(new_write_id);
+        let earlier = state.checkpoint.run_id.filter(|_| has_write_ids);
+        let id = earlier.unwrap_or_else(new_write_id);
         state.checkpoint.run_id = has_write_ids.then_some(id);
         state.start = Some(Instant::now());
         state.keeps_all = keeps_all;
-        id
+        (id, earlier.is_some())
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

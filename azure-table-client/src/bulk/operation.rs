@@ -96,10 +96,9 @@ impl Row {
     }
 
     /// Whether an earlier attempt that was applied can be the cause of its refusal.
-    pub(super) fn may_meet_itself(&self, error: &Error) -> bool {
-        // What is wrong with the operation itself was so before, and upserts have no precondition.
+    pub(super) fn may_follow_an_earlier_attempt(error: &Error) -> bool {
+        // The service refused an operation for its content each time.
         !matches!(error.status(), Some(400 | 413))
-            && self.request.operation.retry_class() != RetryClass::Repeatable
     }
 
     /// About the memory that it takes.

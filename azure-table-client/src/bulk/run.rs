@@ -61,6 +61,9 @@ pub(super) struct Run {
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
+    /// When the run began, if it resumes one whose rows have write ids: each of its rows may have been
+    /// applied by the earlier run.
+    pub(super) earlier: Option<Instant>,
     /// Why nothing more is sent.
     pub(super) fatal: Option<Arc<Error>>,
 }
@@ -196,6 +199,7 @@ impl Run {
             let now = Instant::now();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
+            slice.open = slice.open.or(self.earlier);
             slice.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
             self.in_flight.push(Box::pin(send(Arc::clone(&self.pipeline), slice, now)));
@@ -421,7 +425,7 @@ impl Run {
         let is_missing = is_missing(&error);
         // An earlier attempt that was applied may be the cause, unless it would have been refused too.
         let open =
-            slice.open.filter(|_| bad.is_none_or(|bad| slice.rows[bad].may_meet_itself(&error)));
+            slice.open.filter(|_| bad.is_none() || Row::may_follow_an_earlier_attempt(&error));
         let is_open = open.is_some();
         let missing = RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
         // The index counts within the slice, which says nothing to who gave the rows.

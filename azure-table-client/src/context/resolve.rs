@@ -141,7 +141,7 @@ pub(super) fn dropped() -> Error {
 }
 
 /// The error of a change that is not in the row, and may still arrive.
-fn late() -> Error {
+pub(super) fn late() -> Error {
     let error = Error::timeout("an earlier attempt may still be applied");
     error.with_outcome(Outcome::Unknown)
 }

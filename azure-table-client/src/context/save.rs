@@ -1,6 +1,6 @@
 //! Sending the changes, and what their responses mean.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -8,15 +8,18 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use super::TableContext;
-use super::attempts::OpenAttempt;
+use super::attempts::{OpenAttempt, writes};
 use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::resolve::{Findings, dropped};
+use super::resolve::{Findings, dropped, late};
 use super::state::{Change, Identity};
+use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
+use crate::operation::transaction::OperationResult;
 use crate::operation::{Confirmation, Reply, transaction};
+use crate::outcome;
 use crate::pipeline::{CallOptions, Pipeline};
 
 /// A request that was sent, and its response.
@@ -45,11 +48,16 @@ impl TableContext {
         let candidates = plan::candidates(&self.tracker, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
         let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline);
+        let is_unknown =
+            |id: &Identity| self.tracker.get(id).is_some_and(|tracked| tracked.is_unknown);
         self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
             operation: candidate.change.operation(),
+            outcome: match is_unknown(&candidate.id) {
+                true => SaveOutcome::Unknown(late()),
+                false => SaveOutcome::NotAttempted,
+            },
             key: candidate.key,
-            outcome: SaveOutcome::NotAttempted,
         }));
         let units = units.map_err(|error| self.refused(error))?;
         if is_read || options.continue_on_error {
@@ -149,8 +157,18 @@ impl TableContext {
         let result = reply.and_then(|reply| transaction::results(reply, request, sent));
         let error = match result {
             Ok(committed) => {
+                let is_missing = |(candidate, result): (&Candidate, &OperationResult)| {
+                    result.etag.is_none() && candidate.change != Change::Delete
+                };
+                let mut pairs = unit.changes.iter().zip(&committed.operations);
+                let mut etags = if pairs.any(is_missing) {
+                    self.etags(&unit, options).await
+                } else {
+                    HashMap::new()
+                };
                 for (candidate, result) in unit.changes.iter().zip(committed.operations) {
-                    self.applied(candidate, &unit, Some(result.status), result.etag);
+                    let etag = result.etag.or_else(|| etags.remove(&candidate.key));
+                    self.applied(candidate, &unit, Some(result.status), etag);
                 }
                 return Received { is_done: true, again: Vec::new() };
             }
@@ -161,8 +179,11 @@ impl TableContext {
             && error.code() == Some(&ErrorCode::ResourceNotFound)
             && unit.changes.iter().all(|candidate| candidate.change == Change::Delete);
         if error.outcome() == Outcome::Applied || is_deleted {
+            let mut etags =
+                if is_deleted { HashMap::new() } else { self.etags(&unit, options).await };
             for candidate in &unit.changes {
-                self.applied(candidate, &unit, error.status(), None);
+                let etag = etags.remove(&candidate.key);
+                self.applied(candidate, &unit, error.status(), etag);
             }
             return Received { is_done: true, again: Vec::new() };
         }
@@ -176,6 +197,18 @@ impl TableContext {
             }
         };
         self.leave(&unit, &error, &findings, options)
+    }
+
+    /// Reads the ETags of entities whose response lacks them, where the row is as the change left it.
+    async fn etags(&mut self, unit: &Unit, options: &SaveOptions) -> HashMap<EntityKey, ETag> {
+        let writes = writes(&unit.request);
+        let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
+        let read = outcome::read_back(&self.pipeline, &unit.table, &keys, &options.call);
+        let mut rows = read.await.unwrap_or_default();
+        let write_id = self.pipeline.write_id.as_deref();
+        let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
+        let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
+        keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
     }
 
     /// What the rows show of the attempts of a request that failed, where they can show anything.
@@ -222,10 +255,19 @@ impl TableContext {
             if let Some((etag, confirmation)) = found {
                 let (etag, confirmation) = (etag.clone(), *confirmation);
                 let etag = etag.filter(|_| candidate.change != Change::Delete);
-                let outcome = SaveOutcome::Applied { status: None, etag, confirmation };
-                self.set_outcome(candidate, outcome);
-                // It was changed again since that attempt.
-                again.extend(self.again(id, *result, options));
+                // It may have been changed again since that attempt.
+                self.set_outcome(candidate, SaveOutcome::NotAttempted);
+                match self.again(id, *result, options) {
+                    Ok(Some(change)) => again.push(change),
+                    Ok(None) => {
+                        let outcome = SaveOutcome::Applied { status: None, etag, confirmation };
+                        self.set_outcome(candidate, outcome);
+                    }
+                    Err(error) => {
+                        is_done = false;
+                        self.set_outcome(candidate, SaveOutcome::Failed(error));
+                    }
+                }
                 continue;
             }
             if is_open {
@@ -237,7 +279,13 @@ impl TableContext {
             if !findings.applied.is_empty() && !tracked.is_unknown {
                 // An earlier transaction of the others was the cause.
                 self.set_outcome(candidate, SaveOutcome::NotAttempted);
-                again.extend(self.again(id, *result, options));
+                match self.again(id, *result, options) {
+                    Ok(change) => again.extend(change),
+                    Err(error) => {
+                        is_done = false;
+                        self.set_outcome(candidate, SaveOutcome::Failed(error));
+                    }
+                }
                 continue;
             }
             is_done = false;
@@ -273,18 +321,15 @@ impl TableContext {
     }
 
     /// The change of an entity that is still to be sent, if there is one.
-    fn again(&mut self, id: &Identity, result: usize, options: &SaveOptions) -> Option<Candidate> {
+    fn again(
+        &mut self,
+        id: &Identity,
+        result: usize,
+        options: &SaveOptions,
+    ) -> Result<Option<Candidate>, Error> {
         let hook = self.hooks.writing.as_deref_mut();
-        let tracked = self.tracker.get(id)?;
-        match plan::candidate(&self.tracker, id, tracked, options, hook, result) {
-            Ok(candidate) => candidate,
-            Err(error) => {
-                if let Some(result) = self.last_report.results.get_mut(result) {
-                    result.outcome = SaveOutcome::Failed(error);
-                }
-                None
-            }
-        }
+        let Some(tracked) = self.tracker.get(id) else { return Ok(None) };
+        plan::candidate(&self.tracker, id, tracked, options, hook, result)
     }
 
     /// The service confirmed a change.

@@ -539,7 +539,7 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
         attempts: reply.attempts,
         client_request_id: reply.client_request_id.clone(),
         open: reply.open,
-        state_matches: false,
+        state_matches: reply.state_matches,
         confirmation: reply.confirmation,
         location: reply.location,
         signed: reply.signed.clone(),

@@ -111,6 +111,12 @@ impl Wrote {
         if matches { RowState::Matches } else { RowState::Differs }
     }
 
+    /// Whether the row is there as the write left it.
+    pub(crate) fn is_left_in(&self, write_id: Option<&str>, row: Option<&Found>) -> bool {
+        let state = self.compare(write_id, None, row);
+        row.is_some() && matches!(state, RowState::HasWriteId | RowState::Matches)
+    }
+
     /// The writes of a request to entities, in their order; `None` if it has none.
     pub(crate) fn all_of(request: &Request) -> Option<Vec<Self>> {
         if request.operation == Operation::Transaction {

@@ -12,6 +12,7 @@ use super::*;
 enum Fate {
     Send,
     LoseReply,
+    LoseRequest,
     NoConnection,
     /// Status, code and Retry-After in seconds.
     Answer(u16, &'static str, Option<&'static str>),
@@ -47,6 +48,9 @@ impl<F: Fn(usize, &HttpRequest) -> Fate + Send + Sync> Transport for Fated<F> {
                 Fate::Send => self.inner.send(request).await,
                 Fate::LoseReply => {
                     self.inner.send(request).await?;
+                    Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
+                }
+                Fate::LoseRequest => {
                     Err(TransportError::new(TransportErrorKind::Interrupted, "cut"))
                 }
                 Fate::NoConnection => Err(TransportError::new(TransportErrorKind::Connect, "none")),
@@ -203,7 +207,7 @@ async fn a_merge_that_finds_nothing_any_more() {
 #[tokio::test(start_paused = true)]
 async fn a_bad_row_says_that_the_lost_reply_was_a_refusal() {
     let (mock, table) = fated(|n, _| match n {
-        0 => Fate::LoseReply,
+        0 => Fate::LoseRequest,
         1 => Fate::Answer(400, "PropertyNameInvalid", None),
         _ => Fate::Send,
     })

@@ -184,7 +184,7 @@ impl Row {
         let was_unknown = is_resumed && self.known == Known::Unknown;
         let is_recognized = has_write_ids && matches!(self.change, Change::Write(..));
         self.known = match outcome {
-            RowOutcome::Applied(_) => Known::Applied,
+            RowOutcome::Applied { .. } => Known::Applied,
             // The second run did not send it, which says nothing about the first one.
             RowOutcome::NotAttempted(_) if was_unknown => Known::Unknown,
             // A checkpoint does not record what was sent: without a write id, a resumed run takes the

@@ -263,7 +263,11 @@ async fn a_write_behind_a_lost_reply_is_a_conflict() {
     let mut others = DynamicEntity::new("c", "1");
     others.set("Rating", 99);
     stored(&mock).merge(&others, IfMatch::Any).await.unwrap();
-    ctx.save_changes().await.unwrap();
+    // The state matches, which proves nothing by default.
+    let error = ctx.save_changes().await.unwrap_err();
+    assert_eq!(error.report.unknown().count(), 1);
+    assert!(error.error.state_matches(), "{}", error.error);
+    ctx.save_changes_with(SaveOptions::each().accept_matching_state(true)).await.unwrap();
     assert_eq!(ctx.entries()[0].state(), EntityState::Unchanged);
     ctx.update(&blog("1", "again")).unwrap();
     let saved = ctx.save_changes_with(SaveOptions::each().replace_on_update()).await;

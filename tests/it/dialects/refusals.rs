@@ -30,6 +30,7 @@ impl Transport for First {
 
 fn answer(status: u16, content_type: &str, body: String) -> HttpResponse {
     let mut headers = HeaderMap::new();
+    headers.insert("x-ms-request-id", "id".parse().unwrap());
     headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
     HttpResponse { status: StatusCode::from_u16(status).unwrap(), headers, body: Bytes::from(body) }
 }
@@ -159,7 +160,7 @@ async fn a_post_without_a_body_says_its_length() {
         while !text.windows(4).any(|end| end == b"\r\n\r\n") {
             socket.read_buf(&mut text).await.unwrap();
         }
-        socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        socket.write_all(b"HTTP/1.1 204 No Content\r\nx-ms-request-id: id\r\n\r\n").await.unwrap();
         String::from_utf8(text).unwrap().to_ascii_lowercase()
     });
     let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
