@@ -364,7 +364,9 @@ impl Run {
                 let (left, open) = self.window.close(&name, &error);
                 self.health.closed += 1;
                 self.not_attempted(left, &error);
-                open.into_iter().for_each(|slice| self.conclude(slice, (*error).clone()));
+                for slice in open {
+                    self.conclude(slice, (*error).clone());
+                }
             }
             Next::End => self.stop(&error),
             Next::Again | Next::GiveUp => {}
@@ -405,7 +407,9 @@ impl Run {
             self.monitor.stop(Arc::clone(error) as Cause);
             let (left, open) = self.window.close_all(error);
             self.not_attempted(left, error);
-            open.into_iter().for_each(|slice| self.conclude(slice, (**error).clone()));
+            for slice in open {
+                self.conclude(slice, (**error).clone());
+            }
         }
     }
 

@@ -23,6 +23,7 @@ const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
+#[expect(clippy::struct_excessive_bools, reason = "each one is an independent setting")]
 pub struct TableServiceClientBuilder {
     endpoint: String,
     credential: Credential,

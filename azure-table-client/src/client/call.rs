@@ -4,6 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
@@ -15,7 +17,6 @@ use crate::wire::PayloadFormat;
 /// ```
 /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
 /// # use std::time::Duration;
-use uuid::Uuid;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), azure_table_client::Error> {
 /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");

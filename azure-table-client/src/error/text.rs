@@ -66,11 +66,11 @@ impl fmt::Display for Rounded {
             f.write_str("less than 1 ms")
         } else if millis < 1000 {
             write!(f, "{millis} ms")
-        } else if tenths < 600 && tenths % 10 != 0 {
+        } else if tenths < 600 && !tenths.is_multiple_of(10) {
             write!(f, "{}.{} s", tenths / 10, tenths % 10)
         } else if seconds < 120 {
             write!(f, "{seconds} s")
-        } else if seconds % 60 == 0 {
+        } else if seconds.is_multiple_of(60) {
             write!(f, "{} min", seconds / 60)
         } else {
             write!(f, "{} min {} s", seconds / 60, seconds % 60)

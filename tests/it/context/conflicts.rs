@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use azure_table_client::client::Fetched;
 use azure_table_client::context::{
     ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
@@ -330,7 +331,7 @@ async fn in_conflict(
 
 async fn row(blogs: &TableClient<Blog>) -> Option<(String, Option<i32>)> {
     let found = blogs.get_if_exists(KEY).await.unwrap();
-    found.map(|found| found.into_entity()).map(|blog| (blog.text, blog.rating))
+    found.map(Fetched::into_entity).map(|blog| (blog.text, blog.rating))
 }
 
 /// Without a resolver, and with one that aborts: the change fails and stays pending.
