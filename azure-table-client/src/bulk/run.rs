@@ -199,6 +199,7 @@ impl Run {
             let now = Instant::now();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
+            slice.is_regrouped |= self.earlier.is_some();
             slice.open = slice.open.or(self.earlier);
             slice.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
@@ -242,6 +243,9 @@ impl Run {
             (Ok(committed), _) => {
                 self.applied(slice, committed);
                 Vec::new()
+            }
+            (Err(_), Some(Verdict::Refused(_))) if slice.needs_proof_by_row() => {
+                slice.into_single(&self.window.target)
             }
             (Err(error), Some(Verdict::Refused(index))) => {
                 let is_open = error.outcome() == Outcome::Unknown;
@@ -385,7 +389,15 @@ impl Run {
 
     /// Reads the rows of a slice that may have been applied, and that is not sent again.
     fn conclude(&mut self, slice: Slice, error: Error) {
-        self.in_flight.push(Box::pin(conclude(Arc::clone(&self.pipeline), slice, error)));
+        let slices = if slice.needs_proof_by_row() {
+            slice.into_single(&self.window.target)
+        } else {
+            vec![slice]
+        };
+        for slice in slices {
+            let concluded = conclude(Arc::clone(&self.pipeline), slice, error.clone());
+            self.in_flight.push(Box::pin(concluded));
+        }
     }
 
     /// The rows of a slice that was not sent again have their outcomes.
@@ -541,8 +553,8 @@ async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<C
     let reply = Reply { open: reply.open.or(slice.open), ..reply };
     let (request, sent) = (slice.request(), slice.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
-    if is_transient(status) {
-        // The run sends it again.
+    if is_transient(status) || (slice.needs_proof_by_row() && !status.is_success()) {
+        // The run sends it again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
     let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));

@@ -30,6 +30,9 @@ pub(super) struct Slice {
     pub(super) refusals: u32,
     /// When the last open attempt was sent: one that may have been applied, or may still be.
     pub(super) open: Option<Instant>,
+    /// Whether an open attempt had its rows in other slices, so that the write id of one of them does not
+    /// prove the whole slice.
+    pub(super) is_regrouped: bool,
 }
 
 impl Slice {
@@ -91,6 +94,7 @@ impl Slice {
             failures: 0,
             refusals: 0,
             open: None,
+            is_regrouped: false,
         }
     }
 
@@ -101,6 +105,23 @@ impl Slice {
     /// The bytes of the body.
     pub(super) fn bytes(&self) -> usize {
         self.request.body.len()
+    }
+
+    /// Whether each row has to be proved by itself.
+    pub(super) fn needs_proof_by_row(&self) -> bool {
+        self.is_regrouped && self.rows.len() > 1
+    }
+
+    /// The same rows, each by itself.
+    pub(super) fn into_single(self, target: &Target) -> Vec<Self> {
+        let Self { partition, since, open, refusals, .. } = self;
+        let mut slices = Vec::new();
+        for row in self.rows {
+            let mut rows = VecDeque::from([row]);
+            let slice = Self::take(target, &partition, &mut rows, 1);
+            slices.extend(slice.map(|it| Self { since, refusals, open, is_regrouped: true, ..it }));
+        }
+        slices
     }
 
     /// What is in the transaction, if it is one.
@@ -116,7 +137,7 @@ impl Slice {
         let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
         let mut slices = Vec::new();
         while let Some(slice) = Self::take(target, partition, &mut rows, most) {
-            slices.push(Self { since, refusals, open, ..slice });
+            slices.push(Self { since, refusals, open, is_regrouped: open.is_some(), ..slice });
         }
         slices
     }

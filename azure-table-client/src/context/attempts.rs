@@ -48,12 +48,17 @@ impl OpenAttempt {
 }
 
 impl Tracked {
-    /// The attempt that sent this change under the present condition, if its outcome is still open: it is
-    /// sent again as it was.
-    pub(super) fn attempt_of(&self, change: &Change) -> Option<&OpenAttempt> {
-        let is_same =
-            |it: &&OpenAttempt| it.change == *change && it.condition == *self.condition_of(change);
-        self.attempts.iter().rev().find(is_same)
+    /// The open attempt that sent this change under the present condition in this request.
+    pub(super) fn attempt_of(
+        &self,
+        change: &Change,
+        request: &Arc<Request>,
+    ) -> Option<&OpenAttempt> {
+        self.attempts.iter().find(|attempt| {
+            attempt.is_of(request)
+                && attempt.change == *change
+                && attempt.condition == *self.condition_of(change)
+        })
     }
 
     /// The condition under which a change is sent.

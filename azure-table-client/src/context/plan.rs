@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use super::attempts::OpenAttempt;
 use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
@@ -109,11 +110,7 @@ pub(super) fn candidate(
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
-    // A change with an open attempt is sent again as it was.
-    let wire = match tracked.attempt_of(&change) {
-        Some(attempt) => attempt.wire.clone(),
-        None => wire(tracked, &change, hook, tracker.write_id.as_deref()),
-    };
+    let wire = wire(tracked, &change, hook, tracker.write_id.as_deref());
     let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
     Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
 }
@@ -148,12 +145,42 @@ pub(super) fn units(
     options: &SaveOptions,
     pipeline: &Pipeline,
 ) -> Result<Vec<Unit>, Error> {
-    match options.mode {
+    let units: Result<Vec<_>, _> = match options.mode {
         Mode::Each => {
             candidates.iter().map(|candidate| single(tracker, candidate, pipeline)).collect()
         }
         Mode::Atomic => atomic(tracker, candidates, pipeline),
         Mode::PerPartition => per_partition(tracker, candidates, pipeline),
+    };
+    units?.into_iter().map(|unit| repeat(tracker, unit, pipeline)).collect()
+}
+
+/// A request whose changes have an open attempt together is sent again as it was, with the same write
+/// ids. A change in another request has an id of its own: an id that is found proves its whole request.
+fn repeat(tracker: &Tracker, unit: Unit, pipeline: &Pipeline) -> Result<Unit, Error> {
+    let attempts = unit.changes.first().and_then(|first| tracker.get(&first.id));
+    let attempts = attempts.map_or(&[][..], |tracked| &tracked.attempts);
+    let has_same_keys =
+        |it: &&OpenAttempt| it.keys.iter().eq(unit.changes.iter().map(|candidate| &candidate.key));
+    let again = |candidate: &Candidate, request: &Arc<Request>| {
+        let tracked = tracker.get(&candidate.id)?;
+        let wire = tracked.attempt_of(&candidate.change, request)?.wire.clone();
+        Some(Candidate { wire, ..candidate.clone() })
+    };
+    let same = attempts.iter().rev().filter(has_same_keys).find_map(|attempt| {
+        let changes = unit.changes.iter().map(|candidate| again(candidate, &attempt.request));
+        changes.collect::<Option<Vec<_>>>()
+    });
+    match same.as_deref() {
+        None => Ok(unit),
+        Some([candidate]) if unit.sent.is_none() => single(tracker, candidate, pipeline),
+        Some(changes) => {
+            let mut batch = Batch::new(target(pipeline, &unit.table));
+            for candidate in changes {
+                push(tracker, &mut batch, candidate)?;
+            }
+            finish(&unit.table, batch, changes.to_vec(), tracker)
+        }
     }
 }
 

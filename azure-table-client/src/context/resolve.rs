@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::TableContext;
-use super::attempts::writes;
+use super::attempts::{OpenAttempt, writes};
 use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
 use super::state::{Change, Identity, Pending};
@@ -29,7 +29,7 @@ pub(super) struct Findings {
 impl TableContext {
     /// Reads the entities of a request, and decides about each of their open attempts. The attempt of
     /// `closed`, which the service refused, counts if its write id is found: a proxy may have delivered
-    /// it twice.
+    /// it twice. An ETag of `fenced` was gone when the service refused it.
     ///
     /// # Errors
     /// The rows cannot be read.
@@ -38,6 +38,7 @@ impl TableContext {
         table: &str,
         ids: &[&Identity],
         closed: Option<&Arc<Request>>,
+        fenced: Option<&Arc<Request>>,
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
@@ -47,6 +48,9 @@ impl TableContext {
         }
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
         let keys: Vec<_> = keys.into_iter().collect();
+        let is_expired =
+            |attempt: &OpenAttempt| outcome::is_expired(&self.pipeline, attempt.sent_at);
+        let expired: Vec<_> = attempts.iter().map(is_expired).collect();
         let left = options.call.deadline.unwrap_or(self.pipeline.deadline);
         // The service may be down.
         let retry =
@@ -56,7 +60,7 @@ impl TableContext {
         let late = |_| Error::timeout("no time is left to read back whether changes were applied");
         let rows: HashMap<EntityKey, Found> = timeout(left, read).await.map_err(late)??;
         let mut findings = Findings::default();
-        for attempt in &attempts {
+        for (attempt, is_expired) in attempts.iter().zip(expired) {
             let verdict = outcome::judge(
                 Evidence {
                     writes: &writes(&attempt.request),
@@ -64,7 +68,8 @@ impl TableContext {
                     write_id: self.pipeline.write_id.as_deref(),
                     since: None,
                     is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
-                    is_expired: outcome::is_expired(&self.pipeline, attempt.sent_at),
+                    is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),
+                    is_expired,
                 },
                 policy,
             );
@@ -97,7 +102,7 @@ impl TableContext {
                 operation: attempt.change.operation(),
                 outcome: SaveOutcome::Unknown(dropped()),
             });
-            let found = self.find_out(&table, &[&id], None, options).await;
+            let found = self.find_out(&table, &[&id], None, None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;

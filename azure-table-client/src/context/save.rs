@@ -25,6 +25,10 @@ use crate::pipeline::{CallOptions, Pipeline};
 /// A request that was sent, and its response.
 type Response = (Unit, Result<Reply, Error>);
 
+/// Entities with a change that was found to be applied by an earlier attempt, and whose present change
+/// has no outcome yet.
+type Settled = HashMap<Identity, (Option<ETag>, Confirmation)>;
+
 /// What a response leads to.
 struct Received {
     /// Whether all changes of the request were applied, or are sent again.
@@ -82,11 +86,18 @@ impl TableContext {
         let mut waiting = VecDeque::from(units);
         let mut in_flight = FuturesUnordered::new();
         let mut goes_on = true;
+        let mut settled = Settled::new();
         loop {
             while goes_on
                 && in_flight.len() < at_once
                 && let Some(unit) = waiting.pop_front()
             {
+                if unit.changes.iter().any(|candidate| settled.contains_key(&candidate.id)) {
+                    // It was planned before an earlier attempt was found to be applied.
+                    let again = self.plan_again(&unit, &mut settled, options);
+                    again.into_iter().rev().for_each(|unit| waiting.push_front(unit));
+                    continue;
+                }
                 if !self.begin(&unit) {
                     goes_on = options.continue_on_error;
                     continue;
@@ -100,7 +111,8 @@ impl TableContext {
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
                 hook(reply.status.as_u16(), reply.request_id());
             }
-            let Received { is_done, again } = self.receive(unit, reply, options).await;
+            let Received { is_done, again } =
+                self.receive(unit, reply, &mut settled, options).await;
             goes_on &= is_done || options.continue_on_error;
             again.into_iter().rev().for_each(|unit| waiting.push_front(unit));
         }
@@ -151,11 +163,12 @@ impl TableContext {
         &mut self,
         unit: Unit,
         reply: Result<Reply, Error>,
+        settled: &mut Settled,
         options: &SaveOptions,
     ) -> Received {
         let (request, sent) = (&unit.request, unit.sent.as_ref());
         let result = reply.and_then(|reply| transaction::results(reply, request, sent));
-        let error = match result {
+        let mut error = match result {
             Ok(committed) => {
                 let is_missing = |(candidate, result): (&Candidate, &OperationResult)| {
                     result.etag.is_none() && candidate.change != Change::Delete
@@ -192,11 +205,12 @@ impl TableContext {
             // Whether a proxy delivered the request twice stays unknown.
             Err(read) => {
                 debug!(%read, "cannot read back whether changes were applied");
-                let error = error.with_outcome(Outcome::Unknown);
-                return self.leave(&unit, &error, &Findings::default(), options);
+                error = error.with_outcome(Outcome::Unknown);
+                Findings::default()
             }
         };
-        self.leave(&unit, &error, &findings, options)
+        settled.extend(findings.applied);
+        self.leave(&unit, &error, findings.state_matches, settled, options)
     }
 
     /// Reads the ETags of entities whose response lacks them, where the row is as the change left it.
@@ -225,8 +239,8 @@ impl TableContext {
             let tracked = self.tracker.get(&candidate.id);
             tracked.is_some_and(|it| it.was_unknown && it.attempts.len() > 1)
         };
-        let may_be_repeated = unit.request.write_id.is_some()
-            && (error.is_conflict() || error.is_precondition_failed());
+        // A proxy may have delivered the request twice.
+        let may_be_repeated = unit.request.write_id.is_some() && is_conflict;
         let is_doubtful =
             is_open || may_be_repeated || (is_conflict && unit.changes.iter().any(has_earlier));
         if !is_doubtful {
@@ -234,7 +248,8 @@ impl TableContext {
         }
         let ids: Vec<_> = unit.changes.iter().map(|candidate| &candidate.id).collect();
         let closed = (!is_open).then_some(&unit.request);
-        self.find_out(&unit.table, &ids, closed, options).await
+        let fenced = error.is_precondition_failed().then_some(&unit.request);
+        self.find_out(&unit.table, &ids, closed, fenced, options).await
     }
 
     /// Gives each change of a request that failed its outcome, or prepares it to be sent again.
@@ -242,18 +257,18 @@ impl TableContext {
         &mut self,
         unit: &Unit,
         error: &Error,
-        findings: &Findings,
+        state_matches: bool,
+        settled: &mut Settled,
         options: &SaveOptions,
     ) -> Received {
         let is_open = error.outcome() == Outcome::Unknown;
         let failed = error.batch_index().filter(|_| unit.sent.is_some());
         let failed = failed.and_then(|index| unit.changes.get(index)).map(|it| it.result);
         let (mut is_done, mut again) = (true, Vec::new());
+        let has_settled = unit.changes.iter().any(|it| settled.contains_key(&it.id));
         for candidate in &unit.changes {
             let Candidate { id, result, .. } = candidate;
-            let found = findings.applied.get(id);
-            if let Some((etag, confirmation)) = found {
-                let (etag, confirmation) = (etag.clone(), *confirmation);
+            if let Some((etag, confirmation)) = settled.remove(id) {
                 let etag = etag.filter(|_| candidate.change != Change::Delete);
                 // It may have been changed again since that attempt.
                 self.set_outcome(candidate, SaveOutcome::NotAttempted);
@@ -276,7 +291,7 @@ impl TableContext {
                 self.tracker.close(id, &unit.request);
             }
             let Some(tracked) = self.tracker.entities.get_mut(id) else { continue };
-            if !findings.applied.is_empty() && !tracked.is_unknown {
+            if has_settled && !tracked.is_unknown {
                 // An earlier transaction of the others was the cause.
                 self.set_outcome(candidate, SaveOutcome::NotAttempted);
                 match self.again(id, *result, options) {
@@ -296,7 +311,7 @@ impl TableContext {
             } else {
                 Outcome::NotApplied
             });
-            let error = error.with_state_matches(is_unknown && findings.state_matches);
+            let error = error.with_state_matches(is_unknown && state_matches);
             // The others of its transaction were rolled back.
             tracked.error = is_failed.then(|| error.clone());
             self.set_outcome(
@@ -318,6 +333,36 @@ impl TableContext {
                 Received { is_done: false, again: Vec::new() }
             }
         }
+    }
+
+    /// Plans a request again, without the changes that were applied by earlier attempts.
+    fn plan_again(
+        &mut self,
+        unit: &Unit,
+        settled: &mut Settled,
+        options: &SaveOptions,
+    ) -> Vec<Unit> {
+        let mut again = Vec::new();
+        for candidate in &unit.changes {
+            let Candidate { id, result, .. } = candidate;
+            let found = settled.remove(id);
+            match (self.again(id, *result, options), found) {
+                (Ok(Some(change)), _) => again.push(change),
+                (Ok(None), Some((etag, confirmation))) => {
+                    let etag = etag.filter(|_| candidate.change != Change::Delete);
+                    let outcome = SaveOutcome::Applied { status: None, etag, confirmation };
+                    self.set_outcome(candidate, outcome);
+                }
+                (Ok(None), None) => {}
+                (Err(error), _) => self.set_outcome(candidate, SaveOutcome::Failed(error)),
+            }
+        }
+        plan::units(&self.tracker, &again, options, &self.pipeline).unwrap_or_else(|error| {
+            for candidate in &again {
+                self.set_outcome(candidate, SaveOutcome::Failed(error.clone()));
+            }
+            Vec::new()
+        })
     }
 
     /// The change of an entity that is still to be sent, if there is one.

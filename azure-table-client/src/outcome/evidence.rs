@@ -71,12 +71,6 @@ impl Wrote {
         self.properties.get(write_id?)
     }
 
-    /// Whether the row is there in a version other than the one that the write names, or is gone: no
-    /// attempt of the write can be applied any more.
-    pub(super) fn is_fenced_by(&self, row: Option<&Found>) -> bool {
-        self.fence.as_ref().is_some_and(|tag| row.is_none_or(|row| row.etag != *tag))
-    }
-
     /// Compares the row with what was sent. A row that was last written before `since`, by the service's
     /// clock, does not count as a match.
     pub(super) fn compare(

@@ -200,9 +200,14 @@ impl Doubt {
             (status, _) if status.is_success() => None,
             (status, Some(open)) if is_transient(status) => Some(Self::NoResponse { open }),
             (_, Some(open)) => Some(Self::Refused { open }),
-            (StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED, None) => {
+            (
+                StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED,
+                None,
+            ) => {
                 let is_conflict = request.write_id.is_some()
-                    && reply.error_code().is_none_or(|code| code != ErrorCode::TableBeingDeleted);
+                    && reply.error_code().is_none_or(|code| {
+                        code != ErrorCode::TableBeingDeleted && code != ErrorCode::TableNotFound
+                    });
                 is_conflict.then_some(Self::Conflict)
             }
             (_, None) => None,
@@ -253,6 +258,7 @@ async fn read(
     };
     let options = CallOptions { retry, ..options.clone() };
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
+    let is_expired = doubt.open().is_some_and(|open| is_expired(pipeline, open));
     // The deadline of a query holds for each of its pages.
     let rows = timeout(left, read_back(pipeline, &request.resource, &keys, &options)).await;
     let mut rows: HashMap<EntityKey, Found> = match rows.ok()? {
@@ -269,7 +275,11 @@ async fn read(
             write_id: pipeline.write_id.as_deref(),
             since: result.as_ref().ok().and_then(|reply| started(reply, start)),
             is_open: doubt.open().is_some(),
-            is_expired: doubt.open().is_some_and(|open| is_expired(pipeline, open)),
+            is_fenced: result.as_ref().is_ok_and(|reply| {
+                request.status_of(reply.status, &reply.headers, &reply.body)
+                    == StatusCode::PRECONDITION_FAILED
+            }),
+            is_expired,
         },
         policy,
     );

@@ -30,7 +30,9 @@ pub(crate) struct Evidence<'e> {
     pub(crate) since: Option<EdmDateTime>,
     /// Whether any attempt is open.
     pub(crate) is_open: bool,
-    /// Whether the service would refuse each open attempt that arrived now.
+    /// Whether the service refused an attempt because an ETag is gone, before the rows were read.
+    pub(crate) is_fenced: bool,
+    /// Whether the service would have refused each open attempt before the rows were read.
     pub(crate) is_expired: bool,
 }
 
@@ -56,7 +58,7 @@ pub(crate) enum Verdict {
 
 /// Decides whether a write was applied.
 pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
-    let Evidence { writes, rows, write_id, since, is_open, is_expired } = evidence;
+    let Evidence { writes, rows, write_id, since, is_open, is_fenced, is_expired } = evidence;
     let row = |write: &Wrote| rows.get(&write.key);
     let states = writes.iter().map(|write| write.compare(write_id, since, row(write)));
     let states: Vec<_> = states.collect();
@@ -67,7 +69,8 @@ pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
         return Verdict::NotApplied;
     }
     if states.contains(&RowState::Unchanged) {
-        let is_fenced = writes.iter().any(|write| write.is_fenced_by(row(write)));
+        // A fence counts only if it was there before this row was read: the rows may be read one after
+        // another, and an attempt may be applied in between.
         return if is_fenced || is_expired {
             Verdict::NotApplied
         } else {
@@ -146,11 +149,7 @@ mod tests {
         policy: Policy,
     ) -> Verdict {
         let (writes, rows) = (writes(parts), rows(found));
-        let (is_open, is_expired) = (true, false);
-        let write_id = Some(ID);
-        let evidence =
-            Evidence { writes: &writes, rows: &rows, write_id, since: None, is_open, is_expired };
-        judge(evidence, policy)
+        judge(evidence(&writes, &rows), policy)
     }
 
     const MATCHES: Verdict = Verdict::Unknown { state_matches: true };
@@ -227,28 +226,22 @@ mod tests {
         assert_eq!(of(&inserts, vec![mine(None), None]), UNKNOWN);
         let mixed = [("insert", None), ("merge", None)];
         assert_eq!(of(&mixed, vec![mine(None), mine(None)]), MATCHES);
-        // The one ETag proves that nothing was applied, the other that nothing will be.
         let updates = [("merge", None), ("merge", None)];
         let old = || Some(found("W/\"1\"", "old", None));
-        assert_eq!(of(&updates, vec![old(), theirs()]), Verdict::NotApplied);
         assert_eq!(of(&updates, vec![old(), old()]), UNKNOWN);
+        // The rows may have been read before and after the transaction was applied.
+        assert_eq!(of(&updates, vec![old(), theirs()]), UNKNOWN);
     }
 
     #[test]
     fn an_unchanged_row_proves_more_once_the_attempts_have_expired() {
         let writes = writes(&[("merge", None)]);
         let rows = rows(vec![Some(found("W/\"1\"", "old", None))]);
-        let evidence = Evidence {
-            writes: &writes,
-            rows: &rows,
-            write_id: None,
-            since: None,
-            is_open: true,
-            is_expired: false,
-        };
+        let evidence = evidence(&writes, &rows);
         let of = |evidence| judge(evidence, Policy::default());
         assert_eq!(of(evidence), UNKNOWN);
         assert_eq!(of(Evidence { is_expired: true, ..evidence }), Verdict::NotApplied);
+        assert_eq!(of(Evidence { is_fenced: true, ..evidence }), Verdict::NotApplied);
         assert_eq!(of(Evidence { is_open: false, ..evidence }), Verdict::NotApplied);
     }
 }
