@@ -357,7 +357,7 @@ impl Run {
                 || RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
             self.end(slice.rows.into_iter().map(|row| (row, applied())));
         } else if slice.open.is_some() {
-            self.conclude(slice, error);
+            self.conclude(slice, &error);
         } else {
             let failed = || RowOutcome::Failed(Arc::clone(&cause));
             self.end(slice.rows.into_iter().map(|row| (row, failed())));
@@ -369,7 +369,7 @@ impl Run {
                 self.health.closed += 1;
                 self.not_attempted(left, &error);
                 for slice in open {
-                    self.conclude(slice, (*error).clone());
+                    self.conclude(slice, &error);
                 }
             }
             Next::End => self.stop(&error),
@@ -388,7 +388,7 @@ impl Run {
     }
 
     /// Reads the rows of a slice that may have been applied, and that is not sent again.
-    fn conclude(&mut self, slice: Slice, error: Error) {
+    fn conclude(&mut self, slice: Slice, error: &Error) {
         let slices = if slice.needs_proof_by_row() {
             slice.into_single(&self.window.target)
         } else {
@@ -420,7 +420,7 @@ impl Run {
             let (left, open) = self.window.close_all(error);
             self.not_attempted(left, error);
             for slice in open {
-                self.conclude(slice, (**error).clone());
+                self.conclude(slice, error);
             }
         }
     }
@@ -428,7 +428,7 @@ impl Run {
     /// A slice that came back is not sent again.
     fn leave(&mut self, slice: Slice, error: &Arc<Error>) {
         if slice.open.is_some() {
-            return self.conclude(slice, (**error).clone());
+            return self.conclude(slice, error);
         }
         let not_attempted = || RowOutcome::NotAttempted(Arc::clone(error));
         self.end(slice.rows.into_iter().map(|row| (row, not_attempted())));

@@ -57,15 +57,15 @@ impl Tracked {
         self.attempts.iter().find(|attempt| {
             attempt.is_of(request)
                 && attempt.change == *change
-                && attempt.condition == *self.condition_of(change)
+                && attempt.condition.as_ref() == self.condition_of(change)
         })
     }
 
     /// The condition under which a change is sent.
-    pub(super) const fn condition_of(&self, change: &Change) -> &Option<IfMatch> {
+    pub(super) const fn condition_of(&self, change: &Change) -> Option<&IfMatch> {
         match change {
-            Change::Add(..) => &None,
-            Change::Merge(_) | Change::Put(_) | Change::Delete => &self.condition,
+            Change::Add(..) => None,
+            Change::Merge(_) | Change::Put(_) | Change::Delete => self.condition.as_ref(),
         }
     }
 

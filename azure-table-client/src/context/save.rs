@@ -57,9 +57,10 @@ impl TableContext {
         self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
             operation: candidate.change.operation(),
-            outcome: match is_unknown(&candidate.id) {
-                true => SaveOutcome::Unknown(late()),
-                false => SaveOutcome::NotAttempted,
+            outcome: if is_unknown(&candidate.id) {
+                SaveOutcome::Unknown(late())
+            } else {
+                SaveOutcome::NotAttempted
             },
             key: candidate.key,
         }));
@@ -129,7 +130,7 @@ impl TableContext {
             let attempt = OpenAttempt {
                 change: candidate.change.clone(),
                 wire: candidate.wire.clone(),
-                condition: tracked.condition_of(&candidate.change).clone(),
+                condition: tracked.condition_of(&candidate.change).cloned(),
                 request: Arc::clone(&unit.request),
                 keys: Arc::clone(&keys),
                 sent_at,

@@ -143,6 +143,19 @@ mod tests {
         rows.filter_map(|(at, row)| Some((EntityKey::new("p", at.to_string()), row?))).collect()
     }
 
+    /// The evidence on a write with an open attempt.
+    fn evidence<'e>(writes: &'e [Wrote], rows: &'e HashMap<EntityKey, Found>) -> Evidence<'e> {
+        Evidence {
+            writes,
+            rows,
+            write_id: Some(ID),
+            since: None,
+            is_open: true,
+            is_fenced: false,
+            is_expired: false,
+        }
+    }
+
     fn decide(
         parts: &[(&str, Option<u128>)],
         found: Vec<Option<Found>>,
