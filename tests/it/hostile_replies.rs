@@ -44,7 +44,7 @@ fn reply(status: &str, headers: &str, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// What marks a response of the service.
+/// A header that marks a response of the service.
 const SERVICE: &str = "x-ms-request-id: id\r\n";
 
 const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\nETag: W/\"1\"\r\n";

@@ -303,7 +303,7 @@ async fn a_refusal_of_the_whole_is_the_error() {
     assert_eq!(told(&failed(&[said]).await), AT_1);
     let beyond = Answer(400, JSON, json("InvalidInput", "99:Too many."));
     assert_eq!(told(&failed(&[beyond]).await), NOT_SAID);
-    // What a proxy says proves nothing.
+    // The response of a proxy proves nothing.
     let error = failed(&[Answer(413, "text/html", b"<html>".into())]).await;
     assert_eq!(told(&error), (ErrorKind::UnexpectedReply, Outcome::Unknown, None, None, 1));
 }

@@ -213,7 +213,7 @@ impl Tracker {
     }
 }
 
-/// What a request writes; empty if that cannot be read.
+/// The writes of a request; empty if they cannot be read.
 pub(super) fn writes(request: &Request) -> Vec<Wrote> {
     Wrote::all_of(request).unwrap_or_default()
 }

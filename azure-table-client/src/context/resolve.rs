@@ -9,7 +9,7 @@ use super::TableContext;
 use super::attempts::{OpenAttempt, writes};
 use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
-use super::state::{Change, Identity, Pending};
+use super::state::{Identity, Pending};
 use crate::entity::EntityKey;
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
@@ -24,6 +24,8 @@ pub(super) struct Findings {
     pub(super) applied: HashMap<Identity, (Option<ETag>, Confirmation)>,
     /// The rows are in the state that an attempt leaves.
     pub(super) state_matches: bool,
+    /// The keys without a row.
+    absent: HashSet<EntityKey>,
 }
 
 impl TableContext {
@@ -59,7 +61,9 @@ impl TableContext {
         let read = outcome::read_back(&self.pipeline, table, &keys, &call);
         let late = |_| Error::timeout("no time is left to read back whether changes were applied");
         let rows: HashMap<EntityKey, Found> = timeout(left, read).await.map_err(late)??;
-        let mut findings = Findings::default();
+        let absent = keys.iter().filter(|key| !rows.contains_key(*key));
+        let absent = absent.map(|&key| key.clone()).collect();
+        let mut findings = Findings { absent, ..Findings::default() };
         for (attempt, is_expired) in attempts.iter().zip(expired) {
             let verdict = outcome::judge(
                 Evidence {
@@ -114,7 +118,7 @@ impl TableContext {
                         etag: etag.clone(),
                         confirmation: *confirmation,
                     },
-                    None => self.unresolved(&id, &attempt.change),
+                    None => self.unresolved(&id, findings.absent.contains(&key), options),
                 },
             };
         }
@@ -122,15 +126,17 @@ impl TableContext {
     }
 
     /// The outcome of a change that cannot be sent again and did not show.
-    fn unresolved(&mut self, id: &Identity, change: &Change) -> SaveOutcome {
+    fn unresolved(&mut self, id: &Identity, is_absent: bool, options: &SaveOptions) -> SaveOutcome {
         let Some(tracked) = self.tracker.get(id) else { return SaveOutcome::Unknown(late()) };
-        let is_gone = tracked.pending == Pending::Delete
+        let is_gone = is_absent
+            && !outcome::policy(&self.pipeline, &options.call).exact
+            && tracked.pending == Pending::Delete
             && tracked.condition.is_none()
             && tracked
                 .attempts
                 .iter()
                 .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
-        if is_gone && matches!(change, Change::Add(..)) {
+        if is_gone {
             // No attempt can arrive any more, and there is nothing to delete.
             self.tracker.forget(id);
             let confirmation = Confirmation::Comparison;

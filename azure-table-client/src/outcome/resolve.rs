@@ -163,7 +163,7 @@ fn open(reply: Reply, start: Instant) -> Reply {
     Reply { open: reply.open.or(Some(start)), ..reply }
 }
 
-/// What a program accepts as proof, by the call or by the client.
+/// The proof that a program accepts: the setting of the call, else of the client.
 pub(crate) fn policy(pipeline: &Pipeline, options: &CallOptions) -> Policy {
     Policy {
         exact: options.exact.unwrap_or(pipeline.exact),

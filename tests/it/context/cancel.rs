@@ -10,7 +10,7 @@ use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{
     HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
-use azure_table_client::{RetryPolicy, TableClient, TableServiceClient};
+use azure_table_client::{IfMatch, RetryPolicy, TableClient, TableServiceClient};
 
 use super::{Blog, blog, context, service};
 
@@ -200,6 +200,12 @@ async fn unknown_stays_unknown_and_takes_changes() {
         let error = ctx.save_changes().await.unwrap_err();
         assert_eq!(error.report.unknown().count(), 1);
         tokio::time::advance(Duration::from_mins(32)).await;
+        // The row of another program is neither deleted nor reported as deleted.
+        blogs.insert(&blog("2", "theirs")).await.unwrap();
+        let error = ctx.save_changes().await.unwrap_err();
+        assert_eq!((error.report.applied(), error.report.unknown().count()), (0, 1));
+        assert_eq!(texts(&blogs).await.len(), 2);
+        blogs.delete(("c", "2"), IfMatch::Any).await.unwrap();
         ctx.save_changes().await.unwrap();
         assert!(!ctx.has_changes());
         assert_eq!(texts(&blogs).await.len(), 1);
