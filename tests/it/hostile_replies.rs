@@ -105,6 +105,32 @@ async fn cut_or_foreign_json() {
 }
 
 #[tokio::test]
+async fn a_response_about_another_entity_is_unexpected() {
+    let body = r#"{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"other"}"#;
+    let table = serving(reply("200 OK", JSON, body)).await;
+    for error in [
+        table.get(("p", "r")).await.unwrap_err(),
+        table.get_if_exists(("p", "r")).await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{error}");
+        assert!(error.to_string().contains("other keys"), "{error}");
+    }
+    table.get(("p", "other")).await.unwrap();
+
+    let created = [SERVICE, JSON].concat();
+    let table = serving(reply("201 Created", &created, body)).await;
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Unknown));
+    table.insert(&DynamicEntity::new("p", "other")).await.unwrap();
+
+    let foreign = [SERVICE, JSON, "x-ms-client-request-id: another\r\n"].concat();
+    let table = serving(reply("204 No Content", &foreign, "")).await;
+    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Unknown));
+    table.insert(&DynamicEntity::new("p", "r")).client_request_id("another").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_write_whose_answer_cannot_be_used_was_done() {
     let table = serving(reply("204 No Content", SERVICE, "")).await;
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();

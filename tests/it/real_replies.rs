@@ -86,7 +86,8 @@ async fn call(
     service: &TableServiceClient,
     table: &TableClient<DynamicEntity>,
 ) -> Result<Option<String>, Error> {
-    let row = DynamicEntity::new("p", "r");
+    let (partition_key, row_key) = keys(&reply.body);
+    let row = DynamicEntity::new(partition_key, row_key);
     let is_tables = reply.path.starts_with("/Tables");
     let written = match (&*reply.method, is_tables) {
         ("POST", true) => {
@@ -174,7 +175,7 @@ async fn entities(
         return;
     }
     let read = if reply.is_untyped() {
-        untyped(table, is_page).await
+        untyped(table, is_page, keys(&reply.body)).await
     } else if is_page {
         let mut pages = table.query().pages();
         let page = pages.next().await.unwrap().unwrap();
@@ -185,7 +186,7 @@ async fn entities(
         counts.continuations += continuation(reply, canned, goes_on, &names);
         page.entities
     } else {
-        let fetched = table.get(("p", "r")).await.unwrap();
+        let fetched = table.get(keys(&reply.body)).await.unwrap();
         assert_eq!(Some(fetched.etag.as_str()), reply.header("etag"));
         assert_eq!(fetched.request_id(), reply.header("x-ms-request-id"));
         vec![fetched.into_entity()]
@@ -215,23 +216,33 @@ async fn columns(table: &TableClient<DynamicEntity>, is_page: bool, rows: &[Valu
     2 * rows.len()
 }
 
+/// The keys of the entity in a body; those of some entity if the body holds none.
+fn keys(body: &Value) -> (&str, &str) {
+    let key = |name: &str| body.get(name).and_then(Value::as_str);
+    key("PartitionKey").zip(key("RowKey")).unwrap_or(("p", "r"))
+}
+
 fn text<'r>(row: &'r Value, name: &str) -> &'r str {
     row[name].as_str().unwrap()
 }
 
 /// Reads what has no types, which only a struct can.
-async fn untyped(table: &TableClient<DynamicEntity>, is_page: bool) -> Vec<DynamicEntity> {
+async fn untyped(
+    table: &TableClient<DynamicEntity>,
+    is_page: bool,
+    key: (&str, &str),
+) -> Vec<DynamicEntity> {
     let error = if is_page {
         table.query().pages().next().await.unwrap().unwrap_err()
     } else {
-        table.get(("p", "r")).await.unwrap_err()
+        table.get(key).await.unwrap_err()
     };
     assert!(error.to_string().contains("types"), "{error}");
     let table = table.with_entity::<Declared>();
     let read = if is_page {
         table.query().format(Metadata::None).pages().next().await.unwrap().unwrap().entities
     } else {
-        vec![table.get(("p", "r")).format(Metadata::None).await.unwrap().into_entity()]
+        vec![table.get(key).format(Metadata::None).await.unwrap().into_entity()]
     };
     read.iter().map(|row| DynamicEntity::from_entity(row).unwrap()).collect()
 }

@@ -526,14 +526,15 @@ async fn odd_answers_to_a_read_in_a_batch() {
         let head = "--batchresponse_1\r\nContent-Type: application/http\r\n\r\n";
         accepted(format!("{head}{message}\r\n--batchresponse_1--\r\n"))
     };
-    let found =
-        one("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}");
-    assert_eq!(get(std::slice::from_ref(&found)).await.unwrap().key(), &EntityKey::new("p", "r"));
+    let long = "字".repeat(1024);
+    let entity = format!("{{\"PartitionKey\":\"{long}\",\"RowKey\":\"{long}\"}}");
+    let found = one(&format!("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{entity}"));
+    let key = EntityKey::new(&*long, &*long);
+    assert_eq!(get(std::slice::from_ref(&found)).await.unwrap().key(), &key);
     // By the status of what is in it, as for a transaction.
     let busy = one(&failure(503, "", "ServerBusy", "0:Busy."));
     get(&[busy, found.clone()]).await.unwrap();
-    let row_key = "字".repeat(1024);
-    let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, Some(&*row_key), 1);
+    let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, Some(&*long), 1);
     for step in [
         accepted(""),
         accepted("--batchresponse_1--"),
@@ -541,7 +542,8 @@ async fn odd_answers_to_a_read_in_a_batch() {
         accepted(results(&[])),
         accepted(results(&[DONE, DONE])),
         one("HTTP/1.1 204 No Content\r\n"),
-        one("HTTP/1.1 200 OK\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}"),
+        one(&format!("HTTP/1.1 200 OK\r\n\r\n{entity}")),
+        one("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}"),
         one("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{"),
         one("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html></html>"),
     ] {

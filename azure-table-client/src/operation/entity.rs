@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use super::{Header, Location, Reply, Request, Target, if_match, unsupported};
 use crate::entity::{
-    DynamicEntity, Entities, EntityKey, Form, Lenient, Readable, TableEntity, new_write_id,
+    Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, Lenient, ReadRow, Readable,
+    Row, TableEntity, new_write_id,
 };
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -197,6 +198,50 @@ pub(crate) fn checked_keys<'e, T: TableEntity>(
     Ok((partition_key, row_key))
 }
 
+/// Reads the entity that a request addresses, and whether its keys are those of the request.
+struct Addressed<'r, R> {
+    reader: R,
+    path: &'r str,
+}
+
+impl<T, R: ReadRow<T>> ReadRow<(T, bool)> for Addressed<'_, R> {
+    fn columns(&self) -> Columns {
+        self.reader.columns()
+    }
+
+    fn keeps_others(&self) -> bool {
+        self.reader.keeps_others()
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<(T, bool), DecodeError> {
+        let is_addressed = row.key_texts().is_none_or(|(partition_key, row_key)| {
+            encoding::addresses(self.path, partition_key, row_key)
+        });
+        Ok((self.reader.read_row(row)?, is_addressed))
+    }
+}
+
+/// Reads the body of the response to a `GET` of one entity.
+fn read_addressed<T>(
+    reply: &Reply,
+    request: &Request,
+    (format, form): (PayloadFormat, Form),
+    reader: impl ReadRow<T>,
+) -> Result<T, Error> {
+    let reader = Addressed { reader, path: &request.path };
+    let (value, is_addressed) = format
+        .read_one(&reply.body, form, &reader)
+        .map_err(|error| reply.read_error(error, request))?;
+    if !is_addressed {
+        let error = Error::unexpected_reply(
+            "the response holds an entity with other keys than the request; a proxy or a cache may \
+             have sent it",
+        );
+        return Err(reply.unusable(error, request));
+    }
+    Ok(value)
+}
+
 /// The row that an entity was read from: it may have more than the entity holds.
 pub(crate) struct Source {
     body: Bytes,
@@ -226,9 +271,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
         return Err(reply.into_error(request));
     }
     let (format, form) = reply.format(request)?;
-    let entity = format
-        .read_one(&reply.body, form, &Entities)
-        .map_err(|error| reply.read_error(error, request))?;
+    let entity = read_addressed(&reply, request, (format, form), Entities)?;
     let fetched = Fetched {
         entity,
         etag: reply.etag(request)?,
@@ -253,10 +296,8 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
         if reply.status != StatusCode::OK {
             return Err(reply.into_error(request));
         }
-        let (format, form) = reply.format(request)?;
-        let mut row = format
-            .read_one(&reply.body, form, &Lenient)
-            .map_err(|error| reply.read_error(error, request))?;
+        let format = reply.format(request)?;
+        let mut row: Readable = read_addressed(&reply, request, format, Lenient)?;
         let etag = reply.etag(request)?;
         if row.entity.etag() != Some(&etag) {
             row.entity.set_etag(&etag);

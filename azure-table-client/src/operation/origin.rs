@@ -7,8 +7,9 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::{Request, transaction};
 use crate::dialect::Dialect;
+use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::{Error, ErrorCode};
-use crate::wire::{Operation, headers, service_error};
+use crate::wire::{Operation, PayloadFormat, headers, service_error};
 
 /// Whether the response proves what became of the attempt that it answers: a success, an error of the
 /// service about the request (4xx), or its statement that it is too busy to begin.
@@ -33,6 +34,7 @@ pub(crate) fn foreign(
     request: &Request,
     status: StatusCode,
     headers: &HeaderMap,
+    body: &[u8],
     dialect: Dialect,
     client_request_id: &str,
 ) -> Option<Error> {
@@ -45,6 +47,14 @@ pub(crate) fn foreign(
             "the response belongs to another request: its x-ms-client-request-id differs",
         ));
     }
+    if request.operation == Operation::Insert
+        && !body.is_empty()
+        && !has_keys(request, headers, body)
+    {
+        return Some(Error::unexpected_reply(
+            "the response belongs to another request: it holds an entity with other keys",
+        ));
+    }
     let has_no_content = request.is_write() || request.operation == Operation::GetTable;
     (has_no_content && !is_from_service(headers, dialect)).then(|| {
         Error::unexpected_reply(format!(
@@ -52,6 +62,16 @@ pub(crate) fn foreign(
              a proxy or a captive portal may have sent it"
         ))
     })
+}
+
+/// Whether the entity that the service returns for an insert has the keys of the request. A body that
+/// cannot be read has no keys.
+fn has_keys(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let Some(format) = kind.and_then(PayloadFormat::of_media_type) else { return true };
+    let form = Form { typed: format.is_typed(), selected: false };
+    let inserted: Option<EntityKey> = format.read_one(body, form, &KeysOnly).ok();
+    inserted.is_none_or(|key| request.entity_key().is_none_or(|own| own == key))
 }
 
 /// A third of the responses of Cosmos DB to writes have no header of their own.

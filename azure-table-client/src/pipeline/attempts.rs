@@ -325,9 +325,9 @@ impl<'c> Attempts<'c> {
 
     /// The error of a success that another server sent.
     fn foreign(&self, response: &HttpResponse) -> Option<Error> {
-        let HttpResponse { status, headers, .. } = response;
+        let HttpResponse { status, headers, body } = response;
         let dialect = self.pipeline.protocol.dialect();
-        origin::foreign(self.request, *status, headers, dialect, &self.client_request_id)
+        origin::foreign(self.request, *status, headers, body, dialect, &self.client_request_id)
     }
 
     fn reply(self, response: HttpResponse) -> Reply {
