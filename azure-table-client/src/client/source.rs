@@ -55,7 +55,7 @@ impl<T> Source<T> {
 
     /// The trace of one page, or of all. A row that is asked for by its keys may be missing.
     pub(super) fn trace(&self, is_point: bool) -> CallTrace<'_> {
-        let trace = self.pipeline.trace(Operation::Query, &self.table);
+        let trace = self.pipeline.trace(Operation::Query, &*self.table);
         trace.expecting(is_point.then_some(ErrorCode::is_missing_entity))
     }
 

@@ -20,10 +20,11 @@ use crate::etag::ETag;
 use crate::operation::transaction::OperationResult;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline};
 
-/// A request that was sent, and its response.
-type Response = (Unit, Result<Reply, Error>);
+/// A request that was sent, its response, and the trace of the call, which ends once the outcome is
+/// known as well as it can be.
+type Response<'p> = (Unit, Result<Reply, Error>, CallTrace<'p>);
 
 /// Entities with a change that was found to be applied by an earlier attempt, and whose present change
 /// has no outcome yet.
@@ -85,6 +86,7 @@ impl TableContext {
     async fn send_all(&mut self, units: Vec<Unit>, options: &SaveOptions) {
         let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
         let mut waiting = VecDeque::from(units);
+        let pipeline = Arc::clone(&self.pipeline);
         let mut in_flight = FuturesUnordered::new();
         let mut goes_on = true;
         let mut settled = Settled::new();
@@ -106,14 +108,14 @@ impl TableContext {
                 if let Some(hook) = &mut self.hooks.request {
                     hook(unit.request.operation, &unit.table);
                 }
-                in_flight.push(send(Arc::clone(&self.pipeline), unit, options.call.clone()));
+                in_flight.push(send(&pipeline, unit, options.call.clone()));
             }
-            let Some((unit, reply)) = in_flight.next().await else { break };
+            let Some((unit, reply, trace)) = in_flight.next().await else { break };
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
                 hook(reply.status.as_u16(), reply.request_id());
             }
             let Received { is_done, again } =
-                self.receive(unit, reply, &mut settled, options).await;
+                self.receive(unit, reply, &trace, &mut settled, options).await;
             goes_on &= is_done || options.continue_on_error;
             again.into_iter().rev().for_each(|unit| waiting.push_front(unit));
         }
@@ -145,7 +147,7 @@ impl TableContext {
             self.tracker.close(&candidate.id, &unit.request);
             let is_unknown = self.tracker.get(&candidate.id).is_some_and(|it| it.is_unknown);
             let outcome = match (candidate.result == result, is_unknown) {
-                (_, true) => SaveOutcome::Unknown(error.clone().with_outcome(Outcome::Unknown)),
+                (_, true) => SaveOutcome::Unknown(outcome::unknown(error.clone())),
                 (true, false) => SaveOutcome::Failed(error.clone()),
                 (false, false) => SaveOutcome::NotAttempted,
             };
@@ -164,6 +166,7 @@ impl TableContext {
         &mut self,
         unit: Unit,
         reply: Result<Reply, Error>,
+        trace: &CallTrace<'_>,
         settled: &mut Settled,
         options: &SaveOptions,
     ) -> Received {
@@ -176,7 +179,7 @@ impl TableContext {
                 };
                 let mut pairs = unit.changes.iter().zip(&committed.operations);
                 let mut etags = if pairs.any(is_missing) {
-                    self.etags(&unit, options).await
+                    trace.within(self.etags(&unit, options)).await
                 } else {
                     HashMap::new()
                 };
@@ -184,6 +187,7 @@ impl TableContext {
                     let etag = result.etag.or_else(|| etags.remove(&candidate.key));
                     self.applied(candidate, &unit, Some(result.status), etag);
                 }
+                trace.finish(Ok(()));
                 return Received { is_done: true, again: Vec::new() };
             }
             Err(error) => error,
@@ -193,25 +197,46 @@ impl TableContext {
             && error.code() == Some(&ErrorCode::ResourceNotFound)
             && unit.changes.iter().all(|candidate| candidate.change == Change::Delete);
         if error.outcome() == Outcome::Applied || is_deleted {
-            let mut etags =
-                if is_deleted { HashMap::new() } else { self.etags(&unit, options).await };
+            let mut etags = if is_deleted {
+                HashMap::new()
+            } else {
+                trace.within(self.etags(&unit, options)).await
+            };
             for candidate in &unit.changes {
                 let etag = etags.remove(&candidate.key);
                 self.applied(candidate, &unit, error.status(), etag);
             }
+            trace.finish(Ok(()));
             return Received { is_done: true, again: Vec::new() };
         }
-        let findings = match self.read_findings(&unit, &error, options).await {
+        let findings = match trace.within(self.read_findings(&unit, &error, options)).await {
             Ok(findings) => findings,
             // Whether a proxy delivered the request twice stays unknown.
             Err(read) => {
                 debug!(%read, "cannot read back whether changes were applied");
-                error = error.with_outcome(Outcome::Unknown);
+                error = outcome::unknown(error);
                 Findings::default()
             }
         };
+        let is_resolved = unit.changes.iter().all(|it| findings.applied.contains_key(&it.id));
         settled.extend(findings.applied);
-        self.leave(&unit, &error, findings.state_matches, settled, options)
+        let received = self.leave(&unit, &error, findings.state_matches, settled, options);
+        if is_resolved {
+            trace.resolved();
+            trace.finish(Ok(()));
+        } else {
+            let unknown = unit.changes.iter().find_map(|it| self.unknown(it));
+            trace.finish(Err(unknown.unwrap_or(&error)));
+        }
+        received
+    }
+
+    /// The error of a change whose outcome is unknown.
+    fn unknown(&self, candidate: &Candidate) -> Option<&Error> {
+        match &self.last_report.results.get(candidate.result)?.outcome {
+            SaveOutcome::Unknown(error) => Some(error),
+            _ => None,
+        }
     }
 
     /// Reads the ETags of entities whose response lacks them, where the row is as the change left it.
@@ -307,11 +332,8 @@ impl TableContext {
             is_done = false;
             let is_unknown = tracked.is_unknown;
             let is_failed = is_unknown || failed.is_none_or(|failed| failed == *result);
-            let error = error.clone().with_outcome(if is_unknown {
-                Outcome::Unknown
-            } else {
-                Outcome::NotApplied
-            });
+            let claim = if is_unknown { outcome::unknown } else { outcome::not_applied };
+            let error = claim(error.clone());
             let error = error.with_state_matches(is_unknown && state_matches);
             // The others of its transaction were rolled back.
             tracked.error = is_failed.then(|| error.clone());
@@ -399,10 +421,9 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: Arc<Pipeline>, unit: Unit, options: CallOptions) -> Response {
+async fn send(pipeline: &Pipeline, unit: Unit, options: CallOptions) -> Response<'_> {
     let Unit { request, changes, .. } = &unit;
-    let trace = pipeline.trace(request.operation, &request.resource).batch(changes.len());
-    let reply = trace.run_request(request, pipeline.send(request, &options, &trace)).await;
-    drop(trace);
-    (unit, reply)
+    let trace = pipeline.trace(request.operation, request.resource.clone()).batch(changes.len());
+    let reply = trace.within(pipeline.send(request, &options, &trace)).await;
+    (unit, reply, trace)
 }

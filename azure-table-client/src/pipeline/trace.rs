@@ -7,6 +7,7 @@
 mod attempt;
 mod redact;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{Instrument as _, Level, Span, event_enabled, field, info_span, warn};
+use tracing::instrument::Instrumented;
+use tracing::{Instrument as _, Span, field, info_span, warn};
 
 pub(super) use attempt::AttemptTrace;
 
@@ -33,7 +35,7 @@ pub(crate) type Expects = fn(&ErrorCode) -> bool;
 pub(crate) struct CallTrace<'c> {
     pipeline: &'c Pipeline,
     operation: Operation,
-    table: &'c str,
+    table: Cow<'c, str>,
     operations: usize,
     expects: Option<Expects>,
     span: Span,
@@ -63,18 +65,22 @@ struct Tally {
 
 impl Pipeline {
     /// The trace of a call that begins now.
-    pub(crate) fn trace<'c>(&'c self, operation: Operation, table: &'c str) -> CallTrace<'c> {
+    pub(crate) fn trace<'c>(
+        &'c self,
+        operation: Operation,
+        table: impl Into<Cow<'c, str>>,
+    ) -> CallTrace<'c> {
         let endpoint = &self.endpoint;
-        let table = if operation.has_table() { table } else { "" };
+        let table = if operation.has_table() { table.into() } else { Cow::Borrowed("") };
         let span = info_span!(
             target: TARGET,
             "azure_table.call",
             "otel.kind" = "client",
-            "otel.name" = %Name(operation, table),
+            "otel.name" = %Name(operation, &table),
             "otel.status_code" = field::Empty,
             "db.system.name" = self.protocol.dialect().system(),
             "db.namespace" = endpoint.account(),
-            "db.collection.name" = (!table.is_empty()).then_some(table),
+            "db.collection.name" = (!table.is_empty()).then_some(&*table),
             "db.operation.name" = operation.as_str(),
             "db.operation.batch.size" = field::Empty,
             "db.response.status_code" = field::Empty,
@@ -127,30 +133,14 @@ impl CallTrace<'_> {
         &self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let result = work.instrument(self.span.clone()).await;
+        let result = self.within(work).await;
         self.finish(result.as_ref().map(|_| ()));
         result
     }
 
-    /// The same where the answer is read later.
-    pub(crate) async fn run_request(
-        &self,
-        request: &crate::operation::Request,
-        work: impl Future<Output = Result<Reply, Error>>,
-    ) -> Result<Reply, Error> {
-        let result = work.instrument(self.span.clone()).await;
-        match &result {
-            Ok(reply) => {
-                let status = request.status_of(reply.status, &reply.headers, &reply.body);
-                let is_reported = !status.is_success()
-                    && (self.is_on || event_enabled!(target: TARGET, Level::WARN));
-                let refused =
-                    is_reported.then(|| Reply { status, ..reply.clone() }.into_error(request));
-                self.finish(refused.as_ref().map_or(Ok(()), Err));
-            }
-            Err(error) => self.finish(Err(error)),
-        }
-        result
+    /// Does a part of the call's work in its span. [`finish`](Self::finish) follows the last part.
+    pub(crate) fn within<F: Future>(&self, work: F) -> Instrumented<F> {
+        work.instrument(self.span.clone())
     }
 
     /// A page was read, with so many rows.
@@ -208,7 +198,8 @@ impl CallTrace<'_> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn finish(&self, result: Result<(), &Error>) {
+    /// Reports how the call ended.
+    pub(crate) fn finish(&self, result: Result<(), &Error>) {
         // No call expects that its outcome stays unknown, whatever the code.
         let is_expected = |error: &Error| {
             error.outcome() != Outcome::Unknown
@@ -235,7 +226,7 @@ impl CallTrace<'_> {
         }
         let finished = Finished {
             operation: self.operation,
-            table: self.table,
+            table: &self.table,
             duration: self.started.elapsed(),
             attempts: tally.attempts,
             retries: tally.retries,
@@ -262,7 +253,7 @@ impl CallTrace<'_> {
             warn!(
                 target: TARGET,
                 operation = self.operation.as_str(),
-                table = (!self.table.is_empty()).then_some(self.table),
+                table = (!self.table.is_empty()).then_some(&*self.table),
                 code = error_type(error),
                 request_id = request_id(),
                 client_request_id = client_request_id(),

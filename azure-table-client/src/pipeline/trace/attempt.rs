@@ -90,7 +90,7 @@ impl<'t> AttemptTrace<'t> {
         }
         let mut sending = Sending {
             operation: self.call.operation,
-            table: self.call.table,
+            table: &self.call.table,
             location: self.location,
             attempt: self.number,
             waited: self.waited,
@@ -150,7 +150,7 @@ impl<'t> AttemptTrace<'t> {
         }
         let received = Received {
             operation: self.call.operation,
-            table: self.call.table,
+            table: &self.call.table,
             location: self.location,
             attempt: self.number,
             waited: self.waited,
