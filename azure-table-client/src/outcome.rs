@@ -5,11 +5,13 @@
 //! back, and [`judge`](rules::judge) compares them with what was sent. Calls, transactions, contexts and
 //! bulk runs all go through here.
 
+mod claims;
 mod evidence;
 mod read_back;
 mod resolve;
 mod rules;
 
+pub(crate) use claims::{applied, not_applied, unknown};
 pub(crate) use evidence::{Found, Properties, Wrote, properties};
 pub(crate) use read_back::read_back;
 pub(crate) use resolve::{is_expired, policy, send, settle, write};

@@ -447,7 +447,7 @@ impl Run {
         // The index counts within the slice, which says nothing to who gave the rows.
         let key = error.entity_key().cloned();
         let error = Arc::new(error.with_batch(None, key));
-        let unknown = || Arc::new((*error).clone().with_outcome(Outcome::Unknown));
+        let unknown = || Arc::new(outcome::unknown((*error).clone()));
         let mut rest = Vec::with_capacity(slice.rows.len());
         let mut ended = Vec::new();
         for (at, row) in slice.rows.into_iter().enumerate() {
@@ -567,7 +567,7 @@ async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());
     let start = slice.since.unwrap_or(now);
-    let error = error.with_outcome(Outcome::Unknown);
+    let error = outcome::unknown(error);
     let result = outcome::settle(&pipeline, request, sent, &options, start, Err(error)).await;
     Answer { slice, sent_at: now, result, wait: None, is_final: true }
 }

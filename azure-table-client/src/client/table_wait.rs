@@ -6,8 +6,9 @@ use tokio::time::{Instant, sleep};
 
 use super::TableServiceClient;
 use crate::entity::DynamicEntity;
-use crate::error::{Error, ErrorCode, Outcome};
+use crate::error::{Error, ErrorCode};
 use crate::operation::Done;
+use crate::outcome;
 use crate::pipeline::CallOptions;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -56,7 +57,7 @@ impl TableServiceClient {
     /// # Errors
     /// As [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if it still is after `deadline`. Where the
     /// table was deleted, and it is not known whether its name is free, the [outcome](Error::outcome) is
-    /// [`Applied`](Outcome::Applied).
+    /// [`Applied`](crate::Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
@@ -68,7 +69,7 @@ impl TableServiceClient {
         let mut waits = Waits::new(deadline);
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // What was not found out does not undo it.
-        let done = |error: Error| error.with_outcome(Outcome::Applied);
+        let done = outcome::applied;
         loop {
             let options = CallOptions {
                 // The secondary may still have it.

@@ -11,7 +11,7 @@ use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
 use super::state::{Identity, Pending};
 use crate::entity::EntityKey;
-use crate::error::{Error, Outcome};
+use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Request};
 use crate::outcome::{self, Evidence, Found, Verdict};
@@ -110,7 +110,7 @@ impl TableContext {
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;
-                    SaveOutcome::Unknown(error.with_outcome(Outcome::Unknown))
+                    SaveOutcome::Unknown(outcome::unknown(error))
                 }
                 Ok(findings) => match findings.applied.get(&id) {
                     Some((etag, confirmation)) => SaveOutcome::Applied {
@@ -148,11 +148,10 @@ impl TableContext {
 
 /// The error of a change whose save was dropped before the response came.
 pub(super) fn dropped() -> Error {
-    Error::timeout("the save was dropped before the response came").with_outcome(Outcome::Unknown)
+    outcome::unknown(Error::timeout("the save was dropped before the response came"))
 }
 
 /// The error of a change that is not in the row, and may still arrive.
 pub(super) fn late() -> Error {
-    let error = Error::timeout("an earlier attempt may still be applied");
-    error.with_outcome(Outcome::Unknown)
+    outcome::unknown(Error::timeout("an earlier attempt may still be applied"))
 }

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
+use super::claims::not_applied;
 use super::evidence::{Found, Wrote};
 use super::read_back::read_back;
 use super::rules::{Evidence, Policy, Verdict, judge};
@@ -47,8 +48,8 @@ const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
 pub(crate) fn is_expired(pipeline: &Pipeline, sent: Instant) -> bool {
-    // A signature or a token may be valid for any time.
-    pipeline.credential.get().key().is_some() && sent.elapsed() > SIGNED_LIFETIME
+    // A shared access signature or a token may be valid for any time.
+    pipeline.credential.had_keys_only() && sent.elapsed() > SIGNED_LIFETIME
 }
 
 /// Sends a request and, where an attempt stays open, finds out within the same deadline whether it was
@@ -148,7 +149,7 @@ pub(crate) async fn resolve(
         }
         Some((Verdict::NotApplied, _)) => match result {
             Ok(reply) => Ok(Resolved::Reply(Reply { open: None, ..reply })),
-            Err(error) => Err(error.with_outcome(Outcome::NotApplied)),
+            Err(error) => Err(not_applied(error)),
         },
         Some((Verdict::Unknown { state_matches }, _)) => match result {
             Ok(reply) => Ok(Resolved::Reply(Reply { state_matches, ..open(reply, start) })),

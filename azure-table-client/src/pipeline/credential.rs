@@ -1,5 +1,6 @@
 //! The credential of a client, which can be replaced while requests run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::auth::Credential;
@@ -9,6 +10,8 @@ use crate::error::Error;
 #[derive(Debug)]
 pub(crate) struct CurrentCredential {
     credential: RwLock<Arc<Credential>>,
+    /// Whether all credentials so far were account keys, whose signatures expire soon.
+    had_keys_only: AtomicBool,
     takes: Takes,
     /// Of the endpoint: what a token is for follows from it.
     base: Box<str>,
@@ -36,8 +39,9 @@ impl CurrentCredential {
     }
 
     fn unchecked(credential: Credential, base: &str, takes: Takes) -> Self {
+        let had_keys_only = AtomicBool::new(credential.key().is_some());
         let credential = RwLock::new(Arc::new(credential.for_endpoint(base)));
-        Self { credential, takes, base: base.into() }
+        Self { credential, had_keys_only, takes, base: base.into() }
     }
 
     pub(crate) fn get(&self) -> Arc<Credential> {
@@ -46,9 +50,17 @@ impl CurrentCredential {
 
     pub(crate) fn replace(&self, credential: Credential) -> Result<(), Error> {
         check(&credential, self.takes)?;
+        if credential.key().is_none() {
+            self.had_keys_only.store(false, Ordering::Release);
+        }
         let credential = credential.for_endpoint(&self.base);
         *self.credential.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(credential);
         Ok(())
+    }
+
+    /// Whether every request so far was signed with an account key.
+    pub(crate) fn had_keys_only(&self) -> bool {
+        self.had_keys_only.load(Ordering::Acquire)
     }
 
     /// Whether it is another one than this, which [`get`](Self::get) gave.
@@ -66,4 +78,23 @@ fn check(credential: &Credential, takes: Takes) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+
+    #[test]
+    fn one_credential_without_a_key_is_remembered() {
+        let key = || SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
+        let takes = Takes { keys: true, tokens: true };
+        let current = CurrentCredential::new(key().into(), "", takes).unwrap();
+        current.replace(Credential::SharedKeyLite(key())).unwrap();
+        assert!(current.had_keys_only());
+        // An attempt that was signed with it may still arrive.
+        current.replace(Credential::Anonymous).unwrap();
+        current.replace(key().into()).unwrap();
+        assert!(!current.had_keys_only());
+    }
 }
