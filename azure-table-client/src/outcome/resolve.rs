@@ -65,7 +65,7 @@ pub(crate) async fn send(
         return result.map(Resolved::Reply);
     }
     let options = left(pipeline, options, start);
-    let resolved = resolve(pipeline, request, &options, start, result).await?;
+    let resolved = resolve(pipeline, request, &options, Some(start), result).await?;
     if matches!(resolved, Resolved::Applied(_)) {
         trace.resolved();
     }
@@ -94,20 +94,20 @@ pub(crate) async fn write(
     let start = Instant::now();
     let result = pipeline.send(request, options, trace).await;
     let options = left(pipeline, options, start);
-    let committed = settle(pipeline, request, sent, &options, start, result).await?;
+    let committed = settle(pipeline, request, sent, &options, Some(start), result).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }
     Ok(committed)
 }
 
-/// The results of the writes of one request, which was first sent at `start`.
+/// The results of the writes of one request, which was first sent at `start` if that is known.
 pub(crate) async fn settle(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     sent: Option<&Sent>,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Committed, Error> {
     let error = match resolve(pipeline, request, options, start, result).await? {
@@ -124,13 +124,13 @@ pub(crate) async fn settle(
     }
 }
 
-/// Finds out whether a request was applied that was first sent at `start`, from its last response and
-/// the rows. What stays unknown keeps that outcome.
+/// Finds out whether a request was applied that was first sent at `start`, if that is known, from its
+/// last response and the rows. What stays unknown keeps that outcome.
 pub(crate) async fn resolve(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Resolved, Error> {
     let Some(doubt) = Doubt::of(pipeline, request, &result) else {
@@ -159,8 +159,8 @@ pub(crate) async fn resolve(
 }
 
 /// A reply whose outcome could not be found out.
-fn open(reply: Reply, start: Instant) -> Reply {
-    Reply { open: reply.open.or(Some(start)), ..reply }
+fn open(reply: Reply, start: Option<Instant>) -> Reply {
+    Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
 /// The proof that a program accepts: the setting of the call, else of the client.
@@ -241,7 +241,7 @@ async fn read(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     doubt: &Doubt,
     policy: Policy,
     result: &Result<Reply, Error>,
@@ -272,7 +272,7 @@ async fn read(
             writes: &writes,
             rows: &rows,
             write_id: pipeline.write_id.as_deref(),
-            since: result.as_ref().ok().and_then(|reply| started(reply, start)),
+            since: result.as_ref().ok().zip(start).and_then(|(reply, start)| started(reply, start)),
             is_open: doubt.open().is_some(),
             is_fenced: result.as_ref().is_ok_and(|reply| {
                 request.status_of(reply.status, &reply.headers, &reply.body)
