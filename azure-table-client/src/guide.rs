@@ -10,6 +10,7 @@
 //! | [`concurrency`] | several writers of one entity |
 //! | [`batches`] | transactions and bulk runs |
 //! | [`errors`] | errors and retries: what is tried again, and what is known of the outcome |
+//! | [`outcomes`] | what is reported of a write that got no usable response |
 #![cfg_attr(feature = "mock", doc = "| [`testing`] | testing: the service in memory, and faults |")]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | with the feature `mock` |")]
 //! | [`telemetry`] | spans, counters and hooks |
@@ -52,6 +53,10 @@ pub mod batches {
 
 pub mod errors {
     #![doc = include_str!("../docs/guide/errors.md")]
+}
+
+pub mod outcomes {
+    #![doc = include_str!("../docs/guide/outcomes.md")]
 }
 
 #[cfg(feature = "mock")]

@@ -42,7 +42,7 @@
 //! Guides, on [entities and keys](guide::entities), [partitions](guide::partitions),
 //! [queries](guide::queries), the [unit of work](guide::units_of_work),
 //! [concurrency](guide::concurrency), [batches and bulk runs](guide::batches),
-//! [errors and retries](guide::errors), testing, [telemetry](guide::telemetry),
+//! [errors and retries](guide::errors), [reports of writes](guide::outcomes), testing, [telemetry](guide::telemetry),
 //! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
 //! [`guide`]; [`Dialect`] is about Cosmos DB, emulators and proxies.
 //!
