@@ -15,6 +15,7 @@
     doc = "| [`testing`] | the in-memory mock of the service, and faults |"
 )]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | requires the feature `mock` |")]
+//! | [`outcomes`] | what each call reports after a lost response, a timeout, or a repeated delivery |
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
 //! | [`protocol_versions`] | old versions of the service, and formats |
@@ -65,6 +66,11 @@ pub mod batches {
 pub mod errors {
     #![doc = include_str!("../docs/links.md")]
     #![doc = include_str!("../docs/guide/errors.md")]
+}
+
+pub mod outcomes {
+    #![doc = include_str!("../docs/links.md")]
+    #![doc = include_str!("../docs/guide/outcomes.md")]
 }
 
 #[cfg(feature = "mock")]
