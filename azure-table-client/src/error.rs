@@ -14,7 +14,6 @@ pub use code::{ErrorCode, OtherCode};
 pub(crate) use text::Rounded;
 use text::{Escaping, MESSAGE_CHARS};
 
-use crate::auth::SasError;
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::filter::FilterError;
@@ -496,7 +495,6 @@ invalid_input!(
     LimitError,
     EncodeError,
     KeyError,
-    SasError,
     FilterError,
     DateTimeError,
     NoServiceVersion

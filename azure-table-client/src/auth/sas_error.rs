@@ -2,6 +2,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use crate::edm::EdmDateTime;
+use crate::error::Error;
 use crate::limits::LimitError;
 
 /// Why a shared access signature cannot be made: the service would refuse it.
@@ -97,5 +98,11 @@ impl std::error::Error for SasError {}
 impl From<LimitError> for SasError {
     fn from(error: LimitError) -> Self {
         Self::Limit(error)
+    }
+}
+
+impl From<SasError> for Error {
+    fn from(source: SasError) -> Self {
+        Self::invalid_input(source.to_string()).with_source(source)
     }
 }
