@@ -1,6 +1,7 @@
 //! The seam between the client and whatever carries its requests: for tests, and for transports
 //! of one's own.
 
+#[cfg(feature = "reqwest")]
 mod http;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::pin::Pin;
 use ::http::{HeaderMap, Method, StatusCode};
 use bytes::Bytes;
 
+#[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
 
 /// A request as it is sent: complete, signed, with an absolute URL.

@@ -1,3 +1,6 @@
+#[cfg(feature = "reqwest")]
+mod http;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +18,8 @@ use crate::pipeline::{
     Budget, CurrentCredential, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS, Takes,
 };
 use crate::telemetry::Observer;
-use crate::transport::{HttpTransport, Transport};
+use crate::transport::Transport;
 use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
-
-/// A page is at most 4 MiB of data; JSON and escapes make more of it.
-const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
@@ -29,14 +29,14 @@ pub struct TableServiceClientBuilder {
     credential: Credential,
     allow_http: bool,
     transport: Option<Arc<dyn Transport>>,
-    http_client: Option<reqwest::Client>,
+    #[cfg(feature = "reqwest")]
+    http: http::HttpSettings,
     clock: SharedClock,
     secondary: Option<String>,
     locations: LocationMode,
     retry: Option<RetryPolicy>,
     retry_budget: Option<u32>,
     max_in_flight: Option<usize>,
-    connect_timeout: Option<Duration>,
     try_timeout: Option<Duration>,
     deadline: Option<Duration>,
     version: ServiceVersion,
@@ -49,7 +49,6 @@ pub struct TableServiceClientBuilder {
     exact: bool,
     accept_matching_state: bool,
     write_id: Option<String>,
-    max_response_bytes: usize,
     observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -60,14 +59,14 @@ impl TableServiceClientBuilder {
             credential,
             allow_http: false,
             transport: None,
-            http_client: None,
+            #[cfg(feature = "reqwest")]
+            http: http::HttpSettings::default(),
             clock: Arc::new(SystemClock),
             secondary: None,
             locations: LocationMode::default(),
             retry: None,
             retry_budget: Some(TOKENS),
             max_in_flight: None,
-            connect_timeout: None,
             try_timeout: None,
             deadline: None,
             version: ServiceVersion::default(),
@@ -80,7 +79,6 @@ impl TableServiceClientBuilder {
             exact: false,
             accept_matching_state: false,
             write_id: None,
-            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             observers: Vec::new(),
         }
     }
@@ -146,13 +144,6 @@ impl TableServiceClientBuilder {
     /// Whether reads go to the primary, to the secondary, or to one after the other.
     pub fn locations(mut self, mode: LocationMode) -> Self {
         self.locations = mode;
-        self
-    }
-
-    /// The time for a connection to be made; 10 s by default. Not for a transport or an HTTP client of
-    /// one's own.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
         self
     }
 
@@ -301,22 +292,10 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The largest reply that is taken; 64 MiB by default. Not for a transport of one's own.
-    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_response_bytes = bytes;
-        self
-    }
-
-    /// Sends through an HTTP client that is at hand, for proxies, certificates and pools of its
-    /// own. Build it with `.retry(reqwest::retry::never())` and
-    /// `.redirect(reqwest::redirect::Policy::none())`: attempts are this client's to count, and a
-    /// redirect would carry the credential elsewhere.
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
-        self.http_client = Some(client);
-        self
-    }
-
-    /// Sends through a transport of one's own, such as the in-process mock's.
+    /// Sends through a custom transport, such as the in-process mock's.
+    ///
+    /// Its connections are its own: settings of the HTTP client are an error of [`build`](Self::build). The client
+    /// needs a transport where the feature `reqwest` is off.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self
@@ -339,8 +318,9 @@ impl TableServiceClientBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is no URL of a
-    /// service, a secret would travel over plain HTTP, the version or the dialect of the service does not have the
-    /// format, or the HTTP client cannot be built.
+    /// service, a secret would be sent over plain HTTP, the version or the dialect of the service does not have
+    /// the format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be
+    /// built. Without the feature `reqwest`, a builder without a transport is an error too.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
@@ -367,23 +347,20 @@ impl TableServiceClientBuilder {
             tokens: everywhere(Endpoint::is_https),
         };
         let credential = CurrentCredential::new(self.credential, endpoint.base(), takes)?;
-        let transport: Arc<dyn Transport> = match (self.transport, self.http_client) {
-            (Some(transport), _) => transport,
-            (None, Some(client)) => {
-                Arc::new(HttpTransport::with_client(client, self.max_response_bytes))
+        let transport = match self.transport {
+            Some(transport) => {
+                #[cfg(feature = "reqwest")]
+                self.http.check_unused()?;
+                transport
             }
-            (None, None) => {
-                let transport = match self.connect_timeout {
-                    Some(timeout) => {
-                        HttpTransport::connecting_within(timeout, self.max_response_bytes)
-                    }
-                    None => HttpTransport::new(self.max_response_bytes),
-                };
-                Arc::new(transport.map_err(|error| {
-                    let cause = std::error::Error::source(&error).unwrap_or(&error);
-                    Error::configuration(format!("the HTTP client could not be built: {cause}"))
-                        .with_source(error)
-                })?)
+            #[cfg(feature = "reqwest")]
+            None => self.http.into_transport()?,
+            #[cfg(not(feature = "reqwest"))]
+            None => {
+                return Err(Error::configuration(
+                    "the client has no transport: call transport(..) on its builder, or turn on the feature \
+                     rustls, native-tls or reqwest of azure-table-client",
+                ));
             }
         };
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
@@ -417,5 +394,27 @@ impl fmt::Debug for TableServiceClientBuilder {
             .field("version", &self.version)
             .field("format", &self.format)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "mock", not(feature = "reqwest")))]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::mock::MockTableService;
+
+    #[test]
+    fn without_reqwest_a_client_needs_a_transport() {
+        let mock = MockTableService::new();
+        let builder = || {
+            TableServiceClientBuilder::from_connection_string(&mock.connection_string()).unwrap()
+        };
+        let error = builder().build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(
+            error.to_string().starts_with("the client has no transport: call transport(..)"),
+            "{error}"
+        );
+        builder().transport(mock.transport()).build().unwrap();
     }
 }
