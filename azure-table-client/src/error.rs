@@ -491,14 +491,7 @@ macro_rules! invalid_input {
     )*};
 }
 
-invalid_input!(
-    LimitError,
-    EncodeError,
-    KeyError,
-    FilterError,
-    DateTimeError,
-    NoServiceVersion
-);
+invalid_input!(LimitError, EncodeError, KeyError, FilterError, DateTimeError, NoServiceVersion);
 
 impl From<DecodeError> for Error {
     fn from(source: DecodeError) -> Self {

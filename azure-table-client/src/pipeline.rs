@@ -22,9 +22,7 @@ use tokio::sync::Semaphore;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
-use crate::limits::COMPARISONS;
-use crate::operation::query::ScanPolicy;
-use crate::operation::{Location, Reply, Request, Target, transaction, unsupported};
+use crate::operation::{Location, Reply, Request, transaction, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
@@ -60,16 +58,6 @@ pub(crate) struct Pipeline {
     pub(crate) protocol: Protocol,
     /// The version as each request names it.
     pub(crate) version: HeaderValue,
-    pub(crate) scans: ScanPolicy,
-    pub(crate) max_comparisons: usize,
-    /// Whether the rows are read back when it is not known whether a write was applied.
-    pub(crate) resolves: bool,
-    /// Whether a matching state proves nothing.
-    pub(crate) exact: bool,
-    /// Whether a matching state proves a conditional update.
-    pub(crate) accept_matching_state: bool,
-    /// The column that tells one write from another.
-    pub(crate) write_id: Option<Arc<str>>,
     /// Who is told of attempts and calls.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
@@ -121,12 +109,6 @@ impl Pipeline {
             deadline: DEFAULT_DEADLINE,
             protocol: Protocol::default(),
             version: Protocol::default().version_header(),
-            scans: ScanPolicy::default(),
-            max_comparisons: COMPARISONS,
-            resolves: true,
-            exact: false,
-            accept_matching_state: false,
-            write_id: None,
             observers: Vec::new(),
         }
     }
@@ -152,16 +134,6 @@ impl Pipeline {
         let attempts = Attempts::new(self, sent, options, client_request_id, trace);
         let reply = attempts.map_err(of_entity)?.run().await.map_err(of_entity)?;
         if batch.is_some() { transaction::only(reply, request) } else { Ok(reply) }
-    }
-
-    /// A table of the service, as a target of writes.
-    pub(crate) fn target(&self, table: &Arc<str>) -> Target {
-        Target {
-            table: Arc::clone(table),
-            base: self.endpoint.shared_base(),
-            protocol: self.protocol,
-            write_id: self.write_id.clone(),
-        }
     }
 
     /// The version that is spoken, and the format of the answer to a call.

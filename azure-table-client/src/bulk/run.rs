@@ -18,13 +18,12 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
+use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Reply, is_missing};
 use crate::outcome;
-use crate::pipeline::{
-    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
-};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
@@ -50,7 +49,7 @@ impl fmt::Debug for Callbacks {
 
 /// What runs, whatever the entities are.
 pub(super) struct Run {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) window: Window,
     pub(super) width: Width,
     pub(super) monitor: BulkMonitor,
@@ -526,7 +525,7 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
     RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
-async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {
+async fn send(pipeline: Arc<ClientCore>, slice: Slice, sent_at: Instant) -> Answer {
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
@@ -549,7 +548,7 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
 }
 
 /// The results of a slice, of which earlier attempts may be open.
-async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<Committed, Error> {
+async fn read(pipeline: &Arc<ClientCore>, slice: &Slice, reply: Reply) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(slice.open), ..reply };
     let (request, sent) = (slice.request(), slice.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -562,7 +561,7 @@ async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<C
 }
 
 /// Reads the rows of a slice that is not sent again, once; `error` is why.
-async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer {
+async fn conclude(pipeline: Arc<ClientCore>, slice: Slice, error: Error) -> Answer {
     let now = Instant::now();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());

@@ -9,10 +9,11 @@ use tokio::sync::Semaphore;
 
 use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
+use crate::client_core::Settings;
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::limits::{self, COMPARISONS};
+use crate::limits;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{
     Budget, CurrentCredential, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS, Takes,
@@ -23,7 +24,6 @@ use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
-#[expect(clippy::struct_excessive_bools, reason = "each one is an independent setting")]
 pub struct TableServiceClientBuilder {
     endpoint: String,
     credential: Credential,
@@ -43,12 +43,7 @@ pub struct TableServiceClientBuilder {
     format: Option<PayloadFormat>,
     dialect: Option<Dialect>,
     post_tunneling: bool,
-    scans: ScanPolicy,
-    max_comparisons: usize,
-    resolves: bool,
-    exact: bool,
-    accept_matching_state: bool,
-    write_id: Option<String>,
+    settings: Settings,
     observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -73,12 +68,7 @@ impl TableServiceClientBuilder {
             format: None,
             dialect: None,
             post_tunneling: false,
-            scans: ScanPolicy::default(),
-            max_comparisons: COMPARISONS,
-            resolves: true,
-            exact: false,
-            accept_matching_state: false,
-            write_id: None,
+            settings: Settings::default(),
             observers: Vec::new(),
         }
     }
@@ -179,20 +169,20 @@ impl TableServiceClientBuilder {
     /// For tables, the service's own "already exists" and "not found" count like a matching state. If no
     /// response comes at all, the rows are read once, if there is time left.
     pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
-        self.resolves = resolve;
+        self.settings.resolves = resolve;
         self
     }
 
     /// Lets no call take a matching state for success; see [`Call::exact`](super::Call::exact).
     pub fn exact(mut self, exact: bool) -> Self {
-        self.exact = exact;
+        self.settings.exact = exact;
         self
     }
 
     /// Lets a matching state count as success for updates that are conditional on an ETag too; see
     /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
     pub fn accept_matching_state(mut self, accept: bool) -> Self {
-        self.accept_matching_state = accept;
+        self.settings.accept_matching_state = accept;
         self
     }
 
@@ -205,7 +195,7 @@ impl TableServiceClientBuilder {
     /// request twice and passed on the second response. Deletes have no id, so that this cannot be
     /// detected for them, nor for any write without this column.
     pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
-        self.write_id = Some(name.into());
+        self.settings.write_id = Some(Arc::from(name.into()));
         self
     }
 
@@ -281,14 +271,14 @@ impl TableServiceClientBuilder {
 
     /// What to do about queries that look at a whole table. They are sent by default.
     pub fn scans(mut self, policy: ScanPolicy) -> Self {
-        self.scans = policy;
+        self.settings.scans = policy;
         self
     }
 
     /// The comparisons of one request's filter, 15 by default as documented: a longer list of
     /// alternatives, such as `is_in`, is asked for in several requests.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
-        self.max_comparisons = comparisons;
+        self.settings.max_comparisons = comparisons;
         self
     }
 
@@ -325,7 +315,7 @@ impl TableServiceClientBuilder {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
         let check = |name| limits::check_property_name(name).and(dialect.check_property(name));
-        if let Some(Err(error)) = self.write_id.as_deref().map(check) {
+        if let Some(Err(error)) = self.settings.write_id.as_deref().map(check) {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
@@ -373,14 +363,8 @@ impl TableServiceClientBuilder {
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
         pipeline.protocol = protocol;
         pipeline.version = protocol.version_header();
-        pipeline.scans = self.scans;
-        pipeline.max_comparisons = self.max_comparisons;
-        pipeline.resolves = self.resolves;
-        pipeline.exact = self.exact;
-        pipeline.accept_matching_state = self.accept_matching_state;
-        pipeline.write_id = self.write_id.map(Arc::from);
         pipeline.observers = self.observers;
-        Ok(TableServiceClient::new(pipeline))
+        Ok(TableServiceClient::new(pipeline, self.settings))
     }
 }
 

@@ -3,9 +3,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::Call;
+use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
-use crate::pipeline::{CallOptions, FailedAttempt, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
 /// How often a row is read and written at most, unless the call says otherwise.
 pub(super) const ROUNDS: u32 = 10;
@@ -27,7 +28,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn new(pipeline: &Pipeline, most: u32, options: CallOptions) -> Self {
+    pub(super) fn new(pipeline: &ClientCore, most: u32, options: CallOptions) -> Self {
         let whole = options.deadline.unwrap_or(pipeline.deadline);
         let deadline = Instant::now().checked_add(whole);
         // A version that lags behind is met again in every round.

@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
 use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
+use crate::client_core::{ClientCore, Settings};
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
@@ -18,16 +19,16 @@ const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
 #[derive(Debug, Clone)]
 pub struct TableServiceClient {
-    pipeline: Arc<Pipeline>,
+    core: Arc<ClientCore>,
 }
 
 impl TableServiceClient {
-    pub(crate) fn new(pipeline: Pipeline) -> Self {
-        Self { pipeline: Arc::new(pipeline) }
+    pub(crate) fn new(pipeline: Pipeline, settings: Settings) -> Self {
+        Self { core: Arc::new(ClientCore::new(pipeline, settings)) }
     }
 
-    pub(crate) const fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.pipeline
+    pub(crate) const fn pipeline(&self) -> &Arc<ClientCore> {
+        &self.core
     }
 
     /// Connects by a connection string, as the portal shows it.
@@ -94,7 +95,7 @@ impl TableServiceClient {
     /// assert_eq!(blogs, "http://127.0.0.1:10002/devstoreaccount1/Blogs()");
     /// ```
     pub fn endpoint(&self) -> &str {
-        self.pipeline.endpoint.base()
+        self.core.endpoint.base()
     }
 
     /// Replaces the credential: that of this client, of its clones and of their tables.
@@ -121,7 +122,7 @@ impl TableServiceClient {
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it would travel over plain HTTP,
     /// as when the client is built.
     pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
-        self.pipeline.credential.replace(credential.into())
+        self.core.credential.replace(credential.into())
     }
 
     /// Signs a shared access signature for a table with the key of this client.
@@ -166,7 +167,7 @@ impl TableServiceClient {
     }
 
     fn key(&self) -> Result<SharedKey, SasError> {
-        self.pipeline.credential.get().key().cloned().ok_or(SasError::NoKey)
+        self.core.credential.get().key().cloned().ok_or(SasError::NoKey)
     }
 
     /// The table that `T` names in `#[table(name = "…")]`. Nothing is sent.
@@ -177,7 +178,7 @@ impl TableServiceClient {
     /// A table by name, with rows of type `T`; [`DynamicEntity`](crate::DynamicEntity) takes rows
     /// of any shape. Nothing is sent; a bad name is an error of the calls.
     pub fn table_named<T: TableEntity>(&self, name: impl Into<String>) -> TableClient<T> {
-        TableClient::new(Arc::clone(&self.pipeline), name.into())
+        TableClient::new(Arc::clone(&self.core), name.into())
     }
 
     /// Creates a table. The table exists once this returns.
@@ -192,7 +193,7 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::create(self.pipeline.protocol, name), Reply::done)
+        Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
     }
 
     /// Creates a table unless it is there; `true` if this call created it. One request either way.
@@ -203,12 +204,8 @@ impl TableServiceClient {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
-        Call::new(
-            &self.pipeline,
-            table::create(self.pipeline.protocol, name),
-            table::created_if_not_exists,
-        )
-        .expecting(table::is_there)
+        Call::new(&self.core, table::create(self.core.protocol, name), table::created_if_not_exists)
+            .expecting(table::is_there)
     }
 
     /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
@@ -220,7 +217,7 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, name), Reply::done)
+        Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
     }
 
     /// Deletes a table with all its entities if it is there; `false` if it was not.
@@ -228,12 +225,8 @@ impl TableServiceClient {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(
-            &self.pipeline,
-            table::delete(self.pipeline.protocol, name),
-            table::deleted_if_exists,
-        )
-        .expecting(table::is_gone)
+        Call::new(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
+            .expecting(table::is_gone)
     }
 
     /// Whether there is a table of this name: asks for it in the list of tables.
@@ -241,7 +234,7 @@ impl TableServiceClient {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
+        Call::new(&self.core, table::get(self.core.protocol, name), table::exists)
             .expecting(table::is_gone)
     }
 
@@ -255,7 +248,7 @@ impl TableServiceClient {
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn properties(&self) -> Call<ServiceProperties> {
         let request = service_properties::get();
-        Call::new(&self.pipeline, Ok(request), service_properties::properties)
+        Call::new(&self.core, Ok(request), service_properties::properties)
     }
 
     /// Sets the settings of the account's table service that are not `None`; it can take half a minute
@@ -271,7 +264,7 @@ impl TableServiceClient {
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
     pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
         let request = service_properties::set(properties);
-        Call::new(&self.pipeline, request, Reply::accepted)
+        Call::new(&self.core, request, Reply::accepted)
     }
 
     /// How far the account's copy in another region is behind. It is asked there, so that the client
@@ -285,7 +278,7 @@ impl TableServiceClient {
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn stats(&self) -> Call<ServiceStats> {
-        Call::new(&self.pipeline, Ok(stats::get()), stats::stats)
+        Call::new(&self.core, Ok(stats::get()), stats::stats)
     }
 
     /// Lists the tables by name; see [`ListTables`].
@@ -293,6 +286,6 @@ impl TableServiceClient {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn list_tables(&self) -> ListTables {
-        ListTables::new(Arc::clone(&self.pipeline))
+        ListTables::new(Arc::clone(&self.core))
     }
 }

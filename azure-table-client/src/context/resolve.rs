@@ -45,7 +45,7 @@ impl TableContext {
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
         let policy = outcome::policy(&self.pipeline, &options.call);
-        if policy.exact && self.pipeline.write_id.is_none() {
+        if policy.exact && self.pipeline.settings.write_id.is_none() {
             return Ok(Findings::default());
         }
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
@@ -69,7 +69,7 @@ impl TableContext {
                 Evidence {
                     writes: &writes(&attempt.request),
                     rows: &rows,
-                    write_id: self.pipeline.write_id.as_deref(),
+                    write_id: self.pipeline.settings.write_id.as_deref(),
                     since: None,
                     is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
                     is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),

@@ -14,13 +14,14 @@ use super::plan::{self, Candidate, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::{Findings, dropped, late};
 use super::state::{Change, Identity};
+use crate::client_core::ClientCore;
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::OperationResult;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 
 /// A request that was sent, its response, and the trace of the call, which ends once the outcome is
 /// known as well as it can be.
@@ -245,7 +246,7 @@ impl TableContext {
         let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
         let read = outcome::read_back(&self.pipeline, &unit.table, &keys, &options.call);
         let mut rows = read.await.unwrap_or_default();
-        let write_id = self.pipeline.write_id.as_deref();
+        let write_id = self.pipeline.settings.write_id.as_deref();
         let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
         let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
         keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
@@ -421,7 +422,7 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: &Pipeline, unit: Unit, options: CallOptions) -> Response<'_> {
+async fn send(pipeline: &ClientCore, unit: Unit, options: CallOptions) -> Response<'_> {
     let Unit { request, changes, .. } = &unit;
     let trace = pipeline.trace(request.operation, request.resource.clone()).batch(changes.len());
     let reply = trace.within(pipeline.send(request, &options, &trace)).await;
