@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use azure_core::credentials::TokenCredential;
 
-use crate::clock::Clock;
+use crate::clock::SharedClock;
 use crate::error::Error;
 use audience::{STORAGE, audience_of_endpoint, scope_of_audience};
 pub(crate) use cache::Token;
@@ -138,7 +138,7 @@ impl BearerTokens {
     }
 
     /// A valid token; `None` while it is not known of which tenant it must be.
-    pub(crate) async fn token(&self, clock: &dyn Clock) -> Result<Option<Token>, Error> {
+    pub(crate) async fn token(&self, clock: &SharedClock) -> Result<Option<Token>, Error> {
         self.cache.token(clock).await
     }
 

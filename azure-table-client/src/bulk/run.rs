@@ -5,11 +5,10 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::group::{Window, count};
 use super::monitor::BulkMonitor;
@@ -19,6 +18,7 @@ use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
 use crate::client_core::ClientCore;
+use crate::clock::Sleep;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Reply, is_missing};
@@ -59,7 +59,7 @@ pub(super) struct Run {
     pub(super) patience: Duration,
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
-    pub(super) timer: Option<Pin<Box<Sleep>>>,
+    pub(super) timer: Option<(Instant, Sleep)>,
     /// When the run began, if it resumes one whose rows have write ids: each of its rows may have been
     /// applied by the earlier run.
     pub(super) earlier: Option<Instant>,
@@ -181,13 +181,11 @@ impl Run {
         }
         let Some(at) = self.window.wakes_at() else { return Poll::Pending };
         let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != at {
-                    timer.as_mut().reset(at);
-                }
-                timer
+            Some((due, timer)) if *due == at => timer,
+            _ => {
+                let clock = &self.pipeline.clock;
+                &mut self.timer.insert((at, clock.sleep(clock.until(at)))).1
             }
-            None => self.timer.insert(Box::pin(sleep_until(at))),
         };
         timer.as_mut().poll(context).map(|()| Event::Wake)
     }
@@ -195,7 +193,7 @@ impl Run {
     /// Sends as many slices as may be on their way.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.width.limit() {
-            let now = Instant::now();
+            let now = self.pipeline.clock.instant();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
             slice.is_regrouped |= self.earlier.is_some();
@@ -210,7 +208,7 @@ impl Run {
     fn take(&mut self, index: u64, row: Result<Row, Unfit>) {
         match row {
             Ok(row) => {
-                if let Err((row, error)) = self.window.push(row, Instant::now()) {
+                if let Err((row, error)) = self.window.push(row, self.pipeline.clock.instant()) {
                     self.not_attempted(vec![row], &error);
                 }
             }
@@ -231,7 +229,7 @@ impl Run {
             self.tell_progress();
             return;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let name = Arc::clone(&slice.partition);
         let verdict = result.as_ref().err().map(|error| Verdict::of(error, slice.rows.len()));
         self.take_down(&slice, verdict, sent_at, now);
@@ -470,7 +468,7 @@ impl Run {
 
     /// Rows that were kept have their outcomes.
     fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
             let open = match &outcome {
@@ -556,13 +554,14 @@ async fn read(pipeline: &Arc<ClientCore>, slice: &Slice, reply: Reply) -> Result
         // The run sends it again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
-    let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
+    let (options, start) =
+        (CallOptions::default(), slice.since.unwrap_or_else(|| pipeline.clock.instant()));
     outcome::settle(pipeline, request, sent, &options, start, Ok(reply)).await
 }
 
 /// Reads the rows of a slice that is not sent again, once; `error` is why.
 async fn conclude(pipeline: Arc<ClientCore>, slice: Slice, error: Error) -> Answer {
-    let now = Instant::now();
+    let now = pipeline.clock.instant();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());
     let start = slice.since.unwrap_or(now);

@@ -1,10 +1,10 @@
 //! Tables that are being deleted: the service needs 40 s or more to free their names.
 
-use std::time::Duration;
-
-use tokio::time::{Instant, sleep};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::TableServiceClient;
+use crate::clock::SharedClock;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
 use crate::operation::Done;
@@ -41,7 +41,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<Done, Error> {
-        let mut waits = Waits::new(deadline);
+        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
@@ -66,7 +66,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<Done, Error> {
-        let mut waits = Waits::new(deadline);
+        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // What was not found out does not undo it.
         let done = outcome::applied;
@@ -90,7 +90,7 @@ impl TableServiceClient {
     /// For one call: the time that is left, and no more than such a call has.
     fn options(&self, waits: &Waits) -> CallOptions {
         let usual = self.pipeline().deadline;
-        let left = waits.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = waits.until.map(|until| waits.clock.until(until));
         match left {
             Some(left) if left < usual => CallOptions {
                 deadline: Some(left),
@@ -114,21 +114,23 @@ struct Waits {
     deadline: Duration,
     until: Option<Instant>,
     next: Duration,
+    clock: SharedClock,
 }
 
 impl Waits {
-    fn new(deadline: Duration) -> Self {
-        Self { deadline, until: Instant::now().checked_add(deadline), next: FIRST_WAIT }
+    fn new(deadline: Duration, clock: SharedClock) -> Self {
+        let until = clock.instant().checked_add(deadline);
+        Self { deadline, until, next: FIRST_WAIT, clock }
     }
 
     /// Waits; the error if there is no time left for that.
     async fn next(&mut self, error: Error) -> Result<(), Error> {
         let wait = self.next;
         self.next = (wait * 2).min(LONGEST_WAIT);
-        if self.until.is_some_and(|until| Instant::now() + wait >= until) {
+        if self.until.is_some_and(|until| self.clock.until(until) <= wait) {
             return Err(error);
         }
-        sleep(wait).await;
+        self.clock.sleep(wait).await;
         Ok(())
     }
 }
@@ -153,9 +155,9 @@ mod tests {
             .unwrap();
         mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
         service.create_table("Blogs").await.unwrap();
-        sleep(lag * 2).await;
+        tokio::time::sleep(lag * 2).await;
 
-        let start = Instant::now();
+        let start = tokio::time::Instant::now();
         service.delete_table_and_wait("Blogs", Duration::from_mins(2)).await.unwrap();
         assert!(start.elapsed() >= Duration::from_secs(40), "{:?}", start.elapsed());
         service.create_table("Blogs").await.unwrap();

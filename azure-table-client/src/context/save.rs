@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use tokio::time::Instant;
 use tracing::debug;
 
 use super::TableContext;
@@ -125,7 +124,7 @@ impl TableContext {
     /// Records the attempts of a request, whose outcome is unknown from here on, also if the save is
     /// dropped. Returns whether it can be sent.
     fn begin(&mut self, unit: &Unit) -> bool {
-        let sent_at = Instant::now();
+        let sent_at = self.pipeline.clock.instant();
         let keys = unit.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let mut refused = None;
         for candidate in &unit.changes {

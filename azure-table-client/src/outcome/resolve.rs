@@ -1,11 +1,11 @@
 //! Sending a write, and finding out whether it was applied.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::claims::not_applied;
@@ -50,7 +50,7 @@ const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
 pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
     // A shared access signature or a token may be valid for any time.
-    core.credential.had_keys_only() && sent.elapsed() > SIGNED_LIFETIME
+    core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
 /// Sends a request and, where an attempt stays open, finds out within the same deadline whether it was
@@ -61,7 +61,7 @@ pub(crate) async fn send(
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Resolved, Error> {
-    let start = Instant::now();
+    let start = core.clock.instant();
     let result = core.send(request, options, trace).await;
     if matches!(&result, Ok(reply) if is_plain(request, reply)) {
         return result.map(Resolved::Reply);
@@ -81,7 +81,7 @@ fn is_plain(request: &Request, reply: &Reply) -> bool {
 }
 
 fn left(core: &ClientCore, options: &CallOptions, start: Instant) -> CallOptions {
-    let left = options.deadline.unwrap_or(core.deadline).saturating_sub(start.elapsed());
+    let left = options.deadline.unwrap_or(core.deadline).saturating_sub(core.clock.since(start));
     CallOptions { deadline: Some(left), ..options.clone() }
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn write(
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Committed, Error> {
-    let start = Instant::now();
+    let start = core.clock.instant();
     let result = core.send(request, options, trace).await;
     let options = left(core, options, start);
     let committed = settle(core, request, sent, &options, start, result).await?;
@@ -194,7 +194,7 @@ impl Doubt {
             Ok(reply) => reply,
             Err(error) => {
                 let is_open = error.outcome() == Outcome::Unknown;
-                return is_open.then(|| Self::NoResponse { open: Instant::now() });
+                return is_open.then(|| Self::NoResponse { open: core.clock.instant() });
             }
         };
         let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -262,8 +262,9 @@ async fn read(
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
     let is_expired = doubt.open().is_some_and(|open| is_expired(core, open));
     // The deadline of a query holds for each of its pages.
-    let rows = timeout(left, read_back(core, &request.resource, &keys, &options)).await;
-    let mut rows: HashMap<EntityKey, Found> = match rows.ok()? {
+    let read = read_back(core, &request.resource, &keys, &options);
+    let rows = core.clock.timeout(left, pin!(read)).await;
+    let mut rows: HashMap<EntityKey, Found> = match rows? {
         Ok(rows) => rows,
         Err(error) => {
             debug!(%error, "cannot read back whether a write was applied");
@@ -275,7 +276,7 @@ async fn read(
             writes: &writes,
             rows: &rows,
             write_id: core.settings.write_id.as_deref(),
-            since: result.as_ref().ok().and_then(|reply| started(reply, start)),
+            since: result.as_ref().ok().and_then(|reply| started(reply, core.clock.since(start))),
             is_open: doubt.open().is_some(),
             is_fenced: result.as_ref().is_ok_and(|reply| {
                 request.status_of(reply.status, &reply.headers, &reply.body)
@@ -292,10 +293,10 @@ async fn read(
 
 /// When a request was first sent, by the clock of the service that answered it now, and a little
 /// earlier, since the clocks of its machines differ.
-fn started(reply: &Reply, start: Instant) -> Option<EdmDateTime> {
+fn started(reply: &Reply, elapsed: Duration) -> Option<EdmDateTime> {
     const DIFFERENCE: Duration = Duration::from_secs(5);
     let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
-    let then = now.checked_sub(start.elapsed())?.checked_sub(DIFFERENCE)?;
+    let then = now.checked_sub(elapsed)?.checked_sub(DIFFERENCE)?;
     EdmDateTime::from_system_time(then).ok()
 }
 

@@ -1,11 +1,11 @@
 //! One call, from attempt to attempt.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{Instrument as _, warn};
 
 #[cfg(feature = "entra")]
@@ -94,6 +94,7 @@ impl<'c> Attempts<'c> {
             .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         let deadline = options.deadline.unwrap_or(pipeline.deadline);
+        let now = pipeline.clock.instant();
         Ok(Self {
             pipeline,
             request,
@@ -101,13 +102,13 @@ impl<'c> Attempts<'c> {
             format: protocol.format(),
             client_request_id,
             trace,
-            deadline: Instant::now().checked_add(deadline),
+            deadline: now.checked_add(deadline),
             whole_deadline: options.whole_deadline.unwrap_or(deadline),
             route,
             count: 0,
             failures: 0,
             waited: Duration::ZERO,
-            sent_at: Instant::now(),
+            sent_at: now,
             open: None,
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
@@ -165,7 +166,7 @@ impl<'c> Attempts<'c> {
                 "will retry"
             );
             if !wait.is_zero() {
-                sleep(wait).await;
+                self.pipeline.clock.sleep(wait).await;
             }
             self.waited = wait;
             self.spent = self.pipeline.budget.spend(failure.is_timeout());
@@ -178,7 +179,9 @@ impl<'c> Attempts<'c> {
     fn end(self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.route.location());
         let hint = failure.transport().and_then(|error| unreachable::hint(error, endpoint));
-        if failure.is_timeout() && self.deadline.is_some_and(|at| at <= Instant::now()) {
+        if failure.is_timeout()
+            && self.deadline.is_some_and(|at| self.pipeline.clock.until(at).is_zero())
+        {
             return Err(self.late(""));
         }
         match failure.into_answer() {
@@ -197,13 +200,13 @@ impl<'c> Attempts<'c> {
         let token = self.authorization().await?;
         #[cfg(not(feature = "entra"))]
         let token = None;
-        let left =
-            self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+        let now = pipeline.clock.instant();
+        let left = self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
         if left.is_zero() {
             return Err(self.late(""));
         }
         self.count += 1;
-        self.sent_at = Instant::now();
+        self.sent_at = now;
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
@@ -224,8 +227,8 @@ impl<'c> Attempts<'c> {
             },
         )?;
         let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
-        let failure = match timeout(limit, sending).await {
-            Ok(Ok(response)) => {
+        let failure = match pipeline.clock.timeout(limit, sending).await {
+            Some(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
                 let status = self.request.status_of(*status, headers, body);
                 attempt.answered(status, &response);
@@ -234,8 +237,8 @@ impl<'c> Attempts<'c> {
                 }
                 return Ok(Err(Failure::Answer(status, response)));
             }
-            Ok(Err(error)) => Failure::Transport(error),
-            Err(_) => Failure::TimedOut(limit),
+            Some(Err(error)) => Failure::Transport(error),
+            None => Failure::TimedOut(limit),
         };
         attempt.failed(&failure);
         Ok(Err(failure))
@@ -243,12 +246,9 @@ impl<'c> Attempts<'c> {
 
     async fn place(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
         let Some(places) = &self.pipeline.places else { return Ok(None) };
-        let place = match self.deadline {
-            Some(at) => timeout_at(at, places.acquire()).await,
-            None => Ok(places.acquire().await),
-        };
+        let place = self.pipeline.clock.timeout_at(self.deadline, pin!(places.acquire())).await;
         // It is never closed.
-        let place = place.ok().and_then(Result::ok);
+        let place = place.and_then(Result::ok);
         let late = || self.late("too many requests of this client are in flight");
         place.map(Some).ok_or_else(late)
     }
@@ -299,7 +299,7 @@ impl<'c> Attempts<'c> {
             // A connection that was closed, a stale address or a restart: that is over by now.
             wait = Duration::ZERO;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let wait = self.route.failed(now, wait);
         let in_time =
             self.deadline.is_none_or(|at| now.checked_add(wait).is_some_and(|then| then < at));

@@ -4,8 +4,9 @@
 #[cfg(feature = "mock")]
 mod tests;
 
+use std::pin::pin;
+
 use http::{HeaderValue, StatusCode};
-use tokio::time::timeout_at;
 
 use super::attempts::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
@@ -40,13 +41,11 @@ impl Attempts<'_> {
     /// The `Authorization` of the next attempt, if a token is to be there.
     pub(super) async fn authorization(&mut self) -> Result<Option<HeaderValue>, Error> {
         let Some(tokens) = self.tokens() else { return Ok(None) };
-        let token = tokens.token(&*self.pipeline.clock);
-        let token = match self.deadline {
-            Some(at) => timeout_at(at, token).await.unwrap_or_else(|_| {
-                Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
-            }),
-            None => token.await,
-        };
+        let clock = &self.pipeline.clock;
+        let token = clock.timeout_at(self.deadline, pin!(tokens.token(clock))).await;
+        let token = token.unwrap_or_else(|| {
+            Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
+        });
         self.bearer.token = token.map_err(|error| self.failed(error))?;
         Ok(self.bearer.token.as_ref().map(Token::header))
     }

@@ -4,9 +4,7 @@
 //!
 //! [redundancy]: https://learn.microsoft.com/azure/storage/common/storage-redundancy
 
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::operation::Location;

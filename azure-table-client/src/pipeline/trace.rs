@@ -12,9 +12,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
 use tracing::instrument::Instrumented;
 use tracing::{Instrument as _, Span, field, info_span, warn};
 
@@ -105,7 +104,7 @@ impl Pipeline {
             expects: None,
             is_on: !span.is_disabled() || !self.observers.is_empty(),
             span,
-            started: Instant::now(),
+            started: self.clock.instant(),
             tally: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
@@ -227,7 +226,7 @@ impl CallTrace<'_> {
         let finished = Finished {
             operation: self.operation,
             table: &self.table,
-            duration: self.started.elapsed(),
+            duration: self.pipeline.clock.since(self.started),
             attempts: tally.attempts,
             retries: tally.retries,
             waited: tally.waited,

@@ -9,11 +9,10 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
-use tokio::time::timeout;
 use tracing::debug;
 use zeroize::Zeroizing;
 
-use crate::clock::Clock;
+use crate::clock::SharedClock;
 use crate::error::Error;
 
 /// How long before it expires a token is renewed.
@@ -95,17 +94,17 @@ impl Cache {
         &self.scope
     }
 
-    pub(super) async fn token(&self, clock: &dyn Clock) -> Result<Option<Token>, Error> {
-        let (renewal, valid) = match self.step(clock.now()) {
+    pub(super) async fn token(&self, clock: &SharedClock) -> Result<Option<Token>, Error> {
+        let (renewal, valid) = match self.step(clock) {
             Step::Use(token) => return Ok(Some(token)),
             Step::Wait(renewal, valid) => (renewal, valid),
             Step::TenantUnknown => return Ok(None),
         };
         let fetched = match valid {
             None => renewal.fetched.await,
-            Some(valid) => match timeout(PATIENCE, renewal.fetched).await {
-                Ok(fetched) => fetched,
-                Err(_) => {
+            Some(valid) => match clock.timeout(PATIENCE, renewal.fetched).await {
+                Some(fetched) => fetched,
+                None => {
                     self.state().paused_until = clock.now().checked_add(PAUSE);
                     return Ok(Some(valid));
                 }
@@ -115,7 +114,8 @@ impl Cache {
     }
 
     /// A step under the lock; nothing waits in it.
-    fn step(&self, now: SystemTime) -> Step {
+    fn step(&self, clock: &SharedClock) -> Step {
+        let now = clock.now();
         let mut state = self.state();
         let valid = state.valid(now).cloned();
         let is_paused = state.paused_until.is_some_and(|until| now < until);
@@ -134,7 +134,7 @@ impl Cache {
             (Source::Tenant(_), None) => return Step::TenantUnknown,
         };
         state.renewals += 1;
-        let fetched = fetch(credential, self.scope.clone()).boxed().shared();
+        let fetched = fetch(credential, self.scope.clone(), Arc::clone(clock)).boxed().shared();
         let renewal = Renewal { id: state.renewals, fetched };
         state.renewal = Some(renewal.clone());
         Step::Wait(renewal, valid)
@@ -228,11 +228,16 @@ impl fmt::Debug for Token {
     }
 }
 
-async fn fetch(credential: Arc<dyn TokenCredential>, scope: String) -> Result<Fetched, Error> {
+async fn fetch(
+    credential: Arc<dyn TokenCredential>,
+    scope: String,
+    clock: SharedClock,
+) -> Result<Fetched, Error> {
     let scopes = [&*scope];
-    let token = timeout(LIMIT, credential.get_token(&scopes, None))
-        .await
-        .map_err(|_| Error::credential(format!("the credential gave no token within {LIMIT:?}")))?;
+    let token =
+        clock.timeout(LIMIT, credential.get_token(&scopes, None)).await.ok_or_else(|| {
+            Error::credential(format!("the credential gave no token within {LIMIT:?}"))
+        })?;
     let token = token.map_err(|error| {
         Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
     })?;

@@ -1,9 +1,8 @@
 //! What is told of one attempt.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Method, StatusCode};
-use tokio::time::Instant;
 use tracing::{Span, debug_span, field};
 
 use super::redact::RedactedUrl;
@@ -62,7 +61,7 @@ impl<'t> AttemptTrace<'t> {
             "azure_table.client_request_id" = client_request_id,
         );
         let sent_bytes = request.body.len();
-        let started = Instant::now();
+        let started = call.pipeline.clock.instant();
         let is_over = false;
         call.sent(number, waited);
         Self {
@@ -155,7 +154,7 @@ impl<'t> AttemptTrace<'t> {
             attempt: self.number,
             waited: self.waited,
             client_request_id: self.client_request_id,
-            duration: self.started.elapsed(),
+            duration: self.call.pipeline.clock.since(self.started),
             sent_bytes: self.sent_bytes,
             received_bytes: bytes,
             headers,
