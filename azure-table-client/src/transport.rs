@@ -65,6 +65,18 @@ pub enum TransportErrorKind {
     Invalid,
 }
 
+impl TransportErrorKind {
+    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large` or `invalid`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Interrupted => "interrupted",
+            Self::TooLarge => "too_large",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
 /// A failure of the transport. Its text shows no query and no header.
 #[derive(Debug)]
 pub struct TransportError {

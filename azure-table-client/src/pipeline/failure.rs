@@ -66,20 +66,6 @@ impl Failure {
         failed
     }
 
-    /// Its name where there is no answer.
-    pub(super) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Answer(..) => "answer",
-            Self::TimedOut(_) => "timeout",
-            Self::Transport(error) => match error.kind() {
-                TransportErrorKind::Connect => "connect",
-                TransportErrorKind::Interrupted => "interrupted",
-                TransportErrorKind::TooLarge => "too_large",
-                TransportErrorKind::Invalid => "invalid",
-            },
-        }
-    }
-
     /// The error code of the service's response. Parses the body.
     pub(super) fn code(&self) -> Option<String> {
         let Self::Answer(_, HttpResponse { headers, body, .. }) = self else { return None };

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::error::Error;
 use crate::operation::Location;
+use crate::transport::TransportErrorKind;
 use crate::wire::Operation;
 
 /// Is told of every attempt and every call of a client; see
@@ -154,8 +155,10 @@ impl fmt::Debug for Received<'_> {
 pub enum AttemptOutcome {
     /// The service answered with this HTTP status; for a batch it is that of what is in it.
     Answered(u16),
-    /// There is no whole answer: `timeout`, `connect`, `interrupted`, `too_large` or `invalid`.
-    Failed(&'static str),
+    /// No response came within the time limit.
+    TimedOut,
+    /// The transport failed before the response was complete.
+    Failed(TransportErrorKind),
     /// The future of the call was dropped meanwhile.
     Dropped,
 }

@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::operation::{Location, Request};
 use crate::pipeline::failure::Failure;
 use crate::telemetry::{AttemptOutcome, Received, Sending};
-use crate::transport::HttpResponse;
+use crate::transport::{HttpResponse, TransportError};
 use crate::wire::service_error;
 
 /// One attempt: a span by the conventions for HTTP clients, and the observers. One that is dropped before
@@ -124,9 +124,12 @@ impl<'t> AttemptTrace<'t> {
 
     /// No answer that counts came.
     pub(in crate::pipeline) fn failed(mut self, failure: &Failure) {
-        let kind = failure.kind();
-        record_error(&self.span, kind);
-        self.tell(AttemptOutcome::Failed(kind), None, 0);
+        let (name, outcome) = match failure.transport().map(TransportError::kind) {
+            Some(kind) => (kind.as_str(), AttemptOutcome::Failed(kind)),
+            None => ("timeout", AttemptOutcome::TimedOut),
+        };
+        record_error(&self.span, name);
+        self.tell(outcome, None, 0);
     }
 
     /// Whether the call reckons with such an answer.
