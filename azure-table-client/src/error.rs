@@ -19,10 +19,10 @@ use crate::wire::Operation;
 
 type Source = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Why a call failed. One pointer wide.
+/// The error of a call. One pointer wide.
 ///
-/// The text says what went wrong at this level; [`source`](std::error::Error::source) leads to
-/// the cause. Neither shows a key, a signature or a token. See the [guide](crate::guide::errors).
+/// The text describes the failure at this level; [`source`](std::error::Error::source) returns the cause.
+/// Neither shows a key, a signature or a token. See the [guide](crate::guide::errors).
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -45,12 +45,12 @@ struct Inner {
     retry_after: Option<Duration>,
     /// The configured deadline, if the call reached it.
     deadline: Option<Duration>,
-    /// What to do about it, in one sentence.
+    /// One sentence of advice.
     hint: Option<Box<str>>,
     source: Option<Source>,
 }
 
-/// What sort of error it is.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -66,36 +66,36 @@ pub enum ErrorKind {
     Interrupted,
     /// The time for one attempt, or for the whole call, was up.
     Timeout,
-    /// The service answered with an error; [`Error::code`] and [`Error::status`] say which.
+    /// The service responded with an error; see [`Error::code`] and [`Error::status`].
     Service,
-    /// The answer is none of the table service: a proxy's page, cut JSON, a missing header.
+    /// The response is not a response of the Table service: a proxy's page, cut JSON, a missing header.
     UnexpectedReply,
-    /// An entity of the answer does not fit the struct; the source is a
+    /// An entity of the response does not match the struct; the source is a
     /// [`DecodeError`](crate::entity::DecodeError).
     Decode,
-    /// A query that was to have one result has none, or several.
+    /// A query that must have exactly one result has no result, or several.
     NotSingle,
 }
 
-/// What is known about the effect of a failed call.
+/// The effect of a failed call, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The call had no effect: nothing was sent, or the service refused it.
     NotApplied,
-    /// The call was done; only its answer could not be used.
+    /// The write was applied; only its response could not be used.
     Applied,
-    /// The call may or may not have been done, or may still be: a request was sent whose answer
-    /// never came. Read back to find out.
+    /// The write may have been applied, or may still be: a request was sent and its response never came. Read
+    /// the row back to find out.
     Unknown,
 }
 
 impl Error {
-    /// What sort of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What is known about the effect of the call.
+    /// Returns the effect of the call, as far as it is known.
     pub fn outcome(&self) -> Outcome {
         self.0.outcome
     }
@@ -108,24 +108,24 @@ impl Error {
         self.0.state_matches
     }
 
-    /// The service's error code, if it answered with one.
+    /// Returns the service's error code, if the response has one.
     pub fn code(&self) -> Option<&ErrorCode> {
         self.0.code.as_ref()
     }
 
-    /// What is probably the matter and what to do about it, in one sentence, where the service
-    /// or the system say less than the client knows: why a credential was refused, or a connection could
-    /// not be made. The text of the error has it too.
+    /// Returns the probable cause and one sentence of advice, where the client knows more than the service or
+    /// the system reports: why a credential was refused, or a connection could not be made. The text of the
+    /// error contains it.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The HTTP status of the last answer, if there was one.
+    /// Returns the HTTP status of the last response, if one came.
     pub fn status(&self) -> Option<u16> {
         self.0.status.map(|status| status.as_u16())
     }
 
-    /// The service's id of the last answered request (`x-ms-request-id`), for support requests.
+    /// Returns the service's id of the last request with a response (`x-ms-request-id`), for support requests.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
@@ -135,7 +135,7 @@ impl Error {
         self.0.client_request_id.as_deref()
     }
 
-    /// The index of the operation that failed a batch, from 0; `None` if the service did not say.
+    /// Returns the index of the operation that failed a batch, from 0; `None` if the service did not report it.
     pub fn batch_index(&self) -> Option<usize> {
         self.0.batch_index
     }
@@ -146,9 +146,9 @@ impl Error {
         self.0.entity_key.as_ref()
     }
 
-    /// Returns the wait that the service asked for in its last response (`Retry-After` or
-    /// `x-ms-retry-after-ms`, also of an operation in a batch); `None` if it asked for none, or if
-    /// the last attempt had no response.
+    /// Returns the wait that the service requested in its last response (`Retry-After` or
+    /// `x-ms-retry-after-ms`, also of an operation in a batch); `None` if it requested no wait, or if the last
+    /// attempt had no response.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -165,25 +165,25 @@ impl Error {
         self.0.rounds
     }
 
-    /// The service says that the table or the entity is not there (404). The 404 of a proxy or of
-    /// another server says nothing about it.
+    /// Returns whether the service reports that the table or the entity does not exist (404). A 404 from a
+    /// proxy or another server does not count.
     pub fn is_not_found(&self) -> bool {
         self.is_answer(StatusCode::NOT_FOUND)
     }
 
-    /// The service says that the table or the entity is there already, or that the table is being
-    /// deleted (409).
+    /// Returns whether the service reports that the table or the entity exists already, or that the table is
+    /// being deleted (409).
     pub fn is_conflict(&self) -> bool {
         self.is_answer(StatusCode::CONFLICT)
     }
 
-    /// The service says that the entity has another version than the condition names (412):
-    /// somebody else wrote it.
+    /// Returns whether the service reports that the entity has another version than the condition names (412),
+    /// because of another write.
     pub fn is_precondition_failed(&self) -> bool {
         self.is_answer(StatusCode::PRECONDITION_FAILED)
     }
 
-    /// The service itself answered with this status.
+    /// Returns whether the service itself responded with this status.
     fn is_answer(&self, status: StatusCode) -> bool {
         self.0.kind == ErrorKind::Service && self.0.status == Some(status)
     }

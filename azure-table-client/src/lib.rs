@@ -45,12 +45,6 @@
 //! [errors and retries](guide::errors), testing, [telemetry](guide::telemetry),
 //! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
 //! [`guide`]; [`Dialect`] is about Cosmos DB, emulators and proxies.
-//!
-//! The layers, each of which uses those before it and none behind it:
-//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
-//! bulk`.
-//! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
-//! reaches up.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

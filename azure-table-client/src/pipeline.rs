@@ -1,4 +1,4 @@
-//! Attempts: each is dated and signed anew, sent, and judged.
+//! Attempts: dating, signing, sending, and judging the response.
 
 mod attempts;
 #[cfg(feature = "entra")]
@@ -37,11 +37,11 @@ pub(crate) use retry::{is_transient, server_wait};
 use skew::Skew;
 pub(crate) use trace::{CallTrace, Expects};
 
-/// What one client sends through; shared by everything made of it.
+/// The transport, the credential and the limits that all requests of a client share.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
-    /// Where the copy of the data is, if it is asked.
+    /// The endpoint of the secondary, if reads use it.
     pub(crate) secondary: Option<Endpoint>,
     pub(crate) locations: LocationMode,
     pub(crate) credential: CurrentCredential,
@@ -50,19 +50,19 @@ pub(crate) struct Pipeline {
     skew: Skew,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: Budget,
-    /// A place for each request that may be on its way; `None` is no bound.
+    /// A permit for each request in flight; `None` is unlimited.
     pub(crate) places: Option<Semaphore>,
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
-    /// The version and the format of what is sent, and of answers unless a call says otherwise.
+    /// The version and the format of requests, and of responses unless a call specifies another.
     pub(crate) protocol: Protocol,
     /// The version as each request names it.
     pub(crate) version: HeaderValue,
-    /// Who is told of attempts and calls.
+    /// The observers of attempts and calls.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
-/// What one call may set for itself.
+/// The settings of one call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallOptions {
     pub(crate) client_request_id: Option<String>,
@@ -70,17 +70,17 @@ pub(crate) struct CallOptions {
     pub(crate) deadline: Option<Duration>,
     /// The deadline of the composite call that this call is a part of, for its error.
     pub(crate) whole_deadline: Option<Duration>,
-    /// The format of the answer.
+    /// The format of the response.
     pub(crate) format: Option<PayloadFormat>,
     /// Whether a matching state proves nothing.
     pub(crate) exact: Option<bool>,
     /// Whether a matching state proves a conditional update.
     pub(crate) accept_matching_state: Option<bool>,
-    /// What is read must not lag behind.
+    /// Whether reads must not use the secondary, which may lag behind.
     pub(crate) primary_only: bool,
 }
 
-/// The service gives a query 30 s and answers within that; the rest is the network's.
+/// The service ends a query after 30 s; the rest is for the network.
 const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
 /// Characters of a client request id that the service logs.
@@ -113,8 +113,8 @@ impl Pipeline {
         }
     }
 
-    /// Sends `request`, again where the policy says so, and returns the last answer whatever its
-    /// status; an error if there was none. It is a part of the call that `trace` is of.
+    /// Sends `request`, and retries where the policy allows it. Returns the last response regardless of its
+    /// status, or an error without one. `trace` belongs to the whole call.
     pub(crate) async fn send(
         &self,
         request: &Request,
@@ -125,7 +125,7 @@ impl Pipeline {
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
         let of_entity = |error: Error| error.with_entity_key(|| request.entity_key());
         check_client_request_id(&client_request_id).map_err(of_entity)?;
-        // What is written is in the client's own format.
+        // Bodies are in the client's own format.
         let protocol = if request.is_write() { Ok(self.protocol) } else { self.protocol(options) };
         let protocol = protocol.map_err(of_entity)?;
         let batch = transaction::in_batch(request, protocol, self.endpoint.base());
@@ -136,12 +136,12 @@ impl Pipeline {
         if batch.is_some() { transaction::only(reply, request) } else { Ok(reply) }
     }
 
-    /// The version that is spoken, and the format of the answer to a call.
+    /// Returns the version of the service, and the format of the response to a call.
     pub(crate) fn protocol(&self, options: &CallOptions) -> Result<Protocol, Error> {
         self.protocol.with(options.format).map_err(unsupported)
     }
 
-    /// Where the service is.
+    /// Returns the endpoint of a location.
     fn endpoint_at(&self, location: Location) -> &Endpoint {
         match (location, &self.secondary) {
             (Location::Secondary, Some(secondary)) => secondary,
@@ -149,7 +149,7 @@ impl Pipeline {
         }
     }
 
-    /// The present, as far as the service has told it.
+    /// Returns the present by the clock of the service, as far as it is known.
     fn now(&self) -> SystemTime {
         self.skew.of(self.clock.now())
     }

@@ -1,5 +1,4 @@
-//! The seam between the client and whatever carries its requests: for tests, and for transports
-//! of one's own.
+//! The seam between the client and the network, for tests and for custom transports.
 
 #[cfg(feature = "reqwest")]
 mod http;
@@ -51,7 +50,7 @@ pub struct HttpResponse {
     pub body: Bytes,
 }
 
-/// What went wrong before a whole reply was there.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportErrorKind {
@@ -59,7 +58,7 @@ pub enum TransportErrorKind {
     Connect,
     /// The connection broke, or the reply was cut or no HTTP: the request may have been received.
     Interrupted,
-    /// The reply has more bytes than the client takes.
+    /// The response is larger than the client accepts.
     TooLarge,
     /// The request could not be made: it was not sent.
     Invalid,
@@ -93,7 +92,7 @@ impl TransportError {
         Self { kind, source: source.into() }
     }
 
-    /// What went wrong.
+    /// Returns the kind of the failure.
     pub const fn kind(&self) -> TransportErrorKind {
         self.kind
     }
@@ -124,10 +123,9 @@ pub type ResponseFuture<'a> =
 
 /// Carries one request to the service and brings its reply back.
 ///
-/// The client sends through this trait only, so wrapping one transport in another is the way to
-/// observe or alter what travels. A transport sends a request once; attempts, waits and time
-/// limits are the client's.
+/// The client sends through this trait only, so a transport that wraps another one can observe or alter each
+/// request. A transport sends a request once; attempts, waits and time limits are the client's.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// Sends `request` once and reads the whole reply, whatever its status.
+    /// Sends `request` once and reads the whole response, regardless of its status.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_>;
 }

@@ -80,9 +80,9 @@ impl TableServiceClientBuilder {
         Ok(Self { secondary, ..builder })
     }
 
-    /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
-    /// example to an emulator in a container; and a token of Entra ID to any host. Without it, building
-    /// such a client is an error, but for one of `UseDevelopmentStorage`, whose key is public.
+    /// Allows sending a key or a signature over plain HTTP to a host other than this machine, for example to an
+    /// emulator in a container, and a token of Entra ID to any host. Without it, building such a client is an
+    /// error. `UseDevelopmentStorage` is exempt, because its key is public.
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
         self
@@ -103,8 +103,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// How many tokens all calls of this client share for their retries, 500 by default; `None` is no
-    /// bound.
+    /// Sets the number of tokens that all calls of this client share for their retries, 500 by default; `None`
+    /// is unlimited.
     ///
     /// A retry takes 5, after a timeout 10. If the call then goes well, the budget gets back what
     /// its last retry took; a call that goes well at once brings in one. Without enough of them a
@@ -115,17 +115,17 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// How many requests of this client are on their way at most; there is no bound by default. Others
-    /// wait for a place, as long as their deadline allows.
+    /// Limits the requests of this client in flight; there is no limit by default. Other requests wait for a
+    /// permit, as long as their deadline allows.
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = Some(requests.clamp(1, Semaphore::MAX_PERMITS));
         self
     }
 
-    /// Where the account's copy in another region is, for accounts with read access to it (RA-GRS,
-    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string tells it
-    /// too, by `TableSecondaryEndpoint`, or by `AccountName` where it has no `TableEndpoint`. It is asked
-    /// as [`locations`](Self::locations) says.
+    /// Sets the endpoint of the account's copy in another region, for accounts with read access to it (RA-GRS,
+    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string sets it too, by
+    /// `TableSecondaryEndpoint`, or by `AccountName` if it has no `TableEndpoint`.
+    /// [`locations`](Self::locations) determines which requests use it.
     pub fn secondary_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.secondary = Some(endpoint.into());
         self
@@ -137,8 +137,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The time for one attempt, from connecting to the last byte of the reply; 60 s by default. If it is
-    /// less than the 30 s that the service takes at most, the service is told
+    /// Sets the time limit of one attempt, from connecting to the last byte of the response; 60 s by default.
+    /// The service receives a limit below its own maximum of 30 s
     /// ([`timeout`](https://learn.microsoft.com/rest/api/storageservices/setting-timeouts-for-table-service-operations)).
     pub fn try_timeout(mut self, timeout: Duration) -> Self {
         self.try_timeout = Some(timeout);
@@ -199,14 +199,13 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// How much the replies say beside the data; [`Metadata::Minimal`] by default. It is the
-    /// [format](Self::format) of JSON of this level.
+    /// Sets the [format](Self::format) to JSON with this level of metadata; [`Metadata::Minimal`] by default.
     pub fn metadata(self, metadata: Metadata) -> Self {
         self.format(metadata)
     }
 
-    /// The format of what is sent and answered; JSON by default where the version has it, else Atom. A
-    /// query and a point read can ask for answers in another.
+    /// Sets the format of requests and responses; by default JSON if the version has it, otherwise Atom. A
+    /// query and a point read can request responses in another format.
     ///
     /// ```
     /// use azure_table_client::{PayloadFormat, ServiceVersion};
@@ -240,20 +239,20 @@ impl TableServiceClientBuilder {
     /// The version of the service that is spoken; 2019-02-02 by default, and 2020-12-06 with tokens of
     /// Entra ID.
     ///
-    /// What older versions lack is done without, or refused before anything is sent:
+    /// The client works without features that older versions lack, or refuses calls before anything is sent:
     ///
     /// | before | |
     /// |---|---|
-    /// | 2013-08-15 | The format is Atom. Inserts are answered with the whole entity, which is not read. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
-    /// | 2012-02-12 | Tables have no access policies: such an error. |
-    /// | 2011-08-18 | Upserts are such an error too, in transactions and bulk runs as well. A projection reads whole rows and takes what it needs of them; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
+    /// | 2013-08-15 | The format is Atom. The response to an insert contains the entity, which the client ignores. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
+    /// | 2012-02-12 | Access policies of tables are such an error. |
+    /// | 2011-08-18 | Upserts are such an error too, also in transactions and bulk runs. A projection reads whole rows and keeps the selected columns; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
     pub fn service_version(mut self, version: ServiceVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// Which service it is. It is known by the endpoint: say it for Cosmos DB under a domain of one's own,
-    /// and for its emulator.
+    /// Sets the service, which is normally recognized by the endpoint. Set it for Cosmos DB under a custom
+    /// domain, and for its emulator.
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
@@ -269,14 +268,14 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// What to do about queries that look at a whole table. They are sent by default.
+    /// Sets the treatment of queries that scan a whole table. They are sent by default.
     pub fn scans(mut self, policy: ScanPolicy) -> Self {
         self.settings.scans = policy;
         self
     }
 
-    /// The comparisons of one request's filter, 15 by default as documented: a longer list of
-    /// alternatives, such as `is_in`, is asked for in several requests.
+    /// Sets the largest number of comparisons in the filter of one request, 15 by default as documented. A
+    /// longer list of alternatives, such as `is_in`, is split into several requests.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
         self.settings.max_comparisons = comparisons;
         self
@@ -307,10 +306,10 @@ impl TableServiceClientBuilder {
     /// Builds the client. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is no URL of a
-    /// service, a secret would be sent over plain HTTP, the version or the dialect of the service does not have
-    /// the format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be
-    /// built. Without the feature `reqwest`, a builder without a transport is an error too.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is not the URL of a service,
+    /// a secret would be sent over plain HTTP, the version or the dialect of the service does not have the
+    /// format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be built.
+    /// Without the feature `reqwest`, a builder without a transport is an error too.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
@@ -326,7 +325,7 @@ impl TableServiceClientBuilder {
         let secondary = self.secondary.as_deref().map(Endpoint::parse).transpose()?;
         if secondary.is_none() && self.locations.uses_secondary() {
             return Err(Error::configuration(
-                "the secondary is to be asked, but secondary_endpoint does not say where it is",
+                "locations use the secondary, but its endpoint is missing: call secondary_endpoint(..)",
             ));
         }
         let everywhere = |is: fn(&Endpoint) -> bool| {

@@ -56,7 +56,8 @@ impl TableServiceClient {
     /// Connects by the connection string in `AZURE_STORAGE_CONNECTION_STRING`.
     ///
     /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string), and if the variable is not set.
+    /// The errors of [`from_connection_string`](Self::from_connection_string), and an error if the variable is
+    /// not set.
     pub fn from_env() -> Result<Self, Error> {
         let text = env::var(CONNECTION_STRING).map(Zeroizing::new).map_err(|_| {
             Error::configuration(format!(
@@ -98,11 +99,11 @@ impl TableServiceClient {
         self.core.endpoint.base()
     }
 
-    /// Replaces the credential: that of this client, of its clones and of their tables.
+    /// Replaces the credential of this client, of its clones and of their tables.
     ///
-    /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
-    /// authentic (403 `AuthenticationFailed`), is signed once more with the new one. So an account's key
-    /// can be rotated while a program runs: give it the other key, then regenerate the first.
+    /// Later requests use the new credential. A request in flight that is refused as not authentic (403
+    /// `AuthenticationFailed`) is signed again with it, once. This rotates an account's key while a program
+    /// runs: pass the other key, then regenerate the first.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -119,8 +120,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it would travel over plain HTTP,
-    /// as when the client is built.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the credential would be sent over plain
+    /// HTTP, like when the client is built.
     pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
         self.core.credential.replace(credential.into())
     }
@@ -196,7 +197,7 @@ impl TableServiceClient {
         Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
     }
 
-    /// Creates a table unless it is there; `true` if this call created it. One request either way.
+    /// Creates a table unless it exists, with one request; `true` if this call created it.
     ///
     /// # Errors
     /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
@@ -220,7 +221,7 @@ impl TableServiceClient {
         Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
     }
 
-    /// Deletes a table with all its entities if it is there; `false` if it was not.
+    /// Deletes a table with all its entities if it exists; `false` if it did not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -229,7 +230,7 @@ impl TableServiceClient {
             .expecting(table::is_gone)
     }
 
-    /// Whether there is a table of this name: asks for it in the list of tables.
+    /// Returns whether a table of this name exists, by a query of the list of tables.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -242,7 +243,7 @@ impl TableServiceClient {
     ///
     /// # Errors
     /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// [Cosmos DB](crate::Dialect), which does not support it.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -255,10 +256,10 @@ impl TableServiceClient {
     /// until they hold.
     ///
     /// # Errors
-    /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
-    /// comma in a name; a retention of no day or of more than 365; a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// Before anything is sent: more than 5 CORS rules, a rule without an origin or a method, or with a comma
+    /// in a name; a retention of 0 or more than 365 days; a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// which does not support it.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -267,13 +268,13 @@ impl TableServiceClient {
         Call::new(&self.core, request, Reply::accepted)
     }
 
-    /// How far the account's copy in another region is behind. It is asked there, so that the client
-    /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
+    /// Returns the replication lag of the account's copy in another region. Only the secondary knows it, so the
+    /// client needs its [endpoint](TableServiceClientBuilder::secondary_endpoint).
     ///
     /// # Errors
-    /// Before anything is sent: the place is not known, a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// Before anything is sent: the endpoint of the secondary is missing, a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// which does not support it.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).

@@ -15,8 +15,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl TableServiceClient {
-    /// Creates a table. While another of its name is still being deleted (409 `TableBeingDeleted`), it is
-    /// tried again after 1 to 5 s, for `deadline` at most; the service states 40 s and more for a deletion.
+    /// Creates a table. Retries every 1 to 5 s while another table of its name is being deleted (409
+    /// `TableBeingDeleted`), for `deadline` at most; the service states 40 s and more for a deletion.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -32,7 +32,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// As [`create_table`](Self::create_table); 409 `TableBeingDeleted` if it still is after `deadline`.
+    /// The errors of [`create_table`](Self::create_table); 409 `TableBeingDeleted` if the deletion is not over
+    /// within `deadline`.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
@@ -51,13 +52,13 @@ impl TableServiceClient {
         }
     }
 
-    /// Deletes a table with all its entities, and waits until the service is done with that: its name can be
-    /// used again when this returns. The table is asked for a row every 1 to 5 s, for `deadline` at most.
+    /// Deletes a table with all its entities, and waits until the service has finished: the name is free once
+    /// this returns. Queries the table every 1 to 5 s, for `deadline` at most.
     ///
     /// # Errors
-    /// As [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if it still is after `deadline`. Where the
-    /// table was deleted, and it is not known whether its name is free, the [outcome](Error::outcome) is
-    /// [`Applied`](crate::Outcome::Applied).
+    /// The errors of [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if the deletion is not over
+    /// within `deadline`. If the table was deleted, and it is unknown whether its name is free, the
+    /// [outcome](Error::outcome) is [`Applied`](crate::Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
@@ -68,7 +69,7 @@ impl TableServiceClient {
     ) -> Result<Done, Error> {
         let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
-        // What was not found out does not undo it.
+        // The deletion stays applied, even if a later query fails.
         let done = outcome::applied;
         loop {
             let options = CallOptions {
@@ -80,7 +81,7 @@ impl TableServiceClient {
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
                 Some(Err(error)) if is_going(&error) => waits.next(error).await.map_err(done)?,
-                // It is not there, or there again.
+                // The table no longer exists, or exists again.
                 Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
                 _ => return Ok(deleted),
             }

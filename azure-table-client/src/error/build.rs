@@ -1,4 +1,4 @@
-//! How errors are created, and what the layers add to them.
+//! Creation of errors, and the context that the layers add to them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Error {
     }
 
     pub(crate) fn service(body: ErrorBody) -> Self {
-        // The first line says it; request id and time follow and stand in fields of their own.
+        // The message is the first line; request id and time follow.
         let message = body.message.lines().next().unwrap_or_default();
         let (batch_index, message) = split_index(message);
         let mut error =
@@ -108,7 +108,7 @@ impl Error {
         self
     }
 
-    /// Which operation of a transaction it is about, and on which entity.
+    /// Sets the operation of a transaction that failed, and its entity.
     pub(crate) fn with_batch(mut self, index: Option<usize>, key: Option<EntityKey>) -> Self {
         self.0.batch_index = index;
         self.0.entity_key = key;

@@ -23,12 +23,12 @@ use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, service_error};
 
-/// One call, and what came of its attempts so far.
+/// One call, and the state of its attempts so far.
 pub(super) struct Attempts<'c> {
     pub(super) pipeline: &'c Pipeline,
     request: &'c Request,
     retry: &'c RetryPolicy,
-    /// The format of the answer.
+    /// The format of the response.
     format: PayloadFormat,
     client_request_id: String,
     trace: &'c CallTrace<'c>,
@@ -39,7 +39,7 @@ pub(super) struct Attempts<'c> {
     route: Route,
     /// Requests that were sent.
     count: u32,
-    /// Those of them that count for the policy.
+    /// The failures that count for the policy.
     failures: u32,
     /// The wait before the next attempt.
     waited: Duration,
@@ -51,11 +51,11 @@ pub(super) struct Attempts<'c> {
     dated: SystemTime,
     /// It was dated by the service's own date.
     is_dated_anew: bool,
-    /// What the last attempt was signed with.
+    /// The credential that signed the last attempt.
     pub(super) credential: Arc<Credential>,
     /// It was signed again, as the credential had been replaced meanwhile.
     is_signed_anew: bool,
-    /// What the last retry took of the budget.
+    /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
     #[cfg(feature = "entra")]
     pub(super) bearer: Bearer,
@@ -120,7 +120,8 @@ impl<'c> Attempts<'c> {
         })
     }
 
-    /// Sends the request, again where the policy says so; the last answer whatever its status.
+    /// Sends the request, and retries where the policy allows it. Returns the last response regardless of its
+    /// status.
     pub(super) async fn run(mut self) -> Result<Reply, Error> {
         loop {
             let failure = match self.send().await? {
@@ -253,7 +254,7 @@ impl<'c> Attempts<'c> {
         place.map(Some).ok_or_else(late)
     }
 
-    /// Whether an answer that would be the last one is not, for a reason that is no failure.
+    /// Returns whether to send the request again for a reason that does not count as a failure.
     fn goes_on(&mut self, response: &HttpResponse) -> bool {
         let HttpResponse { status, headers, body } = response;
         match self.request.status_of(*status, headers, body) {
@@ -265,7 +266,7 @@ impl<'c> Attempts<'c> {
                 }
                 self.is_replaced()
             }
-            // As Cosmos DB says that.
+            // Cosmos DB refuses a credential with this status.
             StatusCode::UNAUTHORIZED => self.is_replaced(),
             _ => false,
         }
@@ -306,7 +307,7 @@ impl<'c> Attempts<'c> {
         if !in_time {
             return None;
         }
-        // It is paid when it is made: a call that is dropped meanwhile takes nothing.
+        // The retry pays when it is sent, so that a dropped call pays nothing.
         self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
     }
 
@@ -370,7 +371,7 @@ impl<'c> Attempts<'c> {
     }
 }
 
-/// Whether the service says that it cannot know who asks.
+/// Returns whether the service rejects the signature or the token.
 fn is_not_authentic(response: &HttpResponse) -> bool {
     let code = service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
     code == Some(ErrorCode::AuthenticationFailed)

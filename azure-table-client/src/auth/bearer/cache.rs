@@ -21,12 +21,12 @@ const MARGIN: Duration = Duration::from_mins(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the old token is used after that, or after a renewal that failed.
 const PAUSE: Duration = Duration::from_secs(30);
-/// A credential that takes longer is given up, so that the next call can ask it anew.
+/// A credential that takes longer is given up, so that the next call can request a token again.
 const LIMIT: Duration = Duration::from_mins(2);
 
 type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync;
 
-/// Whose tokens they are.
+/// The origin of the tokens.
 #[derive(Clone)]
 pub(super) enum Source {
     Credential(Arc<dyn TokenCredential>),
@@ -36,21 +36,21 @@ pub(super) enum Source {
 /// A token as it is sent. `Debug` does not show it.
 #[derive(Clone)]
 pub(crate) struct Token {
-    /// That of its renewal.
+    /// The id of its renewal.
     id: u64,
     header: HeaderValue,
     expires: SystemTime,
     renew_at: SystemTime,
 }
 
-/// What a renewal brings.
+/// The token that a renewal returned.
 #[derive(Clone)]
 struct Fetched {
     header: HeaderValue,
     expires: SystemTime,
 }
 
-/// A renewal on its way. Whoever waits for it drives it, so that none of them is needed.
+/// A renewal in flight. Every caller that waits for it drives it, so that any of them can be dropped.
 #[derive(Clone)]
 struct Renewal {
     id: u64,
@@ -172,8 +172,8 @@ impl Cache {
         }
     }
 
-    /// The service refuses this token, however long it is said to be valid. If it has been renewed since,
-    /// there is nothing to do.
+    /// Drops this token, which the service refuses although it has not expired. Does nothing if the token has
+    /// been renewed since.
     pub(super) fn reject(&self, token: &Token) {
         let mut state = self.state();
         if state.token.as_ref().is_some_and(|kept| kept.id == token.id) {
@@ -253,7 +253,9 @@ impl Fetched {
         // Clones of the header share these bytes; the last one overwrites them.
         let header = HeaderValue::from_maybe_shared(Bytes::from_owner(value));
         let mut header = header.ok().filter(|_| !text.is_empty()).ok_or_else(|| {
-            Error::credential("the credential gave a token that cannot stand in a header")
+            Error::credential(
+                "the credential returned a token with a character that no header allows",
+            )
         })?;
         header.set_sensitive(true);
         let seconds = u64::try_from(token.expires_on.unix_timestamp()).unwrap_or_default();

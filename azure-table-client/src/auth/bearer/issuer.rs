@@ -43,12 +43,12 @@ impl Issuer {
         self.fails.store(fails, Ordering::Relaxed);
     }
 
-    /// How often it was asked.
+    /// Returns the number of requests for a token.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What it was asked for last.
+    /// Returns the scope of the last request.
     pub(crate) fn scope(&self) -> String {
         self.scopes.lock().unwrap().last().cloned().unwrap_or_default()
     }
