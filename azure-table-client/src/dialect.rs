@@ -16,6 +16,7 @@ use crate::limits::{self, EntitySize, LimitError};
 /// Azure Storage, and emulators (Azurite, `azure-table-mock`) are as well.
 /// [`dialect`](crate::client::TableServiceClientBuilder::dialect) sets it for custom domains and the emulator
 /// of Cosmos DB.
+#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]

@@ -67,7 +67,7 @@ pub(crate) async fn send(
         return result.map(Resolved::Reply);
     }
     let options = left(core, options, start);
-    let resolved = resolve(core, request, &options, start, result).await?;
+    let resolved = resolve(core, request, &options, Some(start), result).await?;
     if matches!(resolved, Resolved::Applied(_)) {
         trace.resolved();
     }
@@ -96,20 +96,20 @@ pub(crate) async fn write(
     let start = core.clock.instant();
     let result = core.send(request, options, trace).await;
     let options = left(core, options, start);
-    let committed = settle(core, request, sent, &options, start, result).await?;
+    let committed = settle(core, request, sent, &options, Some(start), result).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }
     Ok(committed)
 }
 
-/// The results of the writes of one request, which was first sent at `start`.
+/// The results of the writes of one request, which was first sent at `start` if that is known.
 pub(crate) async fn settle(
     core: &Arc<ClientCore>,
     request: &Request,
     sent: Option<&Sent>,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Committed, Error> {
     let error = match resolve(core, request, options, start, result).await? {
@@ -126,13 +126,13 @@ pub(crate) async fn settle(
     }
 }
 
-/// Finds out whether a request was applied that was first sent at `start`, from its last response and
-/// the rows. What stays unknown keeps that outcome.
+/// Finds out whether a request was applied that was first sent at `start`, if that is known, from its
+/// last response and the rows. What stays unknown keeps that outcome.
 pub(crate) async fn resolve(
     core: &Arc<ClientCore>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Resolved, Error> {
     let Some(doubt) = Doubt::of(core, request, &result) else {
@@ -161,8 +161,8 @@ pub(crate) async fn resolve(
 }
 
 /// A reply whose outcome could not be found out.
-fn open(reply: Reply, start: Instant) -> Reply {
-    Reply { open: reply.open.or(Some(start)), ..reply }
+fn open(reply: Reply, start: Option<Instant>) -> Reply {
+    Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
 /// The proof that a program accepts: the setting of the call, else of the client.
@@ -238,19 +238,18 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     is_done.then_some(())
 }
 
-/// Reads what was written; `None` if it cannot be read, or would prove nothing.
+/// Reads what was written; `None` if it cannot be read.
 async fn read(
     core: &Arc<ClientCore>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     doubt: &Doubt,
     policy: Policy,
     result: &Result<Reply, Error>,
 ) -> Option<(Verdict, Vec<Option<ETag>>)> {
     let left = options.deadline.unwrap_or(core.deadline);
-    let proves_nothing = policy.exact && core.settings.write_id.is_none();
-    if proves_nothing || left < SHORTEST_READ {
+    if left < SHORTEST_READ {
         return None;
     }
     let writes = Wrote::all_of(request)?;
@@ -276,7 +275,11 @@ async fn read(
             writes: &writes,
             rows: &rows,
             write_id: core.settings.write_id.as_deref(),
-            since: result.as_ref().ok().and_then(|reply| started(reply, core.clock.since(start))),
+            since: result
+                .as_ref()
+                .ok()
+                .zip(start)
+                .and_then(|(reply, start)| started(reply, core.clock.since(start))),
             is_open: doubt.open().is_some(),
             is_fenced: result.as_ref().is_ok_and(|reply| {
                 request.status_of(reply.status, &reply.headers, &reply.body)

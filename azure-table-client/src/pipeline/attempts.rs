@@ -126,15 +126,15 @@ impl<'c> Attempts<'c> {
         loop {
             let failure = match self.send().await? {
                 #[cfg(feature = "entra")]
-                Ok(response) if self.has_new_token(&response)? => continue,
-                Ok(response) if self.goes_on(&response) => continue,
-                Ok(response) => {
+                Ok((_, response)) if self.has_new_token(&response)? => continue,
+                Ok((status, response)) if self.goes_on(status, &response) => continue,
+                Ok((status, response)) => {
                     self.pipeline.budget.earn(self.spent);
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
                     }
-                    if !self.is_closed_by(&response) {
+                    if !is_closed_by(status, &response) {
                         self.leave_open();
                     }
                     #[cfg(feature = "entra")]
@@ -150,7 +150,7 @@ impl<'c> Attempts<'c> {
                 Err(failure) => failure,
             };
             let is_closed = match &failure {
-                Failure::Answer(_, response) => self.is_closed_by(response),
+                Failure::Answer(status, response) => is_closed_by(*status, response),
                 _ => failure.is_unsent(),
             };
             if !is_closed {
@@ -191,8 +191,8 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// One attempt.
-    async fn send(&mut self) -> Result<Result<HttpResponse, Failure>, Error> {
+    /// Sends one attempt. Returns its response with the status or, of a batch, the status of the operation inside.
+    async fn send(&mut self) -> Result<Result<(StatusCode, HttpResponse), Failure>, Error> {
         let pipeline = self.pipeline;
         // While it waits for a place it is not an attempt.
         let _place = self.place().await?;
@@ -234,7 +234,7 @@ impl<'c> Attempts<'c> {
                 let status = self.request.status_of(*status, headers, body);
                 attempt.answered(status, &response);
                 if !retry::is_transient(status) {
-                    return Ok(Ok(response));
+                    return Ok(Ok((status, response)));
                 }
                 return Ok(Err(Failure::Answer(status, response)));
             }
@@ -255,9 +255,8 @@ impl<'c> Attempts<'c> {
     }
 
     /// Returns whether to send the request again for a reason that does not count as a failure.
-    fn goes_on(&mut self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        match self.request.status_of(*status, headers, body) {
+    fn goes_on(&mut self, status: StatusCode, response: &HttpResponse) -> bool {
+        match status {
             StatusCode::NOT_FOUND => self.route.lacks(),
             StatusCode::FORBIDDEN if is_not_authentic(response) => {
                 if !self.is_dated_anew && self.is_misdated(response) {
@@ -318,12 +317,6 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Whether the response settles the present attempt.
-    fn is_closed_by(&self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        origin::closes_attempt(self.request, *status, headers, body)
-    }
-
     /// The error of a success that another server sent.
     fn foreign(&self, response: &HttpResponse) -> Option<Error> {
         let HttpResponse { status, headers, body } = response;
@@ -369,6 +362,12 @@ impl<'c> Attempts<'c> {
             .with_attempts(self.count, &self.client_request_id)
             .with_outcome(outcome)
     }
+}
+
+/// Returns whether the response closes its attempt; `status` is its own or, of a batch, the status of the
+/// operation inside.
+fn is_closed_by(status: StatusCode, response: &HttpResponse) -> bool {
+    origin::closes_attempt(status, &response.headers, &response.body)
 }
 
 /// Returns whether the service rejects the signature or the token.

@@ -207,10 +207,6 @@ impl World {
         &self.inner.requests
     }
 
-    pub(super) fn has_write_ids(&self) -> bool {
-        self.inner.setup.has_write_ids
-    }
-
     /// Runs random operations.
     pub(super) async fn work(&self, mut chance: Rng, steps: usize) {
         let is_credulous = self.inner.setup.caller == Caller::Credulous;
