@@ -10,10 +10,11 @@ use futures_core::Stream;
 use futures_util::stream::{self, StreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy};
 use crate::wire::{Operation, PayloadFormat};
 
 /// The tables of an account. `.await` collects all names over all pages.
@@ -27,14 +28,14 @@ use crate::wire::{Operation, PayloadFormat};
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
 #[derive(Debug)]
 pub struct ListTables {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
 }
 
 impl ListTables {
-    pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
+    pub(super) fn new(pipeline: Arc<ClientCore>) -> Self {
         Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
@@ -112,7 +113,7 @@ enum Next {
 
 /// The pages of the list of tables, one request each.
 pub struct TableNamePages {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     filter: Option<String>,
     page_size: Option<u32>,
     next: Next,

@@ -12,6 +12,7 @@ use super::parallel::Parallel;
 use super::results::Results;
 use super::source::{self, Source, Start};
 use super::stream::EntityStream;
+use crate::client_core::ClientCore;
 use crate::entity::{Entities, Lenient, ReadRow, Readable, TableEntity};
 use crate::error::Error;
 use crate::filter::{
@@ -20,7 +21,7 @@ use crate::filter::{
 use crate::limits::{PAGE_ENTITIES, SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::continuation::Continuation;
 use crate::operation::query::ScanPolicy;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, RetryPolicy};
 use crate::wire::PayloadFormat;
 
 /// How much of a table a query looks at, and why.
@@ -96,7 +97,7 @@ impl fmt::Display for QueryPlan {
 /// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are taken"]
 pub struct Query<E, T = E> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     table: Arc<str>,
     /// The filter, and its text as it is sent.
     filter: Result<Option<(Filter, String)>, FilterError>,
@@ -113,7 +114,7 @@ pub struct Query<E, T = E> {
 }
 
 impl<E: TableEntity> Query<E> {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, table: Arc<str>, fault: Option<Error>) -> Self {
+    pub(crate) fn new(pipeline: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
         Self {
             pipeline,
             table,
@@ -445,7 +446,7 @@ impl<E, T> Query<E, T> {
 
     /// Warns of a query that looks at the whole table, or refuses it.
     fn check_scan(&self) -> Result<(), Error> {
-        if self.scan_allowed || self.pipeline.scans == ScanPolicy::Allow {
+        if self.scan_allowed || self.pipeline.settings.scans == ScanPolicy::Allow {
             return Ok(());
         }
         // A filter that is none is reported by itself.
@@ -456,7 +457,7 @@ impl<E, T> Query<E, T> {
             return Ok(());
         }
         let (table, reason) = (&*self.table, plan.reason(filter));
-        if self.pipeline.scans == ScanPolicy::Refuse {
+        if self.pipeline.settings.scans == ScanPolicy::Refuse {
             return Err(Error::invalid_input(format!(
                 "the query looks at the whole table {table}, since {reason}; `allow_scan` sends it",
             )));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::client_core::ClientCore;
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
@@ -9,7 +10,7 @@ use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
 use crate::limits::KEY_UTF16_UNITS;
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::{Operation, encoding};
 
 /// The bytes of a filter in a URL that are sent with one request; a list that is longer is asked for
@@ -27,7 +28,7 @@ pub(super) struct Start<T> {
 
 /// What all requests of a query have in common.
 pub(super) struct Source<T> {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) table: Arc<str>,
     pub(super) select: Vec<String>,
     pub(super) reader: Arc<dyn ReadRow<T>>,
@@ -86,11 +87,11 @@ impl<T> Source<T> {
 
 /// The filters of several requests, `None` if one will do.
 pub(super) fn split(
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
     (filter, text): &(Filter, String),
 ) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= pipeline.max_comparisons
+        filter.comparisons() <= pipeline.settings.max_comparisons
             && encoding::encoded_len(text) <= FILTER_BYTES
     };
     if fits(filter, text) {
