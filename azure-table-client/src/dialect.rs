@@ -8,7 +8,7 @@
 //! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
 //! [merge]: https://github.com/Azure/azure-sdk-for-net/issues/13555
 
-use crate::limits::{self, EntitySize, LimitError};
+use crate::limits::{self, EntitySize, LimitError, PARTITION_KEY, ROW_KEY};
 
 /// The service that is spoken to: Azure Storage, or what differs from it.
 ///
@@ -104,8 +104,8 @@ impl Dialect {
     /// Checks both keys.
     pub(crate) fn check_keys(self, partition_key: &str, row_key: &str) -> Result<(), LimitError> {
         for (property, key, most) in [
-            ("PartitionKey", partition_key, COSMOS_PARTITION_KEY_BYTES),
-            ("RowKey", row_key, COSMOS_ROW_KEY_BYTES),
+            (PARTITION_KEY, partition_key, COSMOS_PARTITION_KEY_BYTES),
+            (ROW_KEY, row_key, COSMOS_ROW_KEY_BYTES),
         ] {
             limits::check_key(property, key)?;
             if self == Self::CosmosDb && key.len() > most {

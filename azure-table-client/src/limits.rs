@@ -34,8 +34,11 @@ pub const COMPARISONS: usize = 15;
 /// Entities of one page of results.
 pub const PAGE_ENTITIES: u32 = 1000;
 
-/// Names of properties that belong to the service.
-pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
+pub(crate) const PARTITION_KEY: &str = "PartitionKey";
+pub(crate) const ROW_KEY: &str = "RowKey";
+pub(crate) const TIMESTAMP: &str = "Timestamp";
+/// The properties that the service reserves.
+pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = [PARTITION_KEY, ROW_KEY, TIMESTAMP];
 
 /// Input that the service would refuse, found before anything was sent.
 ///

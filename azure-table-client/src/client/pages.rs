@@ -10,7 +10,7 @@ use super::source::{self, Part, Source, Start, What};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::filter::Split;
-use crate::limits::PAGE_ENTITIES;
+use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
 use crate::operation::continuation::{Continuation, Position, QueryId};
 use crate::pipeline::CallTrace;
 
@@ -94,7 +94,7 @@ impl<T> Pages<T> {
         };
         if is_merged && !source.select.is_empty() {
             // Rows are merged by their keys.
-            for key in ["PartitionKey", "RowKey"] {
+            for key in [PARTITION_KEY, ROW_KEY] {
                 if !source.select.iter().any(|name| name == key) {
                     source.select.push(key.to_owned());
                 }

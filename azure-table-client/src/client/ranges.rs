@@ -14,6 +14,7 @@ use super::source::{Source, Start};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan};
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 /// Keys that are told apart in one range. More, such as those of a Chinese text, are one range.
 const MAX_CHILDREN: usize = 64;
@@ -38,8 +39,8 @@ pub(super) async fn filters<T>(
 ) -> Result<(Vec<Option<Filter>>, QueryCost), Error> {
     let plan = Plan::of(filter);
     let (property, low) = match plan.partition() {
-        Some(_) => ("RowKey", plan.start().1),
-        None => ("PartitionKey", plan.start().0),
+        Some(_) => (ROW_KEY, plan.start().1),
+        None => (PARTITION_KEY, plan.start().0),
     };
     let mut one = source.reading(vec![property.to_owned()], Arc::new(KeyOf(property)));
     one.page_size = None;
@@ -170,7 +171,7 @@ impl ReadRow<String> for KeyOf {
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<String, DecodeError> {
         match self.0 {
-            "PartitionKey" => row.partition_key(),
+            PARTITION_KEY => row.partition_key(),
             _ => row.row_key(),
         }
     }

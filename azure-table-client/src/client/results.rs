@@ -9,6 +9,7 @@ use super::pages::Page;
 use crate::entity::{DecodeError, Row};
 use crate::error::Error;
 use crate::filter::{Projection, Selection};
+use crate::limits::PARTITION_KEY;
 use crate::operation::Location;
 
 /// What a query took.
@@ -212,7 +213,7 @@ impl<E> Projection<E> for KeyOnly {
     type Output = ();
 
     fn select(&self, selection: &mut Selection) {
-        selection.system("PartitionKey");
+        selection.system(PARTITION_KEY);
     }
 
     fn read(&self, _: &mut Row<'_>, _: &mut usize) -> Result<(), DecodeError> {

@@ -13,6 +13,7 @@ use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::FromEdm;
 use crate::entity::serde::Serde;
 use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
+use crate::limits::TIMESTAMP;
 
 /// A property of `E`: it is compared with values of type `T`, which the codec `C` stores, and read
 /// as an `F`, the type of the field.
@@ -66,7 +67,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
 
     #[doc(hidden)]
     pub fn timestamp(read: ReadColumn<F>) -> Self {
-        Self { is_timestamp: true, ..Self::with("Timestamp".into(), read) }
+        Self { is_timestamp: true, ..Self::with(TIMESTAMP.into(), read) }
     }
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
@@ -163,7 +164,7 @@ where
 
     fn select(&self, selection: &mut Selection) {
         if self.is_timestamp {
-            selection.system("Timestamp");
+            selection.system(TIMESTAMP);
         } else {
             selection.property(&self.name, &self.aliases);
         }

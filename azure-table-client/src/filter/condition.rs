@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
 use super::{CompareOp, Filter, FilterError};
+use crate::limits::PARTITION_KEY;
 
 /// A condition on entities of type `E`, as its columns make it. Conditions are put together by `&`,
 /// `|` and `!`.
@@ -77,6 +78,6 @@ impl<E> Not for Condition<E> {
 pub(super) fn any<E>(conditions: impl Iterator<Item = Condition<E>>) -> Condition<E> {
     conditions.reduce(BitOr::bitor).unwrap_or_else(|| {
         // No key is below the empty one.
-        Condition::new(Filter::compare("PartitionKey", CompareOp::Lt, ""))
+        Condition::new(Filter::compare(PARTITION_KEY, CompareOp::Lt, ""))
     })
 }

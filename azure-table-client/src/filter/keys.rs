@@ -3,21 +3,22 @@
 use super::{CompareOp, Filter};
 use crate::edm::EdmValue;
 use crate::entity::KeyRange;
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 impl Filter {
     /// One partition.
     pub fn partition(partition_key: impl Into<String>) -> Self {
-        Self::on_key("PartitionKey", CompareOp::Eq, partition_key.into())
+        Self::on_key(PARTITION_KEY, CompareOp::Eq, partition_key.into())
     }
 
     /// The partitions of a range; without an upper end, all those from the lower one on.
     pub fn partitions_in(range: &KeyRange) -> Self {
-        Self::in_range("PartitionKey", range)
+        Self::in_range(PARTITION_KEY, range)
     }
 
     /// The rows of a range, in every partition unless one is stated as well.
     pub fn rows_in(range: &KeyRange) -> Self {
-        Self::in_range("RowKey", range)
+        Self::in_range(ROW_KEY, range)
     }
 
     pub(super) fn in_range(property: &str, range: &KeyRange) -> Self {

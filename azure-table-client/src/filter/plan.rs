@@ -7,6 +7,7 @@ use std::fmt;
 use super::{CompareOp, Filter};
 use crate::edm::EdmValue;
 use crate::entity::ordinal;
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 /// How much of a table a query looks at, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,8 +67,8 @@ impl<'f> Plan<'f> {
             Filter::Compare { property, op, literal: EdmValue::String(key) } => {
                 let range = Range::of(*op, key);
                 match property.as_str() {
-                    "PartitionKey" => Self { partition: range, row: Range::default() },
-                    "RowKey" => Self { partition: Range::default(), row: range },
+                    PARTITION_KEY => Self { partition: range, row: Range::default() },
+                    ROW_KEY => Self { partition: Range::default(), row: range },
                     _ => Self::default(),
                 }
             }
@@ -130,8 +131,8 @@ impl<'f> Plan<'f> {
     /// A filter for the keys in both ranges, if there are bounds; without the RowKeys where these do not
     /// bound what is looked at.
     pub(crate) fn keys_as_filter(&self) -> Option<Filter> {
-        let partition = self.partition.bounds("PartitionKey");
-        let row = self.partition.is_exact().then(|| self.row.bounds("RowKey"));
+        let partition = self.partition.bounds(PARTITION_KEY);
+        let row = self.partition.is_exact().then(|| self.row.bounds(ROW_KEY));
         partition.chain(row.into_iter().flatten()).reduce(|a, b| a & b)
     }
 
@@ -140,7 +141,7 @@ impl<'f> Plan<'f> {
         let Filter::And(all) = filter else { return None };
         let [a, b] = all.as_slice() else { return None };
         let key = |name| equals(a, name).or_else(|| equals(b, name));
-        key("PartitionKey").zip(key("RowKey"))
+        key(PARTITION_KEY).zip(key(ROW_KEY))
     }
 
     /// What makes the plan be of its kind.
