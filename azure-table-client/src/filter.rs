@@ -18,6 +18,7 @@ mod literal;
 mod parse;
 mod plan;
 mod projection;
+mod query_filter;
 mod split;
 mod stored;
 
@@ -38,6 +39,7 @@ pub(crate) use projection::Projected;
 pub use projection::{Projection, ProjectionOf};
 #[doc(hidden)]
 pub use projection::{Selection, project};
+pub(crate) use query_filter::QueryFilter;
 pub(crate) use split::{MAX_QUERIES, Split};
 #[doc(hidden)]
 pub use stored::stored;
@@ -104,7 +106,7 @@ impl Filter {
         let (property, literal) = (checked(property.into())?, literal.into());
         match literal {
             EdmValue::Double(value) if !value.is_finite() => {
-                Err(FilterError::made(FilterErrorKind::NoLiteral, value.to_string()))
+                Err(FilterError::without_text(FilterErrorKind::NoLiteral, value.to_string()))
             }
             literal => Ok(Self::Compare { property, op, literal }),
         }
@@ -134,7 +136,7 @@ fn checked(property: String) -> Result<String, FilterError> {
     if lexer::is_name(&property) {
         Ok(property)
     } else {
-        Err(FilterError::made(FilterErrorKind::PropertyName, property))
+        Err(FilterError::without_text(FilterErrorKind::PropertyName, property))
     }
 }
 

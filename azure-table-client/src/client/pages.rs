@@ -9,7 +9,7 @@ use super::results::{QueryCost, Results};
 use super::source::{self, Part, Source, Start, What};
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::filter::Split;
+use crate::filter::QueryFilter;
 use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
 use crate::operation::continuation::{Continuation, Position, QueryId};
 use crate::pipeline::CallTrace;
@@ -81,6 +81,8 @@ impl<T> Pages<T> {
             None => None,
         };
         let dialect = source.pipeline.protocol.dialect();
+        let texts = filters.iter().map(|filter| filter.as_ref().map(QueryFilter::text));
+        let id = QueryId::of(dialect, &source.table, texts, select);
         let unordered = split.as_ref().filter(|split| !split.in_order);
         let is_merged = match unordered {
             // In no order, they can only come one after the other.
@@ -101,29 +103,18 @@ impl<T> Pages<T> {
             }
         }
         let select = &source.select;
-        let (id, whats) = match (filter, split) {
-            (_, Some(Split { filters, .. })) => {
-                let texts: Vec<_> = filters.iter().map(ToString::to_string).collect();
-                let id =
-                    QueryId::of(dialect, &source.table, texts.iter().map(|t| Some(&**t)), select);
-                let whats = filters.iter().zip(texts);
-                (id, whats.map(|(filter, text)| What::of(dialect, filter, text, select)).collect())
-            }
-            (Some((filter, text)), None) => {
-                let id = QueryId::of(dialect, &source.table, std::iter::once(Some(&*text)), select);
-                (id, vec![What::of(dialect, &filter, text, select)])
-            }
-            (None, None) => {
-                let id = QueryId::of(dialect, &source.table, std::iter::once(None), select);
-                (id, vec![What::all(select)])
-            }
+        let filters: Vec<Option<QueryFilter>> = match split {
+            Some(split) => split.filters.into_iter().map(|filter| Some(filter.into())).collect(),
+            None => vec![filter],
         };
         let (after, positions) = match at {
-            Some(continuation) => continuation.of_query(id, whats.len())?,
-            None => (None, vec![Position::Start; whats.len()]),
+            Some(continuation) => continuation.of_query(id, filters.len())?,
+            None => (None, vec![Position::Start; filters.len()]),
         };
-        // A row by its keys is one page.
-        let parts = whats.into_iter().zip(positions).map(|(what, next)| Part { what, next });
+        let parts = filters
+            .into_iter()
+            .zip(positions)
+            .map(|(filter, next)| Part { what: What::of(dialect, filter, select), next });
         let rows = if is_merged {
             RowsOf::Merged(Merge::new(parts, after))
         } else {

@@ -16,6 +16,7 @@ use super::source::Start;
 use super::stream::EntityStream;
 use crate::error::Error;
 
+use crate::filter::QueryFilter;
 /// Pages that a stream in order keeps of each range that is not its turn yet.
 const AHEAD: usize = 4;
 /// Ranges are requests at the same time.
@@ -178,18 +179,15 @@ impl<T: Send + 'static> Ranges<T> {
                 "a query that is read in several ranges does not begin at a continuation",
             ));
         }
-        let filter = filter.map(|(filter, _)| filter);
+        let filter = filter.as_ref().map(QueryFilter::tree);
         let (filters, cost) = match take {
             Some(0) => Default::default(),
-            _ => ranges::filters(&source, filter.as_ref(), count).await?,
+            _ => ranges::filters(&source, filter, count).await?,
         };
         let sent = FuturesUnordered::new();
         let mut waiting = VecDeque::new();
         for (at, filter) in filters.into_iter().enumerate() {
-            let filter = filter.map(|filter| {
-                let text = filter.to_string();
-                (filter, text)
-            });
+            let filter = filter.map(QueryFilter::from);
             let start = Start { source: source.again(), filter, take, at: None };
             let pages = Pages::new(Ok(start));
             sent.push(fetch(at, pages));

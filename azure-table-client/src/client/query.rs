@@ -15,7 +15,8 @@ use super::stream::EntityStream;
 use crate::entity::{Entities, Lenient, ReadRow, Readable, TableEntity};
 use crate::error::Error;
 use crate::filter::{
-    Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection, ProjectionOf,
+    Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection,
+    ProjectionOf, QueryFilter,
 };
 use crate::limits::{PAGE_ENTITIES, SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::continuation::Continuation;
@@ -98,8 +99,7 @@ impl fmt::Display for QueryPlan {
 pub struct Query<E, T = E> {
     pipeline: Arc<Pipeline>,
     table: Arc<str>,
-    /// The filter, and its text as it is sent.
-    filter: Result<Option<(Filter, String)>, FilterError>,
+    filter: Result<Option<QueryFilter>, FilterError>,
     select: Result<Vec<String>, Error>,
     reader: Arc<dyn ReadRow<T>>,
     scan_allowed: bool,
@@ -263,7 +263,7 @@ impl<E, T> Query<E, T> {
         E: HasColumns,
     {
         let filter = condition(E::typed_columns("")).into_filter();
-        self.filter = filter.and_then(|filter| checked(&filter.to_string()));
+        self.filter = filter.and_then(QueryFilter::checked).map(Some);
         self
     }
 
@@ -274,7 +274,7 @@ impl<E, T> Query<E, T> {
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never build the text
     /// from outside input by formatting: a quote in it would end the literal.
     pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = checked(text);
+        self.filter = QueryFilter::parse(text).map(Some);
         self
     }
 
@@ -301,7 +301,7 @@ impl<E, T> Query<E, T> {
     /// # }
     /// ```
     pub fn matching(mut self, filter: &Filter) -> Self {
-        self.filter = checked(&filter.to_string());
+        self.filter = QueryFilter::checked(filter.clone()).map(Some);
         self
     }
 
@@ -351,7 +351,7 @@ impl<E, T> Query<E, T> {
             Some(filter) => source::split(&self.pipeline, filter)?.map_or(1, |s| s.filters.len()),
             None => 1,
         };
-        let filter = filter.map(|(filter, _)| filter);
+        let filter = filter.map(QueryFilter::tree);
         let plan = Plan::of(filter);
         Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter), queries })
     }
@@ -450,7 +450,7 @@ impl<E, T> Query<E, T> {
         }
         // A filter that is none is reported by itself.
         let Ok(filter) = &self.filter else { return Ok(()) };
-        let filter = filter.as_ref().map(|(filter, _)| filter);
+        let filter = filter.as_ref().map(QueryFilter::tree);
         let plan = Plan::of(filter);
         if plan.kind() != PlanKind::TableScan {
             return Ok(());
@@ -494,10 +494,6 @@ pub(super) fn check_page_size(page_size: Option<u32>) -> Result<(), Error> {
         ))),
         _ => Ok(()),
     }
-}
-
-fn checked(text: &str) -> Result<Option<(Filter, String)>, FilterError> {
-    Filter::parse(text).map(|filter| Some((filter, text.to_owned())))
 }
 
 pub(super) fn bad_filter(error: FilterError) -> Error {

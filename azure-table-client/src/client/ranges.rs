@@ -13,7 +13,7 @@ use super::results::QueryCost;
 use super::source::{Source, Start};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
-use crate::filter::{self, CompareOp, Filter, Plan};
+use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 /// Keys that are told apart in one range. More, such as those of a Chinese text, are one range.
@@ -145,7 +145,7 @@ impl KeySearch<'_> {
     /// The first key from `key` on, and before `end`.
     async fn first_from(&self, key: &str, end: Option<&str>) -> Result<Option<String>, Error> {
         let filter = bounded(self.filter, self.property, Some(key), end);
-        let filter = filter.map(|filter| (filter.clone(), filter.to_string()));
+        let filter = filter.map(QueryFilter::from);
         let source = self.source.again();
         let pages = Pages::new(Ok(Start { source, filter, take: Some(1), at: None }));
         let mut found = pages.collect().await?;

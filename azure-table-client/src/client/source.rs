@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
-use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
+use crate::filter::{Filter, MAX_QUERIES, Plan, QueryFilter, Split};
 use crate::limits::KEY_UTF16_UNITS;
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
@@ -19,8 +19,7 @@ const FILTER_BYTES: usize = 6_000;
 /// A query before its first page.
 pub(super) struct Start<T> {
     pub(super) source: Source<T>,
-    /// The filter, and its text as it is sent.
-    pub(super) filter: Option<(Filter, String)>,
+    pub(super) filter: Option<QueryFilter>,
     pub(super) take: Option<u64>,
     pub(super) at: Option<Continuation>,
 }
@@ -85,17 +84,15 @@ impl<T> Source<T> {
 }
 
 /// The filters of several requests, `None` if one will do.
-pub(super) fn split(
-    pipeline: &Pipeline,
-    (filter, text): &(Filter, String),
-) -> Result<Option<Split>, Error> {
+pub(super) fn split(pipeline: &Pipeline, filter: &QueryFilter) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
         filter.comparisons() <= pipeline.max_comparisons
             && encoding::encoded_len(text) <= FILTER_BYTES
     };
-    if fits(filter, text) {
+    if fits(filter.tree(), filter.text()) {
         return Ok(None);
     }
+    let filter = filter.tree();
     let split = Split::of(filter, &|filter| fits(filter, &filter.to_string()));
     let split = split.ok_or_else(|| {
         Error::invalid_input(format!(
@@ -116,26 +113,31 @@ pub(super) enum What {
 }
 
 impl What {
-    pub(super) fn of(dialect: Dialect, filter: &Filter, text: String, select: &[String]) -> Self {
-        let point = Plan::point_of(filter)
-            // A key that none can be is still a filter that nothing satisfies.
-            .filter(|(p, r)| dialect.check_keys(p, r).is_ok())
-            // Up to the documented 512 UTF-16 units the service surely takes a key; beyond, a filter is
-            // safe, if a URL holds it.
-            .filter(|(p, r)| {
-                let units = |key: &str| key.encode_utf16().count();
-                units(p).max(units(r)) <= KEY_UTF16_UNITS / 2
-                    || encoding::encoded_len(&text) > FILTER_BYTES
-            });
+    pub(super) fn of(dialect: Dialect, filter: Option<QueryFilter>, select: &[String]) -> Self {
+        let point = filter.as_ref().and_then(|filter| point(dialect, filter));
         match point {
-            Some((partition_key, row_key)) => Self::Row(EntityKey::new(partition_key, row_key)),
-            None => Self::Rows(QuerySpec { filter: Some(text), select: select.to_vec() }),
+            Some(key) => Self::Row(key),
+            None => {
+                let filter = filter.map(QueryFilter::into_text);
+                Self::Rows(QuerySpec { filter, select: select.to_vec() })
+            }
         }
     }
+}
 
-    pub(super) fn all(select: &[String]) -> Self {
-        Self::Rows(QuerySpec { filter: None, select: select.to_vec() })
-    }
+/// The key that `filter` states, if the row can be read by it.
+fn point(dialect: Dialect, filter: &QueryFilter) -> Option<EntityKey> {
+    Plan::point_of(filter.tree())
+        // A filter on an invalid key matches no row, but the key cannot be in a path.
+        .filter(|(p, r)| dialect.check_keys(p, r).is_ok())
+        // The service accepts keys of up to the documented 512 UTF-16 units. A longer one is safe in
+        // a filter, if a URL holds it.
+        .filter(|(p, r)| {
+            let units = |key: &str| key.encode_utf16().count();
+            units(p).max(units(r)) <= KEY_UTF16_UNITS / 2
+                || encoding::encoded_len(filter.text()) > FILTER_BYTES
+        })
+        .map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key))
 }
 
 /// One of the requests that a query is split into, page by page.

@@ -89,8 +89,12 @@ impl<E, T, C, F> Column<E, T, C, F> {
     fn compare(&self, op: CompareOp, value: &impl Literal<T, C>) -> Condition<E> {
         Condition::new(match value.literal() {
             Ok(Some(literal)) => Filter::compare(&*self.name, op, literal),
-            Ok(None) => Err(FilterError::made(FilterErrorKind::NoValue, "nothing".to_owned())),
-            Err(error) => Err(FilterError::made(FilterErrorKind::NoValue, error.to_string())),
+            Ok(None) => {
+                Err(FilterError::without_text(FilterErrorKind::NoValue, "nothing".to_owned()))
+            }
+            Err(error) => {
+                Err(FilterError::without_text(FilterErrorKind::NoValue, error.to_string()))
+            }
         })
     }
 

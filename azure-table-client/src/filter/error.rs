@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::parse::LEVELS;
+
 /// Where a longer text is cut in an error.
 const SHOWN_CHARS: usize = 60;
 
@@ -9,7 +11,8 @@ const SHOWN_CHARS: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     kind: FilterErrorKind,
-    position: usize,
+    /// `None` for a filter that was built without a text.
+    position: Option<usize>,
     expected: &'static str,
     found: String,
 }
@@ -39,8 +42,8 @@ pub enum FilterErrorKind {
 }
 
 impl FilterError {
-    /// At this byte of a text that is parsed.
-    pub(super) fn parsed(
+    /// An error at this byte of a text.
+    pub(super) fn in_text(
         kind: FilterErrorKind,
         text: &str,
         byte: usize,
@@ -49,20 +52,21 @@ impl FilterError {
         let (before, after) = text.split_at(byte);
         Self {
             kind,
-            position: before.chars().count(),
+            position: Some(before.chars().count()),
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
         }
     }
 
-    /// In a filter that is made without a text.
-    pub(super) fn made(kind: FilterErrorKind, found: String) -> Self {
+    /// An error of a filter that is built without a text.
+    pub(super) fn without_text(kind: FilterErrorKind, found: String) -> Self {
         let expected = match kind {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
+            FilterErrorKind::TooDeep => LEVELS,
             _ => "the name of a property",
         };
-        Self { kind, position: 0, expected, found }
+        Self { kind, position: None, expected, found }
     }
 
     /// What is wrong.
@@ -70,9 +74,9 @@ impl FilterError {
         self.kind
     }
 
-    /// Where in the text, in characters from 0.
+    /// The position in the text, in characters from 0; 0 for a filter that was built without a text.
     pub fn position(&self) -> usize {
-        self.position
+        self.position.unwrap_or_default()
     }
 
     /// What should stand there.
@@ -90,15 +94,13 @@ impl fmt::Display for FilterError {
             _ => "",
         })?;
         write!(f, "expected {}", self.expected)?;
-        if !matches!(
-            self.kind,
-            FilterErrorKind::NoLiteral | FilterErrorKind::PropertyName | FilterErrorKind::NoValue
-        ) {
-            write!(f, " at position {}", self.position)?;
+        if let Some(position) = self.position {
+            write!(f, " at position {position}")?;
         }
         match (self.kind, &*self.found) {
             (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
+            (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),
             (_, found) => write!(f, ", found {found}"),
         }

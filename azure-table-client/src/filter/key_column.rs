@@ -27,7 +27,7 @@ impl<E, P> fmt::Debug for KeyColumn<E, P> {
 
 fn of_key<E>(key: Result<Filter, KeyError>) -> Condition<E> {
     Condition::new(
-        key.map_err(|error| FilterError::made(FilterErrorKind::NoValue, error.to_string())),
+        key.map_err(|error| FilterError::without_text(FilterErrorKind::NoValue, error.to_string())),
     )
 }
 

@@ -8,6 +8,8 @@ use crate::edm::EdmValue;
 /// Deeper nesting is refused, so that no text can exhaust the stack.
 const MAX_DEPTH: usize = 100;
 
+/// States [`MAX_DEPTH`].
+pub(super) const LEVELS: &str = "at most 100 levels of parentheses and not";
 const OPERATOR: &str = "eq, ne, gt, ge, lt or le";
 const TERM: &str = "a comparison, not or (";
 
@@ -24,6 +26,31 @@ impl Filter {
         match parser.token {
             Token::End => Ok(filter),
             _ => Err(parser.unexpected("and, or or the end")),
+        }
+    }
+}
+
+impl Filter {
+    /// Checks that the displayed filter is not nested too deeply to be parsed.
+    pub(super) fn check_depth(&self) -> Result<(), FilterError> {
+        if self.exceeds(MAX_DEPTH) {
+            return Err(FilterError::without_text(FilterErrorKind::TooDeep, String::new()));
+        }
+        Ok(())
+    }
+
+    /// Returns whether the displayed filter has more than `levels` nested parentheses.
+    fn exceeds(&self, levels: usize) -> bool {
+        let inner = |inner: &Self, is_nested: bool| match levels.checked_sub(is_nested.into()) {
+            Some(levels) => inner.exceeds(levels),
+            None => true,
+        };
+        match self {
+            Self::Compare { .. } | Self::IsTrue(_) => false,
+            Self::And(filters) | Self::Or(filters) => {
+                filters.iter().any(|filter| inner(filter, self.encloses(filter)))
+            }
+            Self::Not(filter) => inner(filter, true),
         }
     }
 }
@@ -57,7 +84,7 @@ impl Parser<'_> {
     }
 
     fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
-        FilterError::parsed(kind, self.lexer.text(), at, expected)
+        FilterError::in_text(kind, self.lexer.text(), at, expected)
     }
 
     fn or(&mut self, depth: usize) -> Result<Filter, FilterError> {
@@ -88,8 +115,7 @@ impl Parser<'_> {
 
     fn term(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth > MAX_DEPTH {
-            let expected = "at most 100 levels of parentheses and not";
-            return Err(self.error(FilterErrorKind::TooDeep, self.at, expected));
+            return Err(self.error(FilterErrorKind::TooDeep, self.at, LEVELS));
         }
         match self.token {
             Token::Word("not") => {
@@ -318,9 +344,15 @@ mod tests {
         ] {
             let text = nested(open, close);
             let filter = Filter::parse(&text).unwrap();
-            assert_eq!(Filter::parse(&filter.to_string()), Ok(filter), "{open}");
+            assert_eq!(Filter::parse(&filter.to_string()).as_ref(), Ok(&filter), "{open}");
+            assert_eq!(filter.check_depth(), Ok(()), "{open}");
             let deeper = format!("not ({text})");
             assert_eq!(Filter::parse(&deeper).unwrap_err().kind(), FilterErrorKind::TooDeep);
+            let error = Filter::Not(Box::new(filter)).check_depth().unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "nested too deeply: expected at most 100 levels of parentheses and not"
+            );
         }
     }
 
@@ -365,8 +397,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_displayed_parses_to_the_same(filter in filter()) {
+        fn a_displayed_filter_parses_to_the_same(filter in filter()) {
             prop_assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
+        }
+
+        #[test]
+        fn the_depth_check_agrees_with_the_parser(filter in filter(), levels in 90..=MAX_DEPTH) {
+            let nested = (0..levels).fold(filter, |filter, _| Filter::Not(Box::new(filter)));
+            let parsed = Filter::parse(&nested.to_string()).map(|_| ());
+            prop_assert_eq!(nested.check_depth().map_err(|e| e.kind()), parsed.map_err(|e| e.kind()));
         }
 
         #[test]
