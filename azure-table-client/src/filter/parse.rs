@@ -348,11 +348,6 @@ mod tests {
             assert_eq!(filter.check_depth(), Ok(()), "{open}");
             let deeper = format!("not ({text})");
             assert_eq!(Filter::parse(&deeper).unwrap_err().kind(), FilterErrorKind::TooDeep);
-            let error = Filter::Not(Box::new(filter)).check_depth().unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                "nested too deeply: expected at most 100 levels of parentheses and not"
-            );
         }
     }
 

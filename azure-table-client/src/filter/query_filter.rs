@@ -64,5 +64,9 @@ mod tests {
         assert_eq!(Filter::parse(allowed.text()).unwrap(), *allowed.tree());
         let error = QueryFilter::checked(nested(204)).unwrap_err();
         assert_eq!(error.kind(), FilterErrorKind::TooDeep);
+        assert_eq!(
+            error.to_string(),
+            "nested too deeply: expected at most 100 levels of parentheses and not"
+        );
     }
 }
