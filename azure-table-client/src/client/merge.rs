@@ -5,8 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use super::pages::Page;
-use super::results::QueryCost;
+use super::page::{Page, QueryCost};
 use super::source::{Part, Source};
 use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;

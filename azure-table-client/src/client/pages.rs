@@ -5,7 +5,8 @@ use futures_core::Stream;
 use futures_util::stream;
 
 use super::merge::Merge;
-use super::results::{QueryCost, Results};
+use super::page::{Page, QueryCost};
+use super::results::Results;
 use super::source::{self, Part, Source, Start, What};
 use crate::dialect::Dialect;
 use crate::error::Error;
@@ -13,31 +14,6 @@ use crate::filter::QueryFilter;
 use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
 use crate::operation::continuation::{Continuation, Position, QueryId};
 use crate::pipeline::CallTrace;
-
-/// One page of a query: possibly empty, also where more pages follow.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Page<T> {
-    /// The entities in order of PartitionKey and RowKey.
-    pub entities: Vec<T>,
-    /// Where the next page begins; `None` on the last one. Where a query takes a number of entities, what
-    /// follows them.
-    pub continuation: Option<Continuation>,
-    /// The service's id of the request; where there were several, that of the last one.
-    pub request_id: Option<String>,
-    /// What the page took.
-    pub cost: QueryCost,
-}
-
-impl<T> Page<T> {
-    /// Cuts the page to the rows that are `left` to take, and counts them off.
-    pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
-        let Some(left) = left else { return };
-        self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-        self.cost.rows = self.entities.len() as u64;
-        *left = left.saturating_sub(self.cost.rows);
-    }
-}
 
 /// The pages of a query, one request each.
 ///
@@ -81,8 +57,6 @@ impl<T> Pages<T> {
             None => None,
         };
         let dialect = source.pipeline.protocol.dialect();
-        let texts = filters.iter().map(|filter| filter.as_ref().map(QueryFilter::text));
-        let id = QueryId::of(dialect, &source.table, texts, select);
         let unordered = split.as_ref().filter(|split| !split.in_order);
         let is_merged = match unordered {
             // In no order, they can only come one after the other.
@@ -107,6 +81,8 @@ impl<T> Pages<T> {
             Some(split) => split.filters.into_iter().map(|filter| Some(filter.into())).collect(),
             None => vec![filter],
         };
+        let texts = filters.iter().map(|filter| filter.as_ref().map(QueryFilter::text));
+        let id = QueryId::of(dialect, &source.table, texts, select);
         let (after, positions) = match at {
             Some(continuation) => continuation.of_query(id, filters.len())?,
             None => (None, vec![Position::Start; filters.len()]),

@@ -8,15 +8,16 @@ use std::pin::{Pin, pin};
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
-use super::pages::{Page, Pages};
+use super::page::{Page, QueryCost};
+use super::pages::Pages;
 use super::query::Query;
 use super::ranges;
-use super::results::{QueryCost, Results};
+use super::results::Results;
 use super::source::Start;
 use super::stream::EntityStream;
 use crate::error::Error;
-
 use crate::filter::QueryFilter;
+
 /// Pages that a stream in order keeps of each range that is not its turn yet.
 const AHEAD: usize = 4;
 /// Ranges are requests at the same time.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
+use super::page::Page;
 use super::pages::Pages;
 use super::parallel::Parallel;
 use super::results::Results;
@@ -403,6 +404,42 @@ impl<E, T> Query<E, T> {
     /// time; see [`Parallel`].
     pub fn parallel(self, ranges: usize) -> Parallel<E, T> {
         Parallel::new(self, ranges)
+    }
+
+    /// Reads one page, for example of a list that a user pages through. Its continuation is the
+    /// [start](Self::start_at) of the next page.
+    ///
+    /// The page has up to [`page_size`](Self::page_size) entities, and may be empty although more pages
+    /// follow. Without rows to [`take`](Self::take), it is empty and no request is sent.
+    ///
+    /// ```
+    /// use azure_table_client::{DynamicEntity, client::Continuation, mock::MockTableService};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// for id in ["1", "2", "3"] {
+    ///     blogs.insert(&DynamicEntity::new("Channel9", id)).await?;
+    /// }
+    ///
+    /// let page = blogs.query().page_size(2).page().await?;
+    /// let link = page.continuation.as_ref().unwrap().to_string();
+    /// let ids: Vec<_> = page.into_iter().map(|blog| blog.key().row_key.clone()).collect();
+    /// assert_eq!(ids, ["1", "2"]);
+    ///
+    /// // Later, for example in the request of a web page that follows the link:
+    /// let start: Continuation = link.parse()?;
+    /// let last = blogs.query().page_size(2).start_at(start).page().await?;
+    /// assert_eq!((last.entities.len(), last.continuation), (1, None));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of the query itself.
+    pub async fn page(self) -> Result<Page<T>, Error> {
+        self.pages().next().await.unwrap_or_else(|| Ok(Page::empty()))
     }
 
     /// The results page by page.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 
+use super::page::QueryCost;
 use super::pages::Pages;
-use super::results::QueryCost;
 use super::source::{Source, Start};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;

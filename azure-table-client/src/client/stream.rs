@@ -5,8 +5,7 @@ use std::vec;
 
 use futures_core::Stream;
 
-use super::pages::Page;
-use super::results::QueryCost;
+use super::page::{Page, QueryCost};
 use crate::error::Error;
 
 /// The results of a query one by one. It ends after the first error.
