@@ -2,6 +2,7 @@
 
 mod builder;
 mod call;
+mod fetch;
 mod get_or_insert;
 mod list_tables;
 mod merge;
@@ -15,7 +16,6 @@ mod results;
 mod rounds;
 mod service;
 mod set;
-mod source;
 mod stream;
 mod table;
 mod table_wait;

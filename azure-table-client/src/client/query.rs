@@ -1,3 +1,6 @@
+mod plan;
+mod select;
+
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
@@ -5,47 +8,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::warn;
-
+use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
 use super::pages::Pages;
 use super::parallel::Parallel;
 use super::results::Results;
-use super::source::{self, Source, Start};
 use super::stream::EntityStream;
-use crate::entity::{Entities, Lenient, ReadRow, Readable, TableEntity};
+use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
-use crate::filter::{
-    Condition, Filter, FilterError, HasColumns, Plan, PlanKind, Projected, Projection,
-    ProjectionOf, QueryFilter,
-};
-use crate::limits::{PAGE_ENTITIES, SYSTEM_PROPERTIES, check_property_name};
+use crate::filter::{Condition, Filter, FilterError, HasColumns, QueryFilter};
+use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Continuation;
-use crate::operation::query::ScanPolicy;
 use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 use crate::wire::PayloadFormat;
 
-/// How much of a table a query looks at, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct QueryPlan {
-    /// How much.
-    pub kind: PlanKind,
-    /// What in the filter makes it so.
-    pub reason: &'static str,
-    /// In how many queries a list that is too long for one is asked for.
-    pub queries: usize,
-}
-
-impl fmt::Display for QueryPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.reason)?;
-        if self.queries > 1 {
-            write!(f, ", in {} queries", self.queries)?;
-        }
-        Ok(())
-    }
-}
+pub use plan::QueryPlan;
 
 /// A query over the entities `E` of one table, that reads a `T` of each: the entity, or what
 /// [`select`](Self::select) takes of it.
@@ -130,131 +107,9 @@ impl<E: TableEntity> Query<E> {
             entity: PhantomData,
         }
     }
-
-    /// Only the properties of these names travel; PartitionKey, RowKey and Timestamp always do. Fields
-    /// of `E` that are left out must be Options or have a default. It replaces an earlier choice.
-    ///
-    /// The names are checked when the query is sent; one that no property can have is an error of
-    /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    ///
-    /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
-    /// left out. A property is selected by the name that the row has it under: an alias is one more
-    /// name to select. Of an enum of entities, the property that tells the kinds apart travels too.
-    pub fn select_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        let system = SYSTEM_PROPERTIES.map(str::to_owned);
-        let own = names.into_iter().map(Into::into);
-        let own = own.filter(|name: &String| Some(name.as_str()) != E::DISCRIMINATOR);
-        let own = own.chain(E::DISCRIMINATOR.map(str::to_owned));
-        let own = own.filter(|name| !system.contains(name)).map(|name| {
-            check_property_name(&name)?;
-            Ok(name)
-        });
-        self.select = own.chain(system.clone().map(Ok)).collect();
-        self
-    }
 }
 
 impl<E, T> Query<E, T> {
-    /// Only these columns travel, and each result is their values: `|b| b.text` reads texts, and
-    /// `|b| (b.text, b.rating)` pairs. It replaces an earlier choice.
-    ///
-    /// A key is read as its part, or as the tuple of its parts. A property is read as the entity
-    /// reads it, policies and defaults included; what it would collect is an error. A tuple has up
-    /// to ten columns, and can have tuples in it. Errors about a row name it only if its keys are
-    /// selected. Of an enum of entities, a column is read of all kinds that have such a property.
-    ///
-    /// # Errors
-    /// Selecting a property twice is one of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), when
-    /// the query is sent.
-    pub fn select<P: Projection<E>>(
-        self,
-        columns: impl FnOnce(E::Columns<E>) -> P,
-    ) -> Query<E, P::Output>
-    where
-        E: HasColumns + 'static,
-    {
-        self.project(columns(E::typed_columns("")))
-    }
-
-    /// Only the columns of `S` travel, and each result is an `S`; `#[derive(Projection)]` makes one.
-    ///
-    /// ```
-    /// use azure_table_client::filter::Projection;
-    /// # use azure_table_client::{TableEntity, mock::MockTableService};
-    /// # #[derive(TableEntity)]
-    /// # #[table(name = "Blogs")]
-    /// # struct Blog {
-    /// #     #[table(partition_key)]
-    /// #     channel: String,
-    /// #     #[table(row_key)]
-    /// #     id: u32,
-    /// #     text: String,
-    /// #     rating: Option<i32>,
-    /// # }
-    ///
-    /// #[derive(Projection)]
-    /// #[table(of = "Blog")]
-    /// struct Summary {
-    ///     id: u32,
-    ///     rating: Option<i32>,
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), azure_table_client::Error> {
-    /// # let blogs = MockTableService::new().client().table::<Blog>();
-    /// # blogs.create().await?;
-    /// # let blog = Blog { channel: "Channel9".into(), id: 1, text: "Hello".into(), rating: Some(3) };
-    /// # blogs.insert(&blog).await?;
-    /// let summaries = blogs.query().filter(|b| b.rating.ge(3)).select_as::<Summary>().await?;
-    /// assert_eq!((summaries[0].id, summaries[0].rating), (1, Some(3)));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn select_as<S: ProjectionOf<E, Columns = E::Columns<E>>>(self) -> Query<E, S>
-    where
-        E: HasColumns + 'static,
-    {
-        self.project(S::projection(E::typed_columns("")))
-    }
-
-    /// The same query, of which `projection` reads the rows.
-    pub(crate) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
-    where
-        E: 'static,
-    {
-        let projected = Projected::new(projection);
-        let selection = projected.selection();
-        let select = selection.check().map(|()| selection.names().map(str::to_owned).collect());
-        self.reading(Arc::new(projected), select.map_err(Error::from))
-    }
-
-    /// The same query, of which rows are read without a struct, as far as they can be.
-    pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
-        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
-        self.reading(Arc::new(Lenient), select)
-    }
-
-    fn reading<U>(
-        self,
-        reader: Arc<dyn ReadRow<U>>,
-        select: Result<Vec<String>, Error>,
-    ) -> Query<E, U> {
-        Query {
-            pipeline: self.pipeline,
-            table: self.table,
-            filter: self.filter,
-            select,
-            reader,
-            scan_allowed: self.scan_allowed,
-            fault: self.fault,
-            page_size: self.page_size,
-            take: self.take,
-            start: self.start,
-            options: self.options,
-            entity: PhantomData,
-        }
-    }
-
     /// Only the entities for which the condition holds; it replaces an earlier filter.
     ///
     /// A column that is not there, a value of another type or a comparison that the service lacks does
@@ -331,37 +186,6 @@ impl<E, T> Query<E, T> {
 
     pub(crate) fn table(&self) -> Arc<str> {
         Arc::clone(&self.table)
-    }
-
-    /// How much of the table the service must look at for this query, and why.
-    ///
-    /// ```
-    /// # use azure_table_client::{DynamicEntity, filter::PlanKind, mock::MockTableService};
-    /// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
-    /// let query = blogs.query().filter_text("RowKey eq '1'");
-    /// let plan = query.plan().unwrap();
-    /// assert_eq!(plan.kind, PlanKind::TableScan);
-    /// println!("{plan}"); // table scan: the filter bounds the RowKey and not the PartitionKey …
-    /// ```
-    ///
-    /// # Errors
-    /// The text is no filter, or its lists would take too many queries.
-    pub fn plan(&self) -> Result<QueryPlan, Error> {
-        let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
-        let queries = match filter {
-            Some(filter) => source::split(&self.pipeline, filter)?.map_or(1, |s| s.filters.len()),
-            None => 1,
-        };
-        let filter = filter.map(QueryFilter::tree);
-        let plan = Plan::of(filter);
-        Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter), queries })
-    }
-
-    /// Sends this query although it looks at the whole table and the client
-    /// [refuses](super::ScanPolicy::Refuse) or warns of such.
-    pub fn allow_scan(mut self) -> Self {
-        self.scan_allowed = true;
-        self
     }
 
     /// Begins where an earlier page of the same query ended.
@@ -454,17 +278,17 @@ impl<E, T> Query<E, T> {
     where
         T: Send + 'static,
     {
-        EntityStream::of(self.pages().into_stream())
+        EntityStream::new(self.pages().into_stream())
     }
 
     /// What is sent, once all that can be wrong with it is found to be right.
-    pub(super) fn checked(mut self) -> Result<Start<T>, Error> {
+    pub(super) fn checked(mut self) -> Result<CheckedQuery<T>, Error> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
         }
         check_page_size(self.page_size)?;
         self.check_scan()?;
-        let source = Source {
+        let fetcher = PageFetcher {
             pipeline: self.pipeline,
             table: self.table,
             select: self.select?,
@@ -472,34 +296,12 @@ impl<E, T> Query<E, T> {
             page_size: self.page_size,
             options: self.options,
         };
-        Ok(Start {
-            source,
+        Ok(CheckedQuery {
+            fetcher,
             filter: self.filter.map_err(bad_filter)?,
             take: self.take,
-            at: self.start,
+            start: self.start,
         })
-    }
-
-    /// Warns of a query that looks at the whole table, or refuses it.
-    fn check_scan(&self) -> Result<(), Error> {
-        if self.scan_allowed || self.pipeline.scans == ScanPolicy::Allow {
-            return Ok(());
-        }
-        // A filter that is none is reported by itself.
-        let Ok(filter) = &self.filter else { return Ok(()) };
-        let filter = filter.as_ref().map(QueryFilter::tree);
-        let plan = Plan::of(filter);
-        if plan.kind() != PlanKind::TableScan {
-            return Ok(());
-        }
-        let (table, reason) = (&*self.table, plan.reason(filter));
-        if self.pipeline.scans == ScanPolicy::Refuse {
-            return Err(Error::invalid_input(format!(
-                "the query looks at the whole table {table}, since {reason}; `allow_scan` sends it",
-            )));
-        }
-        warn!(table, reason, "a query looks at the whole table");
-        Ok(())
     }
 }
 
