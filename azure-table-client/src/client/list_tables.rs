@@ -16,15 +16,15 @@ use crate::operation::table;
 use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
 use crate::wire::{Operation, PayloadFormat};
 
-/// The tables of an account. `.await` collects all names over all pages.
+/// The list of an account's tables. `.await` collects the names of all pages.
 ///
 /// # Errors
-/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a text that is no filter,
+/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): an invalid filter,
 /// or a page size out of bounds.
 ///
 /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`, one
 /// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
-#[must_use = "a query is sent when it is awaited or its pages are taken"]
+#[must_use = "a query is sent when it is awaited or its pages are read"]
 #[derive(Debug)]
 pub struct ListTables {
     pub(super) pipeline: Arc<Pipeline>,
@@ -38,55 +38,56 @@ impl ListTables {
         Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
-    /// Only the tables for which this OData filter over `TableName` holds, for example
-    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. It replaces an earlier one.
+    /// Returns only the tables that match this OData filter on `TableName`, for example
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. Replaces an earlier filter.
     pub fn filter_text(mut self, text: &str) -> Self {
         self.filter = Filter::parse(text).map(|_| Some(text.to_owned())).map_err(bad_filter);
         self
     }
 
-    /// At most this many tables a page (`$top`), 1 to 1,000.
+    /// Limits the tables of a page (`$top`) to 1 to 1,000.
     pub fn page_size(mut self, tables: u32) -> Self {
         self.page_size = Some(tables);
         self
     }
 
-    /// The time for one page, all its attempts and waits included. There is no bound on the whole
-    /// list but the one that its reader sets, for example by `tokio::time::timeout`.
+    /// Sets the deadline for reading one page, including all attempts and delays. The whole list has no
+    /// deadline; the caller can set one, for example by `tokio::time::timeout`.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = Some(deadline);
         self
     }
 
-    /// When and how often the request of a page is tried again, instead of the client's policy.
+    /// Sets the retry policy for the request of a page, instead of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = Some(policy);
         self
     }
 
-    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
+    /// Sets the format of the responses, instead of the client's format: a [`PayloadFormat`], or a level of
+    /// JSON.
     ///
     /// # Errors
-    /// A format that does not go with the client's version of the service is one of kind
+    /// A format that the client's service version does not support is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
         self.options.format = Some(format.into());
         self
     }
 
-    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each page has a random UUID.
+    /// Sets the id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. The default is a random UUID for each page.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
         self.options.client_request_id = Some(id.into());
         self
     }
 
-    /// The names page by page.
+    /// Returns the names page by page.
     pub fn pages(self) -> TableNamePages {
         TableNamePages::new(self)
     }
 
-    /// The names one by one. The stream ends after the first error.
+    /// Returns the names one by one. The stream ends after the first error.
     pub fn stream(self) -> impl Stream<Item = Result<String, Error>> + Send {
         self.pages().into_names()
     }
@@ -101,13 +102,11 @@ impl IntoFuture for ListTables {
     }
 }
 
-/// What is left to ask for. It changes once a page is there, so that a future that is dropped on the
-/// way loses nothing.
-#[derive(Clone)]
-enum Next {
-    /// The page that begins there; `None` is the first one.
-    Page(Option<String>),
-    Nothing,
+/// The next page. It changes once a page has arrived, so that dropping a future loses no names.
+enum NextPage {
+    /// The page that starts at this table; `None` is the first page.
+    At(Option<String>),
+    End,
 }
 
 /// The pages of the list of tables, one request each.
@@ -115,7 +114,7 @@ pub struct TableNamePages {
     pipeline: Arc<Pipeline>,
     filter: Option<String>,
     page_size: Option<u32>,
-    next: Next,
+    next: NextPage,
     options: CallOptions,
     failure: Option<Error>,
 }
@@ -131,53 +130,51 @@ impl TableNamePages {
             pipeline: list.pipeline,
             filter,
             page_size: list.page_size,
-            next: Next::Page(None),
+            next: NextPage::At(None),
             options: list.options,
             failure,
         }
     }
 
-    /// Asks for the next page; `None` after the last one and after an error. A future that is dropped on
-    /// its way loses nothing.
+    /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
+    /// loses no names.
     ///
     /// # Errors
-    /// As [`ListTables`].
+    /// The errors of [`ListTables`].
     pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
         if let Some(error) = self.failure.take() {
-            self.next = Next::Nothing;
+            self.next = NextPage::End;
             return Some(Err(error));
         }
-        let Next::Page(_) = &self.next else { return None };
+        let NextPage::At(_) = &self.next else { return None };
         let pipeline = Arc::clone(&self.pipeline);
         let trace = pipeline.trace(Operation::ListTables, "");
         let work = async { self.next_of(&trace).await.transpose() };
         trace.run(work).await.transpose()
     }
 
-    /// The next page as a part of the call that `trace` is of.
+    /// Reads the next page as a part of the call that `trace` belongs to.
     async fn next_of(&mut self, trace: &CallTrace<'_>) -> Option<Result<Vec<String>, Error>> {
-        let Next::Page(at) = self.next.clone() else { return None };
-        let page = self.fetch(at.as_deref(), trace).await;
-        if page.is_err() {
-            self.next = Next::Nothing;
-        }
-        Some(page)
+        let NextPage::At(start) = &self.next else { return None };
+        let page = self.fetch(start.as_deref(), trace).await;
+        let (next, names) = match page {
+            Ok((names, next)) => (next, Ok(names)),
+            Err(error) => (None, Err(error)),
+        };
+        self.next = next.map_or(NextPage::End, |next| NextPage::At(Some(next)));
+        Some(names)
     }
 
     async fn fetch(
-        &mut self,
-        at: Option<&str>,
+        &self,
+        start: Option<&str>,
         trace: &CallTrace<'_>,
-    ) -> Result<Vec<String>, Error> {
-        let request = table::list(self.filter.as_deref(), self.page_size, at);
+    ) -> Result<(Vec<String>, Option<String>), Error> {
+        let request = table::list(self.filter.as_deref(), self.page_size, start);
         let reply = self.pipeline.send(&request, &self.options, trace).await?;
-        let (names, next) = table::names(reply, &request)?;
-        trace.page(names.len());
-        self.next = match next {
-            Some(next) => Next::Page(Some(next)),
-            None => Next::Nothing,
-        };
-        Ok(names)
+        let page = table::names(reply, &request)?;
+        trace.page(page.0.len());
+        Ok(page)
     }
 
     pub(super) async fn collect(mut self) -> Result<Vec<String>, Error> {

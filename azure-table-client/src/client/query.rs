@@ -24,12 +24,13 @@ use crate::wire::PayloadFormat;
 
 pub use plan::QueryPlan;
 
-/// A query over the entities `E` of one table, that reads a `T` of each: the entity, or what
-/// [`select`](Self::select) takes of it.
+/// A query over the entities `E` of one table. It returns a `T` for each: the entity, or the columns of
+/// [`select`](Self::select).
 ///
-/// `.await` collects all results over all pages; [`stream`](Self::stream) and
-/// [`pages`](Self::pages) take them as they come, in the order of their keys (in no order from
-/// [Cosmos DB](crate::Dialect)). What states both keys and nothing else is asked for as a single entity.
+/// `.await` collects the results of all pages; [`stream`](Self::stream), [`pages`](Self::pages) and
+/// [`page`](Self::page) read them step by step, in key order (in no order from
+/// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
+/// request for a single entity.
 ///
 /// ```
 /// use azure_table_client::TableEntity;
@@ -59,7 +60,7 @@ pub use plan::QueryPlan;
 ///     .await?;
 /// assert_eq!((good.len(), good.cost.requests), (1, 1));
 ///
-/// // Only what is asked for travels.
+/// // Only the selected columns are transferred.
 /// let texts = blogs.query().select(|b| (b.id, b.text)).await?;
 /// assert_eq!(texts[0], (1, "Hello".to_owned()));
 /// # Ok(())
@@ -67,13 +68,13 @@ pub use plan::QueryPlan;
 /// ```
 ///
 /// # Errors
-/// 404 `TableNotFound`; an error of kind [`Decode`](crate::ErrorKind::Decode) if a row does not fit. Before
-/// anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a text that is no filter, a
-/// page size out of bounds, a scan that the client [refuses](super::ScanPolicy::Refuse).
+/// 404 `TableNotFound`; an error of kind [`Decode`](crate::ErrorKind::Decode) if a row does not match `E`.
+/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): an invalid filter, a
+/// page size out of bounds, a table scan that the client [refuses](super::ScanPolicy::Refuse).
 ///
 /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
 /// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
-#[must_use = "a query is sent when it is awaited or its pages are taken"]
+#[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
     pipeline: Arc<Pipeline>,
     table: Arc<str>,
@@ -81,7 +82,7 @@ pub struct Query<E, T = E> {
     select: Result<Vec<String>, Error>,
     reader: Arc<dyn ReadRow<T>>,
     scan_allowed: bool,
-    /// What is wrong with the columns of `E`.
+    /// The error in the columns of `E`.
     fault: Option<Error>,
     page_size: Option<u32>,
     take: Option<u64>,
@@ -110,10 +111,10 @@ impl<E: TableEntity> Query<E> {
 }
 
 impl<E, T> Query<E, T> {
-    /// Only the entities for which the condition holds; it replaces an earlier filter.
+    /// Returns only the entities that meet the condition. Replaces an earlier filter.
     ///
-    /// A column that is not there, a value of another type or a comparison that the service lacks does
-    /// not compile.
+    /// A column that does not exist, a value of another type or a comparison that the service does not
+    /// support fails to compile.
     pub fn filter(mut self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
     where
         E: HasColumns,
@@ -123,18 +124,18 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// Only the entities for which this OData filter holds, for example
-    /// `PartitionKey eq 'Channel9' and Rating ge 3`. It replaces an earlier one.
+    /// Returns only the entities that match this OData filter, for example
+    /// `PartitionKey eq 'Channel9' and Rating ge 3`. Replaces an earlier filter.
     ///
-    /// The text is checked when the query is sent; a text that is no filter is an error of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never build the text
-    /// from outside input by formatting: a quote in it would end the literal.
+    /// The text is checked when the query is sent; an invalid filter is an error of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never format untrusted input
+    /// into the text: a quote in the input would end the literal.
     pub fn filter_text(mut self, text: &str) -> Self {
         self.filter = QueryFilter::parse(text).map(Some);
         self
     }
 
-    /// Only the entities for which this filter holds; it replaces an earlier one.
+    /// Returns only the entities that match this filter. Replaces an earlier filter.
     ///
     /// ```
     /// # use azure_table_client::filter::Filter;
@@ -161,13 +162,13 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// At most this many entities a page (`$top`), 1 to 1,000; the service's own limit is 1,000.
+    /// Limits the entities of a page (`$top`) to 1 to 1,000; the default is the service's limit of 1,000.
     pub fn page_size(mut self, entities: u32) -> Self {
         self.page_size = Some(entities);
         self
     }
 
-    /// At most this many entities in all, over as many pages as it takes.
+    /// Limits the entities of all pages together.
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
         self
@@ -178,7 +179,7 @@ impl<E, T> Query<E, T> {
         self.take(limit)
     }
 
-    /// All settings of the call at once.
+    /// Replaces all settings of the call.
     pub(crate) fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
@@ -188,44 +189,45 @@ impl<E, T> Query<E, T> {
         Arc::clone(&self.table)
     }
 
-    /// Begins where an earlier page of the same query ended.
+    /// Starts after an earlier page of the same query.
     pub fn start_at(mut self, continuation: Continuation) -> Self {
         self.start = Some(continuation);
         self
     }
 
-    /// The time for one page, all its attempts and waits included. There is no bound on the whole
-    /// query but the one that its reader sets, for example by `tokio::time::timeout`.
+    /// Sets the deadline for reading one page, including all attempts and delays. The whole query has no
+    /// deadline; the caller can set one, for example by `tokio::time::timeout`.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = Some(deadline);
         self
     }
 
-    /// When and how often the request of a page is tried again, instead of the client's policy.
+    /// Sets the retry policy for the request of a page, instead of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = Some(policy);
         self
     }
 
-    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
+    /// Sets the format of the responses, instead of the client's format: a [`PayloadFormat`], or a level of
+    /// JSON.
     ///
     /// # Errors
-    /// A format that does not go with the client's version of the service is one of kind
+    /// A format that the client's service version does not support is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
         self.options.format = Some(format.into());
         self
     }
 
-    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each page has a random UUID.
+    /// Sets the id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. The default is a random UUID for each page.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
         self.options.client_request_id = Some(id.into());
         self
     }
 
-    /// Splits the keys that the filter leaves into up to `ranges` ranges, which are read at the same
-    /// time; see [`Parallel`].
+    /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
+    /// [`Parallel`].
     pub fn parallel(self, ranges: usize) -> Parallel<E, T> {
         Parallel::new(self, ranges)
     }
@@ -266,14 +268,14 @@ impl<E, T> Query<E, T> {
         self.pages().next().await.unwrap_or_else(|| Ok(Page::empty()))
     }
 
-    /// The results page by page.
+    /// Returns the results page by page.
     pub fn pages(self) -> Pages<T> {
         Pages::new(self.checked())
     }
 
-    /// The results one by one, in order. The next page is asked for when half of the last one is used
-    /// up, so that it is there when it is needed; two pages are in memory at most, or one of each request
-    /// where those of several are merged (see [`Pages`]). The stream ends after the first error.
+    /// Returns the results one by one, in order. The next page is requested once half of the last one has
+    /// been read. At most two pages are in memory, or one page of each request if several are merged (see
+    /// [`Pages`]). The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,
@@ -281,7 +283,7 @@ impl<E, T> Query<E, T> {
         EntityStream::new(self.pages().into_stream())
     }
 
-    /// What is sent, once all that can be wrong with it is found to be right.
+    /// Checks all settings.
     pub(super) fn checked(mut self) -> Result<CheckedQuery<T>, Error> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

@@ -10,15 +10,15 @@ use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
 
-/// How much of a table a query looks at, and why.
+/// The part of a table that a query scans, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueryPlan {
-    /// How much.
+    /// The part of the table that is scanned.
     pub kind: PlanKind,
-    /// What in the filter makes it so.
+    /// The property of the filter that determines the kind.
     pub reason: &'static str,
-    /// In how many queries a list that is too long for one is asked for.
+    /// The number of queries; more than 1 if the filter has a list that is too long for one query.
     pub queries: usize,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for QueryPlan {
 }
 
 impl<E, T> Query<E, T> {
-    /// How much of the table the service must look at for this query, and why.
+    /// Returns the part of the table that the service must scan for this query, and the reason.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, filter::PlanKind, mock::MockTableService};
@@ -45,7 +45,7 @@ impl<E, T> Query<E, T> {
     /// ```
     ///
     /// # Errors
-    /// The text is no filter, or its lists would take too many queries.
+    /// The text is not a valid filter, or its lists need too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
         let queries = match filter {
@@ -57,19 +57,19 @@ impl<E, T> Query<E, T> {
         Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter), queries })
     }
 
-    /// Sends this query although it looks at the whole table and the client
-    /// [refuses](super::ScanPolicy::Refuse) or warns of such.
+    /// Sends this query even if it scans the whole table and the client
+    /// [refuses](crate::client::ScanPolicy::Refuse) table scans or warns of them.
     pub fn allow_scan(mut self) -> Self {
         self.scan_allowed = true;
         self
     }
 
-    /// Warns of a query that looks at the whole table, or refuses it.
+    /// Applies the client's policy to a query that scans the whole table.
     pub(super) fn check_scan(&self) -> Result<(), Error> {
         if self.scan_allowed || self.pipeline.scans == ScanPolicy::Allow {
             return Ok(());
         }
-        // A filter that is none is reported by itself.
+        // An invalid filter is reported later.
         let Ok(filter) = &self.filter else { return Ok(()) };
         let filter = filter.as_ref().map(QueryFilter::tree);
         let plan = Plan::of(filter);
@@ -79,10 +79,10 @@ impl<E, T> Query<E, T> {
         let (table, reason) = (&*self.table, plan.reason(filter));
         if self.pipeline.scans == ScanPolicy::Refuse {
             return Err(Error::invalid_input(format!(
-                "the query looks at the whole table {table}, since {reason}; `allow_scan` sends it",
+                "the query scans the whole table {table}: {reason}; to send it, call `allow_scan`"
             )));
         }
-        warn!(table, reason, "a query looks at the whole table");
+        warn!(table, reason, "a query scans the whole table");
         Ok(())
     }
 }

@@ -10,15 +10,15 @@ use crate::filter::{HasColumns, Projected, Projection, ProjectionOf};
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 
 impl<E: TableEntity> Query<E> {
-    /// Only the properties of these names travel; PartitionKey, RowKey and Timestamp always do. Fields
-    /// of `E` that are left out must be Options or have a default. It replaces an earlier choice.
+    /// Transfers only the properties with these names, and PartitionKey, RowKey and Timestamp. Fields of `E`
+    /// that are not selected must be Options or have a default. Replaces an earlier selection.
     ///
-    /// The names are checked when the query is sent; one that no property can have is an error of
+    /// The names are checked when the query is sent; an invalid property name is an error of
     /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
     ///
-    /// Writing such an entity back by [`replace`](super::TableClient::replace) deletes what was
-    /// left out. A property is selected by the name that the row has it under: an alias is one more
-    /// name to select. Of an enum of entities, the property that tells the kinds apart travels too.
+    /// Writing such an entity back by [`replace`](crate::client::TableClient::replace) deletes the other
+    /// properties. A property is selected by its name in the row, so an alias must be selected as well. The
+    /// discriminator of an enum of entities is always selected.
     pub fn select_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         let system = SYSTEM_PROPERTIES.map(str::to_owned);
         let own = names.into_iter().map(Into::into);
@@ -34,16 +34,16 @@ impl<E: TableEntity> Query<E> {
 }
 
 impl<E, T> Query<E, T> {
-    /// Only these columns travel, and each result is their values: `|b| b.text` reads texts, and
-    /// `|b| (b.text, b.rating)` pairs. It replaces an earlier choice.
+    /// Transfers only these columns, and returns their values: `|b| b.text` reads texts, and
+    /// `|b| (b.text, b.rating)` reads pairs. Replaces an earlier selection.
     ///
-    /// A key is read as its part, or as the tuple of its parts. A property is read as the entity
-    /// reads it, policies and defaults included; what it would collect is an error. A tuple has up
-    /// to ten columns, and can have tuples in it. Errors about a row name it only if its keys are
-    /// selected. Of an enum of entities, a column is read of all kinds that have such a property.
+    /// A key is read as its part, or as the tuple of its parts. A property is read like in the entity,
+    /// including policies and defaults; a problem that the entity would collect is an error. A tuple has up
+    /// to ten columns, and may contain tuples. Errors about a row contain its keys only if they are
+    /// selected. A column of an enum of entities is read for all kinds that have such a property.
     ///
     /// # Errors
-    /// Selecting a property twice is one of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), when
+    /// Selecting a property twice is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) when
     /// the query is sent.
     pub fn select<P: Projection<E>>(
         self,
@@ -55,7 +55,7 @@ impl<E, T> Query<E, T> {
         self.project(columns(E::typed_columns("")))
     }
 
-    /// Only the columns of `S` travel, and each result is an `S`; `#[derive(Projection)]` makes one.
+    /// Transfers only the columns of `S`, and returns values of `S`, a struct with `#[derive(Projection)]`.
     ///
     /// ```
     /// use azure_table_client::filter::Projection;
@@ -96,7 +96,7 @@ impl<E, T> Query<E, T> {
         self.project(S::projection(E::typed_columns("")))
     }
 
-    /// The same query, of which `projection` reads the rows.
+    /// Reads the rows with `projection`.
     pub(crate) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
     where
         E: 'static,
@@ -107,7 +107,7 @@ impl<E, T> Query<E, T> {
         self.reading(Arc::new(projected), select.map_err(Error::from))
     }
 
-    /// The same query, of which rows are read without a struct, as far as they can be.
+    /// Reads the rows without a struct, as far as they can be read.
     pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
         let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
         self.reading(Arc::new(Lenient), select)
