@@ -10,30 +10,30 @@ use crate::edm::EdmCow;
 
 pub use error::LimitError;
 
-/// Characters of a table name: 3 to 63.
+/// The number of characters of a table name: 3 to 63.
 pub const TABLE_NAME_CHARS: std::ops::RangeInclusive<usize> = 3..=63;
-/// UTF-16 code units of a PartitionKey or RowKey that the client lets pass.
+/// The limit of the client on the UTF-16 code units of a PartitionKey or RowKey.
 ///
-/// The documentation states 1 KiB (512 units) for a key; where the service itself draws the line
-/// is not settled, so between 513 and 1,024 units the service decides.
+/// The documented limit is 1 KiB (512 units). The actual limit of the service is unknown, so the client sends
+/// keys of 513 to 1,024 units and the service decides.
 pub const KEY_UTF16_UNITS: usize = 1024;
-/// Characters of a property name.
+/// The limit on the characters of a property name.
 pub const PROPERTY_NAME_CHARS: usize = 255;
-/// Properties of an entity beside PartitionKey, RowKey and Timestamp.
+/// The limit on the properties of an entity besides PartitionKey, RowKey and Timestamp.
 pub const PROPERTIES: usize = 252;
-/// UTF-16 code units of a String property (64 KiB).
+/// The limit on the UTF-16 code units of a String property (64 KiB).
 pub const STRING_UTF16_UNITS: usize = 32_768;
-/// Bytes of a Binary property (64 KiB).
+/// The limit on the bytes of a Binary property (64 KiB).
 pub const BINARY_BYTES: usize = 65_536;
-/// Bytes of an entity as the service counts them: names and strings as UTF-16.
+/// The limit on the bytes of an entity, with names and strings counted as UTF-16.
 pub const ENTITY_BYTES: usize = 1024 * 1024;
-/// Operations of an entity group transaction.
+/// The limit on the operations of an entity group transaction.
 pub const TRANSACTION_OPERATIONS: usize = 100;
-/// Bytes of the body of an entity group transaction.
+/// The limit on the bytes of the body of an entity group transaction.
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
-/// Comparisons of a filter, as documented. Whether the service holds to it is not settled.
+/// The documented limit on the comparisons of a filter. It is unknown whether the service enforces it.
 pub const COMPARISONS: usize = 15;
-/// Entities of one page of results.
+/// The limit on the entities of one page.
 pub const PAGE_ENTITIES: u32 = 1000;
 
 pub(crate) const PARTITION_KEY: &str = "PartitionKey";
@@ -42,34 +42,34 @@ pub(crate) const TIMESTAMP: &str = "Timestamp";
 /// The properties that the service reserves.
 pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = [PARTITION_KEY, ROW_KEY, TIMESTAMP];
 
-/// Checks the name of a table that is to be created or deleted.
+/// Checks the name of a table before it is created or deleted.
 ///
-/// The service creates its own tables itself ([About Storage Analytics metrics][metrics]); what it
-/// answers to a client that tries is not recorded, so none is let try.
+/// Only the service creates and deletes its system tables ([About Storage Analytics metrics][metrics]). Its
+/// response to a client that tries is not recorded, so the client refuses.
 ///
 /// # Errors
-/// As [`check_table_name`], and the name is that of a table of the service's own.
+/// The errors of [`check_table_name`], and the name belongs to a system table.
 ///
 /// [metrics]: https://learn.microsoft.com/rest/api/storageservices/about-storage-analytics-metrics
 pub fn check_own_table_name(name: &str) -> Result<(), LimitError> {
     check_table_name(name)?;
-    if is_of_service(name) {
+    if is_system_table(name) {
         return Err(LimitError::TableOfService { name: name.to_owned() });
     }
     Ok(())
 }
 
-fn is_of_service(table: &str) -> bool {
+fn is_system_table(table: &str) -> bool {
     table.starts_with("$Metrics")
 }
 
-/// Checks the name of a table that is to be addressed.
+/// Checks the name of a table.
 ///
 /// # Errors
-/// The name breaks the rule `^[A-Za-z][A-Za-z0-9]{2,62}$` or is `tables`. Names that begin with
-/// `$Metrics` are let pass: the service keeps its own tables under them.
+/// The name does not match `^[A-Za-z][A-Za-z0-9]{2,62}$`, or is `tables`. Names that start with
+/// `$Metrics` are allowed, because they belong to system tables of the service.
 pub fn check_table_name(name: &str) -> Result<(), LimitError> {
-    let plain = if is_of_service(name) { &name[1..] } else { name };
+    let plain = if is_system_table(name) { &name[1..] } else { name };
     for (position, character) in plain.chars().enumerate() {
         let allowed = match character {
             '0'..='9' => position > 0,
@@ -92,7 +92,7 @@ pub fn check_table_name(name: &str) -> Result<(), LimitError> {
     Ok(())
 }
 
-/// Checks a PartitionKey or RowKey; `property` says which, for the error.
+/// Checks a PartitionKey or RowKey; `property` is its name, for the error.
 ///
 /// # Errors
 /// A character of `/ \ # ?`, U+0000 to U+001F or U+007F to U+009F, or more than
@@ -113,10 +113,10 @@ pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
     matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}')
 }
 
-/// Checks the name of a property of the user's own.
+/// Checks the name of a property that the caller chooses.
 ///
 /// # Errors
-/// The name is empty, longer than [`PROPERTY_NAME_CHARS`], no identifier, or one of PartitionKey,
+/// The name is empty, longer than [`PROPERTY_NAME_CHARS`], not an identifier, or one of PartitionKey,
 /// RowKey and Timestamp.
 pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     if name.is_empty() {
@@ -165,7 +165,7 @@ pub fn check_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError>
     }
 }
 
-/// The UTF-16 length of `text` if it is above `limit`. Counts only where bytes do not settle it.
+/// Returns the UTF-16 length of `text` if it exceeds `limit`. A text of fewer bytes is not counted.
 fn longer_than(text: &str, limit: usize) -> Option<usize> {
     if text.len() <= limit {
         return None;
@@ -174,7 +174,7 @@ fn longer_than(text: &str, limit: usize) -> Option<usize> {
     (units > limit).then_some(units)
 }
 
-/// The size of an entity as the service counts it, summed property by property.
+/// The size of an entity by the service's formula, summed property by property.
 ///
 /// Source: the formula of the storage team, "How we count the size of an entity": 4 bytes, the
 /// keys as UTF-16, and for each property 8 bytes, its name as UTF-16 and its value.
@@ -204,7 +204,7 @@ impl EntitySize {
 }
 
 fn utf16_units(text: &str) -> usize {
-    // Most text is ASCII, for which bytes and units agree.
+    // Most text is ASCII, which has one unit per byte.
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_names() {
+    fn table_names_are_checked() {
         for good in ["abc", "Blogs2", &"a".repeat(63), "$MetricsCapacityBlob"] {
             assert_eq!(check_table_name(good), Ok(()), "{good}");
         }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_service_cannot_be_created_or_deleted() {
+    fn system_tables_cannot_be_created_or_deleted() {
         let metrics = "$MetricsCapacityBlob";
         let error = check_own_table_name(metrics).unwrap_err();
         assert_eq!(error, LimitError::TableOfService { name: metrics.into() });
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn keys() {
+    fn keys_are_checked() {
         for good in ["", "it's 100% + a&b=c", "\u{1f600}", &"x".repeat(1024)] {
             assert_eq!(check_key("RowKey", good), Ok(()));
         }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names() {
+    fn property_names_are_checked() {
         for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255)] {
             assert_eq!(check_property_name(good), Ok(()), "{good}");
         }
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn values_at_the_limit_and_one_beyond() {
+    fn values_beyond_the_limit_are_refused() {
         let text = |n| EdmCow::String(Cow::Owned("é".repeat(n)));
         assert_eq!(check_value("P", &text(32_768)), Ok(()));
         assert_eq!(

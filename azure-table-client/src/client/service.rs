@@ -208,7 +208,7 @@ impl TableServiceClient {
             table::create(self.pipeline.protocol, name),
             table::created_if_not_exists,
         )
-        .expecting(table::is_there)
+        .expecting(table::already_exists)
     }
 
     /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
@@ -233,7 +233,7 @@ impl TableServiceClient {
             table::delete(self.pipeline.protocol, name),
             table::deleted_if_exists,
         )
-        .expecting(table::is_gone)
+        .expecting(table::not_found)
     }
 
     /// Whether there is a table of this name: asks for it in the list of tables.
@@ -242,7 +242,7 @@ impl TableServiceClient {
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
-            .expecting(table::is_gone)
+            .expecting(table::not_found)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.

@@ -1,10 +1,13 @@
-//! Errors of input beyond the service's limits.
+//! The error of input beyond the service's limits.
 
 use std::fmt;
 
-use super::{BINARY_BYTES, KEY_UTF16_UNITS, PROPERTIES, PROPERTY_NAME_CHARS, STRING_UTF16_UNITS};
+use super::{
+    BINARY_BYTES, KEY_UTF16_UNITS, PROPERTIES, PROPERTY_NAME_CHARS, STRING_UTF16_UNITS,
+    TABLE_NAME_CHARS,
+};
 
-/// Input that the service would refuse, found before anything was sent.
+/// Input that the service would refuse, found before it is sent.
 ///
 /// Positions count characters from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +24,12 @@ pub enum LimitError {
         name: String,
         /// The first offending character.
         character: char,
-        /// Where it stands.
+        /// The position of the character.
         position: usize,
     },
     /// The table name `tables`, which is the list of tables itself.
     TableNameReserved,
-    /// A table of the service's own, which can neither be created nor deleted.
+    /// A system table, which the client can neither create nor delete.
     TableOfService {
         /// The name.
         name: String,
@@ -37,7 +40,7 @@ pub enum LimitError {
         property: &'static str,
         /// The first offending character.
         character: char,
-        /// Where it stands.
+        /// The position of the character.
         position: usize,
     },
     /// A key of more than [`KEY_UTF16_UNITS`].
@@ -56,30 +59,30 @@ pub enum LimitError {
         /// Its length in characters.
         characters: usize,
     },
-    /// A property name that is no identifier.
+    /// A property name that is not an identifier.
     PropertyNameCharacter {
         /// The name.
         property: String,
         /// The first offending character.
         character: char,
-        /// Where it stands.
+        /// The position of the character.
         position: usize,
     },
-    /// A property named like one of the service's own.
+    /// A property with the name of a system property.
     PropertyNameReserved {
         /// The name.
         property: String,
     },
-    /// Two properties of one name.
+    /// Two properties with the same name.
     DuplicateProperty {
         /// The name.
         property: String,
     },
     /// More than [`PROPERTIES`] properties.
     TooManyProperties {
-        /// The first one too many.
+        /// The first property beyond the limit.
         property: String,
-        /// How many there are.
+        /// The number of properties.
         count: usize,
     },
     /// A string of more than [`STRING_UTF16_UNITS`].
@@ -98,23 +101,23 @@ pub enum LimitError {
     },
     /// An entity of more than [`ENTITY_BYTES`], or of more than 2 MiB for Cosmos DB.
     EntityTooLarge {
-        /// The size as the service counts it.
+        /// The size by the service's formula.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         most: usize,
     },
-    /// A table name that Cosmos DB does not take.
+    /// A table name that Cosmos DB does not accept.
     TableNameForCosmos {
         /// The name.
         name: String,
     },
-    /// A key of more bytes than Cosmos DB takes.
+    /// A key of more bytes than Cosmos DB accepts.
     KeyTooLongForCosmos {
         /// `PartitionKey` or `RowKey`.
         property: &'static str,
         /// Its length in bytes of UTF-8.
         bytes: usize,
-        /// What is allowed.
+        /// The limit.
         most: usize,
     },
 }
@@ -125,8 +128,10 @@ impl fmt::Display for LimitError {
             Self::TableNameLength { name } => {
                 write!(
                     f,
-                    "table name {name:?} has {} characters; 3 to 63 are allowed",
-                    name.chars().count()
+                    "table name {name:?} has {} characters; {} to {} are allowed",
+                    name.chars().count(),
+                    TABLE_NAME_CHARS.start(),
+                    TABLE_NAME_CHARS.end()
                 )
             }
             Self::TableNameCharacter { name, character, position } => write!(
@@ -137,8 +142,8 @@ impl fmt::Display for LimitError {
             Self::TableNameReserved => f.write_str("the table name \"tables\" is reserved"),
             Self::TableOfService { name } => write!(
                 f,
-                "the table {name:?} belongs to the service: it can be read, \
-                 but neither created nor deleted"
+                "the table {name:?} belongs to the service: it can only be read, \
+                 neither created nor deleted"
             ),
             Self::KeyCharacter { property, character, position } => write!(
                 f,
@@ -166,12 +171,12 @@ impl fmt::Display for LimitError {
                 write!(f, "property name {property:?} is reserved: it belongs to the service")
             }
             Self::DuplicateProperty { property } => {
-                write!(f, "property {property:?} is there twice")
+                write!(f, "property {property:?} appears twice")
             }
             Self::TooManyProperties { property, count } => write!(
                 f,
                 "the entity has {count} properties; at most {PROPERTIES} are allowed \
-                 ({property:?} is one too many)"
+                 ({property:?} is beyond the limit)"
             ),
             Self::StringTooLong { property, units } => write!(
                 f,
@@ -187,8 +192,8 @@ impl fmt::Display for LimitError {
             }
             Self::TableNameForCosmos { name } => write!(
                 f,
-                "table name {name:?}: Cosmos DB takes 1 to 254 characters, none of / \\ # ?, no space \
-                 at the end, and not Tables, $batch, . or .."
+                "table name {name:?} is not valid: Cosmos DB accepts 1 to 254 characters without / \\ # ?, \
+                 no space at the end, and not Tables, $batch, . or .."
             ),
             Self::KeyTooLongForCosmos { property, bytes, most } => {
                 write!(f, "{property} has {bytes} bytes; Cosmos DB allows at most {most}")
