@@ -75,7 +75,7 @@ fn bounded(
     from: Option<&str>,
     end: Option<&str>,
 ) -> Option<Filter> {
-    let from = from.map(filter::from);
+    let from = from.map(filter::lower_bound);
     let from = from.map(|(op, key)| Filter::on_key(property, op, key.to_owned()));
     let end = end.map(|key| Filter::on_key(property, CompareOp::Lt, key.to_owned()));
     whole.cloned().into_iter().chain(from).chain(end).reduce(|a, b| a & b)

@@ -1,4 +1,4 @@
-//! From the tree to text.
+//! Writes a filter as text.
 
 use std::fmt;
 

@@ -1,13 +1,13 @@
-//! What is wrong with a filter, and where.
+//! The error of an invalid filter.
 
 use std::fmt;
 
 use super::parse::LEVELS;
 
-/// Where a longer text is cut in an error.
+/// The number of characters of a text that an error shows.
 const SHOWN_CHARS: usize = 60;
 
-/// A text that is no filter, or a filter that would have no text.
+/// A text that is not a filter, or a value that has no text in a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     kind: FilterErrorKind,
@@ -17,25 +17,25 @@ pub struct FilterError {
     found: String,
 }
 
-/// What is wrong with it.
+/// The kind of a [`FilterError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterErrorKind {
-    /// Something that cannot stand there.
+    /// A token that is not allowed at this position.
     Unexpected,
     /// The text ended before the filter did.
     UnexpectedEnd,
-    /// A quote without its partner.
+    /// A quote that is not closed.
     UnclosedQuote,
-    /// A function; the table service has none.
+    /// A function; the Table service does not support functions.
     Function,
-    /// A literal that is not of its type.
+    /// A literal that is not valid for its type.
     BadLiteral,
-    /// Parentheses and `not` nested too deeply.
+    /// Parentheses and `not` that are nested too deeply.
     TooDeep,
-    /// NaN or an infinity, which have no literal.
+    /// NaN or an infinite number, which have no literal.
     NoLiteral,
-    /// A name that no property can have in a filter.
+    /// A name that is not valid for a property in a filter.
     PropertyName,
     /// A value that the property or the key cannot have.
     NoValue,
@@ -69,17 +69,17 @@ impl FilterError {
         Self { kind, position: None, expected, found }
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> FilterErrorKind {
         self.kind
     }
 
-    /// The position in the text, in characters from 0; 0 for a filter that was built without a text.
+    /// Returns the position in the text, in characters from 0; 0 for a filter that was built without a text.
     pub fn position(&self) -> usize {
         self.position.unwrap_or_default()
     }
 
-    /// What should stand there.
+    /// Returns a description of the valid tokens or values.
     pub fn expected(&self) -> &'static str {
         self.expected
     }
@@ -89,7 +89,7 @@ impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             FilterErrorKind::UnclosedQuote => "a quote is not closed: ",
-            FilterErrorKind::Function => "the table service has no functions: ",
+            FilterErrorKind::Function => "the Table service has no functions: ",
             FilterErrorKind::TooDeep => "nested too deeply: ",
             _ => "",
         })?;

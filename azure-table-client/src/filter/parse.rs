@@ -1,11 +1,11 @@
-//! From tokens to the tree.
+//! Parses the text of a filter.
 
 use super::lexer::{Lexer, Token};
 use super::literal;
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::EdmValue;
 
-/// Deeper nesting is refused, so that no text can exhaust the stack.
+/// The limit on nesting, which keeps a text from exhausting the stack.
 const MAX_DEPTH: usize = 100;
 
 /// States [`MAX_DEPTH`].
@@ -14,10 +14,11 @@ const OPERATOR: &str = "eq, ne, gt, ge, lt or le";
 const TERM: &str = "a comparison, not or (";
 
 impl Filter {
-    /// Reads OData filter text.
+    /// Parses the text of an OData filter.
     ///
     /// # Errors
-    /// The text is no filter, or uses what the table service does not have; the error shows where.
+    /// The text is not a filter, or uses a feature that the Table service does not support. The error contains
+    /// the position.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let mut lexer = Lexer::new(text);
         let (at, token) = lexer.next();
@@ -63,7 +64,7 @@ enum Operand {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// Where the token begins.
+    /// The first byte of the token.
     at: usize,
     token: Token<'a>,
 }
@@ -73,7 +74,7 @@ impl Parser<'_> {
         (self.at, self.token) = self.lexer.next();
     }
 
-    /// The present token cannot stand where it does.
+    /// The error for the current token.
     fn unexpected(&self, expected: &'static str) -> FilterError {
         let kind = match self.token {
             Token::End => FilterErrorKind::UnexpectedEnd,
@@ -120,8 +121,8 @@ impl Parser<'_> {
         match self.token {
             Token::Word("not") => {
                 self.advance();
-                // `not (` is one level: so is every `not` displayed, and what was parsed must not
-                // be too deep to be parsed again.
+                // `not (` is one level, because every `not` is displayed with parentheses: a filter that
+                // was parsed can be parsed again.
                 let inner = match self.token {
                     Token::Open => self.group(depth + 1)?,
                     _ => self.term(depth + 1)?,
@@ -133,7 +134,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands in parentheses.
+    /// Parses a filter in parentheses.
     fn group(&mut self, depth: usize) -> Result<Filter, FilterError> {
         self.advance();
         let filter = self.or(depth)?;
@@ -152,7 +153,7 @@ impl Parser<'_> {
         };
         let Some(op) = op else {
             return match (left, self.token) {
-                // A Boolean property may stand for itself.
+                // A Boolean property is a condition by itself.
                 (
                     Operand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
@@ -161,7 +162,7 @@ impl Parser<'_> {
             };
         };
         self.advance();
-        // The service compares a property with a literal, never two of a kind.
+        // The service compares only a property with a literal.
         let expected = match left {
             Operand::Property(_) => "a literal",
             Operand::Literal(_) => "a property",
@@ -217,7 +218,7 @@ mod tests {
     use crate::edm::EdmDateTime;
 
     #[test]
-    fn literals_of_every_type() {
+    fn literals_of_every_type_are_parsed() {
         for (text, expected) in [
             ("A eq 'it''s'", EdmValue::String("it's".into())),
             ("A eq ''", EdmValue::String(String::new())),
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn precedence_and_normal_form() {
+    fn precedence_is_kept_in_the_displayed_form() {
         for (text, expected) in [
             ("A eq 1 or B eq 2 and C eq 3", "A eq 1 or B eq 2 and C eq 3"),
             ("(A eq 1 or B eq 2) and C eq 3", "(A eq 1 or B eq 2) and C eq 3"),
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_contain_the_position() {
         use FilterErrorKind::{
             BadLiteral, Function, TooDeep, UnclosedQuote, Unexpected, UnexpectedEnd,
         };
@@ -312,7 +313,7 @@ mod tests {
         let error = Filter::parse("startswith(A, 'b')").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the table service has no functions: expected a comparison, not or ( at position 0, \
+            "the Table service has no functions: expected a comparison, not or ( at position 0, \
              found startswith(A, 'b')"
         );
         for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_parsed_is_not_too_deep_to_be_parsed_again() {
+    fn a_parsed_filter_can_be_parsed_again() {
         let nested = |open: &str, close: &str| {
             format!("{}A eq 1{}", open.repeat(MAX_DEPTH), close.repeat(MAX_DEPTH))
         };

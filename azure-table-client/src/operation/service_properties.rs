@@ -49,7 +49,7 @@ pub struct ServiceProperties {
     pub hour_metrics: Option<Metrics>,
     /// The metrics by the minute.
     pub minute_metrics: Option<Metrics>,
-    /// The web pages that may send requests: at most 5 rules, of which the first match applies.
+    /// The web pages that may send requests: at most 5 rules, the first match applies.
     pub cors: Option<Vec<CorsRule>>,
 }
 
