@@ -9,6 +9,7 @@
 
 mod column;
 mod condition;
+mod depth;
 mod display;
 mod error;
 mod key_column;

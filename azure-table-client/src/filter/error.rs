@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::parse::LEVELS;
+use super::depth::LEVELS;
 
 /// The number of characters of a text that an error shows.
 const SHOWN_CHARS: usize = 60;
