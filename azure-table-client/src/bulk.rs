@@ -180,6 +180,10 @@ impl<T: TableEntity> Bulk<T> {
     }
 
     /// Leaves out what an earlier run of the same input, in the same order, settled.
+    ///
+    /// The earlier run may have applied any other row. If such a row meets a conflict now (404, 409 or
+    /// 412), the run reads it back, and reports it as failed only with proof that neither run applied it;
+    /// else it is applied or unknown. See the guide on [reports](crate::guide::outcomes).
     pub fn resume(self, checkpoint: Checkpoint) -> Self {
         self.monitor.resume(checkpoint);
         self
@@ -235,7 +239,7 @@ impl<T: TableEntity> Bulk<T> {
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
         let target = self.table.target().clone();
-        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, target.write_id.is_some());
+        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all);
         let job = Job { target, run_id };
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));

@@ -139,19 +139,30 @@ impl Pipeline {
         options: &CallOptions,
         trace: &CallTrace<'_>,
     ) -> Result<Reply, Error> {
+        let result = self.send_or_batch(request, options, trace).await;
+        result.map_err(|error| error.with_entity_key(|| request.entity_key()))
+    }
+
+    /// Sends `request`, in a batch of its own if no URL can hold its keys.
+    async fn send_or_batch(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        trace: &CallTrace<'_>,
+    ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
-        let of_entity = |error: Error| error.with_entity_key(|| request.entity_key());
-        check_client_request_id(&client_request_id).map_err(of_entity)?;
+        check_client_request_id(&client_request_id)?;
         // What is written is in the client's own format.
-        let protocol = if request.is_write() { Ok(self.protocol) } else { self.protocol(options) };
-        let protocol = protocol.map_err(of_entity)?;
-        let batch = transaction::in_batch(request, protocol, self.endpoint.base());
-        let batch = batch.map_err(of_entity)?;
-        let sent = batch.as_ref().unwrap_or(request);
-        let attempts = Attempts::new(self, sent, options, client_request_id, trace);
-        let reply = attempts.map_err(of_entity)?.run().await.map_err(of_entity)?;
-        if batch.is_some() { transaction::only(reply, request) } else { Ok(reply) }
+        let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
+        let Some(batch) = transaction::in_batch(request, protocol, self.endpoint.base())? else {
+            return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
+        };
+        // Boxed, so that the futures of all other calls have no room for the batch.
+        let batch = Box::new(batch);
+        let attempts = Attempts::new(self, &batch, options, client_request_id, trace)?;
+        let reply = Box::pin(attempts.run()).await?;
+        transaction::only(reply, request)
     }
 
     /// A table of the service, as a target of writes.

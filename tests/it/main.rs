@@ -32,6 +32,7 @@ mod mock;
 mod mock_data;
 mod mock_server;
 mod outcome_bugs;
+mod outcome_table;
 mod outcomes;
 mod plans;
 mod random_filters;

@@ -71,15 +71,14 @@ impl BulkMonitor {
     }
 
     /// Begins a run. Returns its id, that of the run which it resumes or a new one, and whether it resumes
-    /// a run whose rows have write ids.
-    pub(super) fn begin(&self, keeps_all: bool, has_write_ids: bool) -> (Uuid, bool) {
+    /// an earlier run.
+    pub(super) fn begin(&self, keeps_all: bool) -> (Uuid, bool) {
         let mut state = self.state();
-        let earlier = state.checkpoint.run_id.filter(|_| has_write_ids);
-        let id = earlier.unwrap_or_else(new_write_id);
-        state.checkpoint.run_id = has_write_ids.then_some(id);
+        let is_resumed = state.checkpoint != Checkpoint::new();
+        let id = *state.checkpoint.run_id.get_or_insert_with(new_write_id);
         state.start = Some(Instant::now());
         state.keeps_all = keeps_all;
-        (id, earlier.is_some())
+        (id, is_resumed)
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

@@ -61,8 +61,7 @@ pub(super) struct Run {
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
-    /// When the run began, if it resumes one whose rows have write ids: each of its rows may have been
-    /// applied by the earlier run.
+    /// When the run began, if it resumes an earlier one, which may have applied each of its rows.
     pub(super) earlier: Option<Instant>,
     /// Why nothing more is sent.
     pub(super) fatal: Option<Arc<Error>>,
@@ -203,7 +202,10 @@ impl Run {
             slice.open = slice.open.or(self.earlier);
             slice.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
-            self.in_flight.push(Box::pin(send(Arc::clone(&self.pipeline), slice, now)));
+            // It is not known when an earlier run sent a row.
+            let first_sent = slice.since.filter(|_| self.earlier.is_none());
+            let sent = send(Arc::clone(&self.pipeline), slice, now, first_sent);
+            self.in_flight.push(Box::pin(sent));
         }
     }
 
@@ -526,7 +528,12 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
     RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
-async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {
+async fn send(
+    pipeline: Arc<Pipeline>,
+    slice: Slice,
+    sent_at: Instant,
+    first_sent: Option<Instant>,
+) -> Answer {
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
@@ -537,7 +544,7 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        let committed = read(&pipeline, &slice, reply).await?;
+        let committed = read(&pipeline, &slice, reply, first_sent).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -549,7 +556,12 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
 }
 
 /// The results of a slice, of which earlier attempts may be open.
-async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<Committed, Error> {
+async fn read(
+    pipeline: &Arc<Pipeline>,
+    slice: &Slice,
+    reply: Reply,
+    first_sent: Option<Instant>,
+) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(slice.open), ..reply };
     let (request, sent) = (slice.request(), slice.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -557,8 +569,7 @@ async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<C
         // The run sends it again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
-    let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
-    outcome::settle(pipeline, request, sent, &options, start, Ok(reply)).await
+    outcome::settle(pipeline, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
 }
 
 /// Reads the rows of a slice that is not sent again, once; `error` is why.
@@ -566,9 +577,8 @@ async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer
     let now = Instant::now();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());
-    let start = slice.since.unwrap_or(now);
     let error = outcome::unknown(error);
-    let result = outcome::settle(&pipeline, request, sent, &options, start, Err(error)).await;
+    let result = outcome::settle(&pipeline, request, sent, &options, None, Err(error)).await;
     Answer { slice, sent_at: now, result, wait: None, is_final: true }
 }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,7 +126,8 @@ impl<T> Call<T> {
         let request = self.request?;
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
-        let work = async {
+        // Pinned here, since a future that is passed on by value is stored twice and copied.
+        let work = pin!(async {
             let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
             let reply = resolved.into_reply();
             if request.operation.is_entity_read()
@@ -135,7 +136,7 @@ impl<T> Call<T> {
                 trace.row();
             }
             (self.read)(reply, &request)
-        };
+        });
         trace.run(work).await
     }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,9 +200,9 @@ impl<T> Transaction<T> {
             request.set_write_id(id)?;
         }
         let trace = self.pipeline.trace(request.operation, &request.resource).batch(operations);
-        trace
-            .run(outcome::write(&self.pipeline, &request, Some(&sent), &self.options, &trace))
-            .await
+        let (pipeline, options) = (&self.pipeline, &self.options);
+        let work = pin!(outcome::write(pipeline, &request, Some(&sent), options, &trace));
+        trace.run(work).await
     }
 }
 

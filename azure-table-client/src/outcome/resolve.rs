@@ -66,7 +66,7 @@ pub(crate) async fn send(
         return result.map(Resolved::Reply);
     }
     let options = left(pipeline, options, start);
-    let resolved = resolve(pipeline, request, &options, start, result).await?;
+    let resolved = resolve(pipeline, request, &options, Some(start), result).await?;
     if matches!(resolved, Resolved::Applied(_)) {
         trace.resolved();
     }
@@ -95,20 +95,20 @@ pub(crate) async fn write(
     let start = Instant::now();
     let result = pipeline.send(request, options, trace).await;
     let options = left(pipeline, options, start);
-    let committed = settle(pipeline, request, sent, &options, start, result).await?;
+    let committed = settle(pipeline, request, sent, &options, Some(start), result).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }
     Ok(committed)
 }
 
-/// The results of the writes of one request, which was first sent at `start`.
+/// The results of the writes of one request, which was first sent at `start` if that is known.
 pub(crate) async fn settle(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     sent: Option<&Sent>,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Committed, Error> {
     let error = match resolve(pipeline, request, options, start, result).await? {
@@ -125,13 +125,13 @@ pub(crate) async fn settle(
     }
 }
 
-/// Finds out whether a request was applied that was first sent at `start`, from its last response and
-/// the rows. What stays unknown keeps that outcome.
+/// Finds out whether a request was applied that was first sent at `start`, if that is known, from its
+/// last response and the rows. What stays unknown keeps that outcome.
 pub(crate) async fn resolve(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Resolved, Error> {
     let Some(doubt) = Doubt::of(pipeline, request, &result) else {
@@ -160,8 +160,8 @@ pub(crate) async fn resolve(
 }
 
 /// A reply whose outcome could not be found out.
-fn open(reply: Reply, start: Instant) -> Reply {
-    Reply { open: reply.open.or(Some(start)), ..reply }
+fn open(reply: Reply, start: Option<Instant>) -> Reply {
+    Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
 /// The proof that a program accepts: the setting of the call, else of the client.
@@ -237,19 +237,18 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     is_done.then_some(())
 }
 
-/// Reads what was written; `None` if it cannot be read, or would prove nothing.
+/// Reads what was written; `None` if it cannot be read.
 async fn read(
     pipeline: &Arc<Pipeline>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     doubt: &Doubt,
     policy: Policy,
     result: &Result<Reply, Error>,
 ) -> Option<(Verdict, Vec<Option<ETag>>)> {
     let left = options.deadline.unwrap_or(pipeline.deadline);
-    let proves_nothing = policy.exact && pipeline.write_id.is_none();
-    if proves_nothing || left < SHORTEST_READ {
+    if left < SHORTEST_READ {
         return None;
     }
     let writes = Wrote::all_of(request)?;
@@ -274,7 +273,7 @@ async fn read(
             writes: &writes,
             rows: &rows,
             write_id: pipeline.write_id.as_deref(),
-            since: result.as_ref().ok().and_then(|reply| started(reply, start)),
+            since: result.as_ref().ok().zip(start).and_then(|(reply, start)| started(reply, start)),
             is_open: doubt.open().is_some(),
             is_fenced: result.as_ref().is_ok_and(|reply| {
                 request.status_of(reply.status, &reply.headers, &reply.body)

@@ -94,6 +94,7 @@ impl<'c> Attempts<'c> {
             .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         let deadline = options.deadline.unwrap_or(pipeline.deadline);
+        let now = Instant::now();
         Ok(Self {
             pipeline,
             request,
@@ -101,13 +102,13 @@ impl<'c> Attempts<'c> {
             format: protocol.format(),
             client_request_id,
             trace,
-            deadline: Instant::now().checked_add(deadline),
+            deadline: now.checked_add(deadline),
             whole_deadline: options.whole_deadline.unwrap_or(deadline),
             route,
             count: 0,
             failures: 0,
             waited: Duration::ZERO,
-            sent_at: Instant::now(),
+            sent_at: now,
             open: None,
             dated: SystemTime::UNIX_EPOCH,
             is_dated_anew: false,
@@ -124,15 +125,15 @@ impl<'c> Attempts<'c> {
         loop {
             let failure = match self.send().await? {
                 #[cfg(feature = "entra")]
-                Ok(response) if self.has_new_token(&response)? => continue,
-                Ok(response) if self.goes_on(&response) => continue,
-                Ok(response) => {
+                Ok((_, response)) if self.has_new_token(&response)? => continue,
+                Ok((status, response)) if self.goes_on(status, &response) => continue,
+                Ok((status, response)) => {
                     self.pipeline.budget.earn(self.spent);
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
                     }
-                    if !self.is_closed_by(&response) {
+                    if !is_closed_by(status, &response) {
                         self.leave_open();
                     }
                     #[cfg(feature = "entra")]
@@ -148,7 +149,7 @@ impl<'c> Attempts<'c> {
                 Err(failure) => failure,
             };
             let is_closed = match &failure {
-                Failure::Answer(_, response) => self.is_closed_by(response),
+                Failure::Answer(status, response) => is_closed_by(*status, response),
                 _ => failure.is_unsent(),
             };
             if !is_closed {
@@ -187,8 +188,8 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// One attempt.
-    async fn send(&mut self) -> Result<Result<HttpResponse, Failure>, Error> {
+    /// One attempt; the status of its response, or that of what is in it, is read once.
+    async fn send(&mut self) -> Result<Result<(StatusCode, HttpResponse), Failure>, Error> {
         let pipeline = self.pipeline;
         // While it waits for a place it is not an attempt.
         let _place = self.place().await?;
@@ -197,13 +198,13 @@ impl<'c> Attempts<'c> {
         let token = self.authorization().await?;
         #[cfg(not(feature = "entra"))]
         let token = None;
-        let left =
-            self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+        let now = Instant::now();
+        let left = self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
         if left.is_zero() {
             return Err(self.late(""));
         }
         self.count += 1;
-        self.sent_at = Instant::now();
+        self.sent_at = now;
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
@@ -230,7 +231,7 @@ impl<'c> Attempts<'c> {
                 let status = self.request.status_of(*status, headers, body);
                 attempt.answered(status, &response);
                 if !retry::is_transient(status) {
-                    return Ok(Ok(response));
+                    return Ok(Ok((status, response)));
                 }
                 return Ok(Err(Failure::Answer(status, response)));
             }
@@ -254,9 +255,8 @@ impl<'c> Attempts<'c> {
     }
 
     /// Whether an answer that would be the last one is not, for a reason that is no failure.
-    fn goes_on(&mut self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        match self.request.status_of(*status, headers, body) {
+    fn goes_on(&mut self, status: StatusCode, response: &HttpResponse) -> bool {
+        match status {
             StatusCode::NOT_FOUND => self.route.lacks(),
             StatusCode::FORBIDDEN if is_not_authentic(response) => {
                 if !self.is_dated_anew && self.is_misdated(response) {
@@ -317,12 +317,6 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Whether the response settles the present attempt.
-    fn is_closed_by(&self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        origin::closes_attempt(self.request, *status, headers, body)
-    }
-
     /// The error of a success that another server sent.
     fn foreign(&self, response: &HttpResponse) -> Option<Error> {
         let HttpResponse { status, headers, body } = response;
@@ -368,6 +362,11 @@ impl<'c> Attempts<'c> {
             .with_attempts(self.count, &self.client_request_id)
             .with_outcome(outcome)
     }
+}
+
+/// Whether the response settles its attempt; `status` is its own or, of a batch, that of what is in it.
+fn is_closed_by(status: StatusCode, response: &HttpResponse) -> bool {
+    origin::closes_attempt(status, &response.headers, &response.body)
 }
 
 /// Whether the service says that it cannot know who asks.
