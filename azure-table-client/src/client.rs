@@ -16,6 +16,7 @@ mod results;
 mod rounds;
 mod service;
 mod set;
+pub(crate) mod setters;
 mod stream;
 mod table;
 mod table_wait;

@@ -6,15 +6,10 @@ use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Filter, MAX_QUERIES, Plan, QueryFilter, Split};
-use crate::limits::KEY_UTF16_UNITS;
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, PageToken, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace, Pipeline};
-use crate::wire::{Operation, encoding};
-
-/// The longest filter, in bytes of a URL, that one request sends; a longer list of alternatives is
-/// split into several requests. RFC 9110 recommends that servers support URLs of 8,000 bytes.
-const FILTER_BYTES: usize = 6_000;
+use crate::wire::Operation;
 
 /// A query whose settings are valid, before its first page.
 pub(super) struct CheckedQuery<T> {
@@ -91,8 +86,7 @@ impl<T> PageFetcher<T> {
 /// Splits a filter that is too long for one request; returns `None` if one request is enough.
 pub(super) fn split(pipeline: &Pipeline, filter: &QueryFilter) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= pipeline.max_comparisons
-            && encoding::encoded_len(text) <= FILTER_BYTES
+        filter.comparisons() <= pipeline.max_comparisons && query::fits_in_url(text)
     };
     if fits(filter.tree(), filter.text()) {
         return Ok(None);
@@ -133,12 +127,8 @@ fn point(dialect: Dialect, filter: &QueryFilter) -> Option<EntityKey> {
     let (partition_key, row_key) = Plan::point_of(filter.tree())?;
     // The path of a request cannot hold an invalid key; as a filter, it matches no row.
     dialect.check_keys(partition_key, row_key).ok()?;
-    // The service accepts keys of the documented 512 UTF-16 units. A longer key is safe in a filter, if
-    // a URL can hold it.
-    let units = |key: &str| key.encode_utf16().count();
-    let is_documented = units(partition_key).max(units(row_key)) <= KEY_UTF16_UNITS / 2;
-    (is_documented || encoding::encoded_len(filter.text()) > FILTER_BYTES)
-        .then(|| EntityKey::new(partition_key, row_key))
+    let key = EntityKey::new(partition_key, row_key);
+    query::is_read_by_path(&key, filter.text()).then_some(key)
 }
 
 /// One of the requests that a query is split into, page by page.

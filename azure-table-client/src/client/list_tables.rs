@@ -4,17 +4,17 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_core::Stream;
 use futures_util::stream::{self, StreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
+use super::setters::setters;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
-use crate::wire::{Operation, PayloadFormat};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::wire::Operation;
 
 /// The list of an account's tables. `.await` collects the names of all pages.
 ///
@@ -51,35 +51,9 @@ impl ListTables {
         self
     }
 
-    /// Sets the deadline for reading one page, including all attempts and delays. The whole list has no
-    /// deadline; the caller can set one, for example by `tokio::time::timeout`.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets the retry policy for the request of a page, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// Sets the format of the responses, instead of the client's format: a [`PayloadFormat`], or a level of
-    /// JSON.
-    ///
-    /// # Errors
-    /// A format that the client's service version does not support is an error of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
-        self.options.format = Some(format.into());
-        self
-    }
-
-    /// Sets the id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. The default is a random UUID for each page.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
+    setters! { options:
+        deadline "each page (not of the whole list, which `tokio::time::timeout` can limit)", retry,
+        client_request_id, format
     }
 
     /// Returns the names page by page.

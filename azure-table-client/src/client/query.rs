@@ -6,21 +6,20 @@ use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
 use super::pages::Pages;
 use super::parallel::Parallel;
 use super::results::Results;
+use super::setters::setters;
 use super::stream::EntityStream;
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Continuation;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
-use crate::wire::PayloadFormat;
+use crate::pipeline::{CallOptions, Pipeline};
 
 pub use plan::QueryPlan;
 
@@ -195,35 +194,9 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// Sets the deadline for reading one page, including all attempts and delays. The whole query has no
-    /// deadline; the caller can set one, for example by `tokio::time::timeout`.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets the retry policy for the request of a page, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// Sets the format of the responses, instead of the client's format: a [`PayloadFormat`], or a level of
-    /// JSON.
-    ///
-    /// # Errors
-    /// A format that the client's service version does not support is an error of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
-        self.options.format = Some(format.into());
-        self
-    }
-
-    /// Sets the id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. The default is a random UUID for each page.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
+    setters! { options:
+        deadline "each page (not of the whole query, which `tokio::time::timeout` can limit)", retry,
+        client_request_id, format
     }
 
     /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
