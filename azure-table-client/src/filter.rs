@@ -202,6 +202,8 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
+    const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le];
+
     /// Returns the operator in OData's spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -215,15 +217,7 @@ impl CompareOp {
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "eq" => Self::Eq,
-            "ne" => Self::Ne,
-            "gt" => Self::Gt,
-            "ge" => Self::Ge,
-            "lt" => Self::Lt,
-            "le" => Self::Le,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|op| op.as_str() == word)
     }
 
     /// Returns the operator for exchanged operands.

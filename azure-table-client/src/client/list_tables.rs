@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_core::Stream;
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::stream::{self, TryStreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
 use super::setters::setters;
@@ -172,7 +172,8 @@ impl TableNamePages {
             let page = pages.next().await?;
             Some((page, pages))
         })
-        .flat_map(|page| stream::iter(each(page)))
+        .map_ok(|names| stream::iter(names.into_iter().map(Ok)))
+        .try_flatten()
     }
 }
 
@@ -180,13 +181,4 @@ impl fmt::Debug for TableNamePages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableNamePages").field("filter", &self.filter).finish_non_exhaustive()
     }
-}
-
-/// The names of a page, or its error as the only item.
-fn each(page: Result<Vec<String>, Error>) -> impl Iterator<Item = Result<String, Error>> {
-    let (names, error) = match page {
-        Ok(names) => (names, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    names.into_iter().map(Ok).chain(error.map(Err))
 }

@@ -338,17 +338,9 @@ mod tests {
     }
 
     fn filter() -> impl Strategy<Value = Filter> {
-        let ops = [
-            CompareOp::Eq,
-            CompareOp::Ne,
-            CompareOp::Gt,
-            CompareOp::Ge,
-            CompareOp::Lt,
-            CompareOp::Le,
-        ];
         let name = "[A-Zé_][a-z0-9_é]{0,8}";
         let leaf = prop_oneof![
-            (name, proptest::sample::select(ops.to_vec()), value())
+            (name, proptest::sample::select(CompareOp::ALL.to_vec()), value())
                 .prop_map(|(property, op, literal)| Filter::Compare { property, op, literal }),
             name.prop_map(Filter::IsTrue),
         ];

@@ -2,6 +2,7 @@
 //! no other index.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::{CompareOp, Filter};
@@ -209,14 +210,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_empty(&self) -> bool {
-        match (&self.low, &self.high) {
-            (Some(low), Some(high)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        matches!((&self.low, &self.high), (Some(low), Some(high)) if high.excludes(low))
     }
 
     fn is_exact(&self) -> bool {
@@ -232,22 +226,11 @@ impl<'f> Range<'f> {
 
     #[cfg(feature = "mock")]
     fn is_past(&self, key: &str) -> bool {
-        self.high.as_ref().is_some_and(|high| match ordinal(key, high.key) {
-            std::cmp::Ordering::Less => false,
-            std::cmp::Ordering::Equal => !high.inclusive,
-            std::cmp::Ordering::Greater => true,
-        })
+        self.high.as_ref().is_some_and(|high| high.excludes(key))
     }
 
     fn is_before(&self, other: &Self) -> bool {
-        match (&self.high, &other.low) {
-            (Some(high), Some(low)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        matches!((&self.high, &other.low), (Some(high), Some(low)) if high.excludes(low))
     }
 
     fn intersect(self, other: Self) -> Self {
@@ -256,7 +239,7 @@ impl<'f> Range<'f> {
             (a, b) => a.or(b),
         };
         let high = match (self.high, other.high) {
-            (Some(a), Some(b)) => Some(if a.is_below(&b) { a } else { b }),
+            (Some(a), Some(b)) => Some(if a.excludes(b.key) { a } else { b }),
             (a, b) => a.or(b),
         };
         Self { low, high }
@@ -265,17 +248,18 @@ impl<'f> Range<'f> {
     /// Returns the smallest range that contains both.
     fn hull(self, other: Self) -> Self {
         let low = self.low.zip(other.low).map(|(a, b)| if ordinal(&a, &b).is_le() { a } else { b });
-        let high = self.high.zip(other.high).map(|(a, b)| if a.is_below(&b) { b } else { a });
+        let high = self.high.zip(other.high).map(|(a, b)| if a.excludes(b.key) { b } else { a });
         Self { low, high }
     }
 }
 
 impl Upper<'_> {
-    fn is_below(&self, other: &Self) -> bool {
-        match ordinal(self.key, other.key) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => !self.inclusive,
-            std::cmp::Ordering::Greater => false,
+    /// Whether `key` is above this bound.
+    fn excludes(&self, key: &str) -> bool {
+        match ordinal(self.key, key) {
+            Ordering::Less => true,
+            Ordering::Equal => !self.inclusive,
+            Ordering::Greater => false,
         }
     }
 }
