@@ -68,6 +68,7 @@ mod wire;
 
 // ---- requests: credentials, retries, transport ----
 pub mod auth;
+mod client_core;
 pub mod clock;
 mod error;
 pub mod filter;
