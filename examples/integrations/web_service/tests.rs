@@ -121,7 +121,7 @@ async fn pages_link_to_each_other() {
         pages.push(notes.len());
         next = page["next"].as_str().map(str::to_owned);
         if let Some(query) = &next {
-            // The token is that of one book, and is no way into another.
+            // The token is valid for its own book only.
             assert_eq!(web.get(&format!("/notes/other{query}")).await.status, 400);
         }
     }
@@ -138,12 +138,12 @@ async fn a_key_that_the_table_does_not_take_is_the_visitors_mistake() {
     assert!(bad.body["error"].as_str().unwrap().contains("'/'"), "{}", bad.body);
 }
 
-// The waits between the attempts take no time.
+// Under paused time, the waits between the attempts take no time.
 #[tokio::test(start_paused = true)]
 async fn troubles_of_the_table_are_told_apart() {
     let web = Web::new().await;
     let faults = web.mock.faults();
-    // The note is written, and the table's answer never comes: that is no conflict.
+    // The note is written and the response of the table is lost: the service reports success.
     faults.add(Fault::lose_reply().on(Operation::Insert).times(1));
     assert_eq!(web.ask("PUT", MONDAY, NEW, "Rain").await.status, 201);
     assert_eq!(web.mock.requests().count(Operation::Insert), 2);

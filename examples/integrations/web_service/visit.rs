@@ -1,4 +1,4 @@
-//! A visitor of the service: writes notes, reads them, turns the pages and deletes what it wrote.
+//! A visitor of the service: writes notes, reads them page by page, and deletes them.
 
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Client, Method};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::AnyError;
 
-/// A few requests with the answers that they must have.
+/// Sends a few requests and checks the responses.
 pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
     let visitor = Visitor { client: Client::builder().no_proxy().build()?, url };
     let book = format!("/notes/diary-{}", std::process::id());
@@ -51,7 +51,7 @@ struct Visitor<'a> {
 type Condition<'a> = Option<(HeaderName, &'a str)>;
 
 impl Visitor<'_> {
-    /// Prints a request, and gives the ETag and the body of the answer, which must have this status.
+    /// Sends and prints a request whose response must have this status. Returns its ETag and body.
     async fn ask(
         &self,
         status: u16,
