@@ -87,7 +87,7 @@ impl Import {
             biased;
             // A program would wait for `tokio::signal::ctrl_c()` here.
             () = stop.notified() => {}
-            report = bulk.run(rows) => drop(report.or_else(partly)?),
+            report = bulk.run(rows) => drop(report.or_else(accept_failed_rows)?),
         }
         // Rows with a response are resolved, even if the run was dropped.
         fs::write(&self.checkpoint, monitor.checkpoint().to_string())?;
@@ -107,7 +107,7 @@ impl Import {
 }
 
 /// Failed rows are acceptable; a run that ended early is an error.
-fn partly(error: BulkError) -> Result<BulkReport, BulkError> {
+fn accept_failed_rows(error: BulkError) -> Result<BulkReport, BulkError> {
     if error.report().stopped.is_some() { Err(error) } else { Ok(error.into_report()) }
 }
 

@@ -52,7 +52,7 @@ async fn on_account(endpoint: &str) -> Result<(), Box<dyn Error>> {
     let mut steps = Steps::counting(Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?));
     let service =
         TableServiceClient::builder(endpoint, credential).transport(steps.transport()).build()?;
-    let visits = work(&service, &mut steps).await.map_err(|error| said(&error))?;
+    let visits = work(&service, &mut steps).await.map_err(|error| cause(&error))?;
     visits.delete_table().await?;
     steps.done("delete the table", "");
     steps.total();
@@ -62,8 +62,8 @@ async fn on_account(endpoint: &str) -> Result<(), Box<dyn Error>> {
 /// Runs on the mock, which accepts the tokens of a credential that is part of this example.
 async fn on_mock() -> Result<(), Box<dyn Error>> {
     println!("Running on the mock; set {ENDPOINT} for a real service.\n");
-    let taken = Arc::new(AtomicU64::new(1));
-    let number = Arc::clone(&taken);
+    let accepted = Arc::new(AtomicU64::new(1));
+    let number = Arc::clone(&accepted);
     let is_valid = move |token: &str| token == format!("token-{}", number.load(Ordering::Relaxed));
     let mock = MockTableService::builder().tokens(is_valid).build();
     let mut steps = Steps::counting(mock.transport());
@@ -79,29 +79,29 @@ async fn on_mock() -> Result<(), Box<dyn Error>> {
     let issuer = Issuer::of(2, mock.clock());
     let service = client(&issuer)?;
     let visits = work(&service, &mut steps).await?;
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 
     // Simulates a session that was ended early. The client retries the refused request.
-    taken.store(2, Ordering::Relaxed);
+    accepted.store(2, Ordering::Relaxed);
     assert_eq!(visits.query().count().await?, 5);
-    assert_eq!(issuer.asked(), 2);
+    assert_eq!(issuer.requests(), 2);
     steps.done("the token is refused: the client renews it and continues", "one refused request");
 
-    taken.store(3, Ordering::Relaxed);
+    accepted.store(3, Ordering::Relaxed);
     let Err(refused) = visits.query().count().await else {
         return Err("an invalid token was accepted".into());
     };
     assert_eq!(refused.kind(), ErrorKind::Credential);
-    steps.done("a user who may not sign in any more", said(&refused));
+    steps.done("a user who may not sign in any more", cause(&refused));
 
-    let nobody = Issuer::of(0, mock.clock());
-    let stranger: TableClient<Visit> = client(&nobody)?.table_named(visits.name());
+    let signed_out = Issuer::of(0, mock.clock());
+    let stranger: TableClient<Visit> = client(&signed_out)?.table_named(visits.name());
     let Err(refused) = stranger.query().count().await else {
         return Err("the call succeeded without a user".into());
     };
     assert_eq!(refused.kind(), ErrorKind::Credential);
-    assert_eq!(nobody.asked(), 1);
-    steps.done("a user who is not signed in: nothing is sent", said(&refused));
+    assert_eq!(signed_out.requests(), 1);
+    steps.done("a user who is not signed in: nothing is sent", cause(&refused));
 
     // The table is dropped with the mock.
     steps.total();
@@ -125,7 +125,7 @@ async fn work(
 }
 
 /// Returns the cause that the credential reports.
-fn said(error: &azure_table_client::Error) -> String {
+fn cause(error: &azure_table_client::Error) -> String {
     let cause = error.source().map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
@@ -134,17 +134,17 @@ fn said(error: &azure_table_client::Error) -> String {
 #[derive(Debug)]
 struct Issuer {
     clock: Arc<dyn Clock>,
-    asked: AtomicU64,
+    requests: AtomicU64,
     most: u64,
 }
 
 impl Issuer {
     fn of(most: u64, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { clock, asked: AtomicU64::new(0), most })
+        Arc::new(Self { clock, requests: AtomicU64::new(0), most })
     }
 
-    fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 }
 
@@ -156,7 +156,7 @@ impl TokenCredential for Issuer {
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure_core::Result<AccessToken> {
         assert_eq!(scopes, ["https://storage.azure.com/.default"]);
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if number > self.most {
             let kind = azure_core::error::ErrorKind::Credential;
             return Err(azure_core::Error::with_message(kind, "please log in"));

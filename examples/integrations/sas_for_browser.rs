@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let token = service.sign_table_sas(&sas)?;
     steps.done("sign for Joe, who has just logged in", "without a request");
 
-    only_what_it_says(&service, messages.name(), token.clone(), &mut steps).await?;
+    check_the_permissions(&service, messages.name(), token.clone(), &mut steps).await?;
 
     let url = format!("{}/{}()?{}", service.endpoint(), messages.name(), token.as_query());
     let before = service.properties().await?;
@@ -79,7 +79,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Uses a client that has the signature and no key.
-async fn only_what_it_says(
+async fn check_the_permissions(
     service: &TableServiceClient,
     table: &str,
     token: SasToken,

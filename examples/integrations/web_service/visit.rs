@@ -13,12 +13,12 @@ pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
     let monday = format!("{book}/monday");
     let is_new = Some((IF_NONE_MATCH, "*"));
 
-    let (first, _) = visitor.ask(201, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
+    let (first, _) = visitor.visit(201, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
     let first = || Some((IF_MATCH, first.as_str()));
-    visitor.ask(412, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
-    visitor.ask(204, Method::PUT, &monday, first(), Some("Sun")).await?;
-    visitor.ask(412, Method::PUT, &monday, first(), Some("Snow")).await?;
-    let (_, note) = visitor.ask(200, Method::GET, &monday, None, None).await?;
+    visitor.visit(412, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
+    visitor.visit(204, Method::PUT, &monday, first(), Some("Sun")).await?;
+    visitor.visit(412, Method::PUT, &monday, first(), Some("Snow")).await?;
+    let (_, note) = visitor.visit(200, Method::GET, &monday, None, None).await?;
     assert_eq!(note["text"], "Sun");
 
     for n in 1..=24 {
@@ -28,7 +28,7 @@ pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
     let (mut names, mut next) = (Vec::new(), Some(String::new()));
     while let Some(query) = next {
         let path = format!("{book}{query}");
-        let (_, page) = visitor.ask(200, Method::GET, &path, None, None).await?;
+        let (_, page) = visitor.visit(200, Method::GET, &path, None, None).await?;
         let notes = page["notes"].as_array().into_iter().flatten();
         names.extend(notes.filter_map(|note| note["name"].as_str()).map(str::to_owned));
         next = page["next"].as_str().map(str::to_owned);
@@ -38,7 +38,7 @@ pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
         let any = Some((IF_MATCH, "*"));
         visitor.send(204, Method::DELETE, &format!("{book}/{name}"), any, None).await?;
     }
-    visitor.ask(404, Method::GET, &monday, None, None).await?;
+    visitor.visit(404, Method::GET, &monday, None, None).await?;
     Ok(())
 }
 
@@ -52,7 +52,7 @@ type Condition<'a> = Option<(HeaderName, &'a str)>;
 
 impl Visitor<'_> {
     /// Sends and prints a request whose response must have this status. Returns its ETag and body.
-    async fn ask(
+    async fn visit(
         &self,
         status: u16,
         method: Method,
