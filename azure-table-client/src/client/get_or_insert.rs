@@ -52,7 +52,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub fn get_or_insert_with<'c>(
         &self,
         key: impl Into<EntityKey>,

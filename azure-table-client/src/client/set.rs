@@ -60,7 +60,7 @@ pub trait TableSet: Sized + Send + Sync {
     /// The first table that cannot be created. Those before it are there.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), one
-    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// request for each table. Retries: [guarded](crate::guide::errors#retry-classes).
     fn create_if_not_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut created = Vec::new();
@@ -79,7 +79,7 @@ pub trait TableSet: Sized + Send + Sync {
     /// The first table that cannot be deleted. Those before it are gone.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), one
-    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// request for each table. Retries: [guarded](crate::guide::errors#retry-classes).
     fn delete_if_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut deleted = Vec::new();

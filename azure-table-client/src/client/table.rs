@@ -132,7 +132,7 @@ impl<T: TableEntity> TableClient<T> {
     /// deleted: see [`create_table_and_wait`](super::TableServiceClient::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create(&self) -> Call<Done> {
         Call::new(
             &self.pipeline,
@@ -147,7 +147,7 @@ impl<T: TableEntity> TableClient<T> {
     /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
@@ -164,7 +164,7 @@ impl<T: TableEntity> TableClient<T> {
     /// 404 `ResourceNotFound` if there is no such table.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self) -> Call<Done> {
         Call::new(
             &self.pipeline,
@@ -176,7 +176,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Deletes the table with all its entities if it is there; `false` if it was not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
@@ -189,7 +189,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Whether the table is there: asks for it by its name in the list of tables.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn exists(&self) -> Call<bool> {
         Call::new(
             &self.pipeline,
@@ -207,7 +207,7 @@ impl<T: TableEntity> TableClient<T> {
     /// [Cosmos DB](crate::Dialect), which has none.
     ///
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
         let request = access_policies::get(&self.target.table);
         Call::new(&self.pipeline, request, access_policies::policies)
@@ -222,7 +222,7 @@ impl<T: TableEntity> TableClient<T> {
     /// without them, or [Cosmos DB](crate::Dialect), which has none. 404 if the table is not there.
     ///
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
-    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [repeatable](crate::guide::errors#retry-classes).
     pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<Done> {
         let request = access_policies::set(&self.target.table, policies);
         Call::new(&self.pipeline, request, Reply::done)
@@ -241,7 +241,7 @@ impl<T: TableEntity> TableClient<T> {
     /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn insert(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Insert)
     }
@@ -254,7 +254,7 @@ impl<T: TableEntity> TableClient<T> {
     /// no `T` has, such as `"7"` where `T::key` makes `"0000000007"`.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn get(&self, key: impl Into<EntityKey>) -> Call<Fetched<T>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
     }
@@ -270,7 +270,7 @@ impl<T: TableEntity> TableClient<T> {
     /// As [`get`](Self::get), also for keys that no `T` has; a missing table is an error here too.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
@@ -315,7 +315,7 @@ impl<T: TableEntity> TableClient<T> {
     /// another version.
     ///
     /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
-    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     pub fn merge(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Merge, &condition.into())
     }
@@ -326,7 +326,7 @@ impl<T: TableEntity> TableClient<T> {
     /// As [`merge`](Self::merge).
     ///
     /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
-    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     pub fn replace(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Replace, &condition.into())
     }
@@ -350,7 +350,7 @@ impl<T: TableEntity> TableClient<T> {
     /// [version](super::TableServiceClientBuilder::service_version) without upserts.
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity), `MERGE`.
-    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [repeatable](crate::guide::errors#retry-classes).
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Merge))
     }
@@ -362,7 +362,7 @@ impl<T: TableEntity> TableClient<T> {
     /// As [`insert_or_merge`](Self::insert_or_merge).
     ///
     /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity), `PUT`.
-    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [repeatable](crate::guide::errors#retry-classes).
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Replace))
     }
@@ -377,7 +377,7 @@ impl<T: TableEntity> TableClient<T> {
     /// another version. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
         let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
@@ -393,7 +393,7 @@ impl<T: TableEntity> TableClient<T> {
     /// anything is sent: keys that no `T` has, as for [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_if_exists(
         &self,
         key: impl Into<EntityKey>,
@@ -420,7 +420,7 @@ impl<T: TableEntity> TableClient<T> {
     /// can have the keys; those of a query.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
-    /// primary. Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// primary. Retries: [read](crate::guide::errors#retry-classes).
     pub async fn was_applied(
         &self,
         key: impl Into<EntityKey>,
@@ -442,7 +442,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
     ///
     /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn transaction(&self) -> Transaction<T> {
         Transaction::new(Arc::clone(&self.pipeline), self.target.clone())
     }
@@ -450,7 +450,7 @@ impl<T: TableEntity> TableClient<T> {
     /// All entities of the table, until the query is narrowed; see [`Query`].
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn query(&self) -> Query<T> {
         let fault = self.fault.clone().map(Error::from);
         Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.target.table), fault)

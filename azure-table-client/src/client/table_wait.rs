@@ -36,7 +36,7 @@ impl TableServiceClient {
     /// within `deadline`.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn create_table_and_wait(
         &self,
         name: &str,
@@ -61,7 +61,7 @@ impl TableServiceClient {
     /// [outcome](Error::outcome) is [`Applied`](crate::Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn delete_table_and_wait(
         &self,
         name: &str,

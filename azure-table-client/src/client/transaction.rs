@@ -50,7 +50,7 @@ use crate::pipeline::{CallOptions, RetryPolicy};
 /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
-/// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+/// Retries: [guarded](crate::guide::errors#retry-classes).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
     pipeline: Arc<ClientCore>,

@@ -60,7 +60,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
     /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub fn update_with<'c>(
         &self,
         key: impl Into<EntityKey>,

@@ -54,7 +54,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// no `T` has.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub async fn find(&mut self, key: impl Into<EntityKey>) -> Result<Option<T>, Error> {
         let key = key.into();
         let client = self.client();
@@ -93,7 +93,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// [`TableClient::get`] reads without a context. Else as [`find`](Self::find).
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub async fn refresh(&mut self, entity: &T, option: MergeOption) -> Result<Option<T>, Error> {
         let key = entity.entity_key()?;
         self.refresh_key(key, option).await
