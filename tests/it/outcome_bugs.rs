@@ -55,8 +55,8 @@ async fn count_up(other: &TableClient<DynamicEntity>) {
     other.merge(&row, etag).await.unwrap();
 }
 
-/// Saves again: the earlier attempt was applied and another program wrote the row since, so that the
-/// outcome stays unknown.
+/// Saves again: the earlier attempt was applied and another program wrote the row since, so that
+/// the outcome stays unknown.
 async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &str) {
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.results.len(), 1, "{what}");
@@ -67,7 +67,7 @@ async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &st
         outcome => panic!("{what}: the change was applied, but is reported as {outcome:?}"),
     }
     assert_eq!(error.error.status(), Some(412), "{what}: {:?}", error.error);
-    // Another save knows no more.
+    // Another save does not change that.
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.unknown().count(), 1, "{what}: {}", error.report);
 }
@@ -233,7 +233,7 @@ async fn a_bulk_run_does_not_deny_a_batch_of_another_partition() {
 
 /// A run is dropped, its rows are applied, and a resumed run meets them.
 #[tokio::test(start_paused = true)]
-async fn a_resumed_bulk_run_does_not_deny_what_the_earlier_run_applied() {
+async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
     for (number, exact) in [(1, false), (1, true), (3, false), (3, true)] {
         let what = format!("{number} rows, exact: {exact}");
         let mock = MockTableService::new();

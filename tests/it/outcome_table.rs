@@ -23,7 +23,7 @@ const WRITE_ID: Uuid = Uuid::from_u128(17);
 const DEADLINE: Duration = Duration::from_secs(5);
 /// The time for one attempt.
 const TRY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How late a delayed request or response arrives.
+/// The delay of a late request or response.
 const DELAY: Duration = Duration::from_secs(30);
 /// After this time nothing is in flight any more.
 const QUIET: Duration = Duration::from_mins(1);
@@ -99,7 +99,7 @@ const COLUMNS: [(&str, Settings); 4] = [
     ("write id, `exact`", Settings { write_id: true, exact: true }),
 ];
 
-/// How a write ends without a response.
+/// The end of a write without a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Deadline,
@@ -467,7 +467,7 @@ async fn observe((kind, _, api, settings): Cell, way: Way) -> String {
     if is_false { format!("{report} {FALSE}") } else { report }
 }
 
-/// The cells of the guide's tables, and what each of them says.
+/// The cells of the guide's tables, and the report in each of them.
 fn documented() -> BTreeMap<Cell, String> {
     let mut cells = BTreeMap::new();
     for (heading, kind) in KINDS {
@@ -506,7 +506,7 @@ fn cells_of_line(line: &str) -> Option<Vec<&str>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_guide_states_what_is_reported_of_each_write() {
+async fn the_guide_states_the_report_of_each_write() {
     let mut produced = BTreeMap::new();
     for (_, kind) in KINDS {
         for (_, situation) in SITUATIONS {

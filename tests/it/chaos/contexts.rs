@@ -17,9 +17,9 @@ const SAVES: usize = 3;
 /// The changes of one caller.
 #[derive(Default)]
 struct Changes {
-    /// Those that the context still has to save.
+    /// The changes that the context has not saved yet.
     pending: BTreeMap<Key, Pending>,
-    /// What each write does, and the last report about it.
+    /// The effect of each write, and the last report about it.
     writes: BTreeMap<u64, (Key, Effect, Reported)>,
     /// The last report about each deletion.
     deletions: BTreeMap<Key, (Version, Reported)>,
@@ -29,7 +29,7 @@ const NOT_SAVED: Reported =
     Reported { known: Known::NotApplied, api: Api::Context, is_undetectable: false };
 
 enum Pending {
-    /// The writes whose marks the entity has: the last one, and those before it that it superseded.
+    /// The writes whose marks the entity has: the last one, and the superseded ones before it.
     Write {
         ids: Vec<u64>,
         entity: DynamicEntity,
@@ -48,7 +48,7 @@ impl Changes {
         for (at, result) in report.results.iter().enumerate() {
             let known = known_of(&result.outcome);
             let key = (result.key.partition_key.clone(), result.key.row_key.clone());
-            // An earlier change that was resolved, and the change that supersedes it, have a result each.
+            // A resolved earlier change and the change that supersedes it have separate results.
             let is_last = report.results[at + 1..].iter().all(|later| later.key != result.key);
             match self.pending.get(&key) {
                 None => continue,

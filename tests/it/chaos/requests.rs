@@ -73,20 +73,20 @@ impl Requests {
         std::mem::take(&mut *self.deleted_rows.lock().unwrap())
     }
 
-    /// Whether a proxy delivered this write twice and the rows show no write id of that request any
-    /// more, so that the client had nothing to notice it by.
+    /// Whether a proxy delivered this write twice and the rows no longer show a write id of that
+    /// request, so that the client had no evidence.
     pub(super) fn is_undetectable_write(&self, id: u64) -> bool {
         let repeated = self.repeated.lock().unwrap();
         let mut of_write = repeated.iter().filter(|sent| sent.marks.iter().any(|m| m.0 == id));
         of_write.any(|delivery| !self.is_provable(delivery))
     }
 
-    /// The same for a deletion.
+    /// Whether this applies to a deletion.
     pub(super) fn is_undetectable_deletion(&self, key: &Key, etag: &str) -> bool {
         self.is_undetectable_deletion_since(0, key, etag)
     }
 
-    /// The same for a deletion after this number of repeated deliveries.
+    /// The state of a deletion after this number of repeated deliveries.
     pub(super) fn is_undetectable_deletion_since(
         &self,
         deliveries: usize,
@@ -186,7 +186,7 @@ impl Transport for Requests {
             let stored = if request.method == "GET" { BTreeSet::new() } else { self.marks() };
             let before = self.struck();
             let mut response = pin!(self.mock.receive(request.clone()));
-            // The mock decides about faults, and applies what is not delayed, when it is first polled.
+            // The mock decides about faults, and applies requests without delay, when it is first polled.
             let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
             let after = self.struck();
             if self.mock.row_count(TABLE).is_none() {

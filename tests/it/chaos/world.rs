@@ -34,12 +34,12 @@ const TRIES: usize = 5;
 pub(super) enum Caller {
     /// Believes the outcomes that the client reports.
     Careful { retries: u32 },
-    /// Takes every 404, 409 and 412 for the response to its request, as users of other clients do, and
-    /// its client does not read back what became of its writes.
+    /// Takes every 404, 409 and 412 for the response to its request, like users of other clients
+    /// do, and does not read back writes.
     Credulous,
 }
 
-/// What a round is like.
+/// The parameters of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup {
     pub(super) caller: Caller,
@@ -60,7 +60,7 @@ pub(super) struct World {
 struct Inner {
     setup: Setup,
     requests: Arc<Requests>,
-    /// A client on a machine with a right clock, and one on a machine whose clock is off.
+    /// A client on a machine with a correct clock, and one on a machine whose clock is off.
     services: [TableServiceClient; 2],
     clock: Arc<SkewedClock>,
     ids: AtomicU64,
@@ -197,7 +197,7 @@ impl World {
         world
     }
 
-    /// The same for a task; every fourth one is on a machine whose clock is off.
+    /// The world of a task; every fourth task is on a machine whose clock is off.
     pub(super) fn of_task(&self, task: u8) -> Self {
         let service = self.inner.services[usize::from(task % 4 == 3)].clone();
         Self { inner: Arc::clone(&self.inner), table: service.table_named(TABLE), service }
@@ -308,7 +308,7 @@ impl World {
         history
     }
 
-    /// Calls, and returns what is known afterwards and whether it met a conflict.
+    /// Calls, and returns the known outcome and whether the call met a conflict.
     pub(super) async fn call<T>(
         &self,
         call: impl IntoFuture<Output = Result<T, Error>>,
@@ -328,13 +328,13 @@ impl World {
         self.inner.steps.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Records what is known of a write after its last call.
+    /// Records the known outcome of a write after its last call.
     pub(super) fn wrote(&self, id: u64, parts: Vec<(Key, Effect)>, api: Api, known: Known) {
         let is_undetectable = self.inner.requests.is_undetectable_write(id);
         self.add_write(id, parts, Self::reported(api, known, is_undetectable));
     }
 
-    /// Records what is known of a deletion after its last call.
+    /// Records the known outcome of a deletion after its last call.
     pub(super) fn deleted(&self, key: Key, version: Version, api: Api, known: Known) {
         let is_undetectable = self.inner.requests.is_undetectable_deletion(&key, &version.etag);
         self.add_deletion(key, version, Self::reported(api, known, is_undetectable));
@@ -371,7 +371,8 @@ impl World {
         self.wrote(id, vec![(key.clone(), Effect::Mark)], Api::Call, known);
     }
 
-    /// Reads a row, counts it up and writes it under the version that was read; again after a conflict.
+    /// Reads a row, counts it up and writes it under the version that was read; repeats this after
+    /// a conflict.
     pub(super) async fn increment(&self, key: &Key, replaces: bool) {
         let id = self.id();
         let mut reported = Known::NotApplied;

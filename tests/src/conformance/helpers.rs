@@ -1,4 +1,4 @@
-//! Calls that read and write until nobody was in between.
+//! Calls that read and write until no concurrent update intervenes.
 
 use azure_table_client::client::Updated;
 use azure_table_client::{
@@ -26,7 +26,7 @@ async fn add(table: &TableClient<DynamicEntity>) -> Updated<DynamicEntity> {
     table.update_with(key(), change).rounds(100).await.unwrap()
 }
 
-/// Several at a time add to one number, and each counts.
+/// Concurrent tasks add to one number, and each addition counts.
 pub async fn increments_are_not_lost(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(&counter(0)).await.unwrap();
@@ -43,7 +43,7 @@ pub async fn increments_are_not_lost(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What the service does not have is not written, nor what the change refuses.
+/// A missing row is not written, nor a change that returns an error.
 pub async fn changes_that_are_not_made(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let error = table.update_with(key(), |_| {}).await.unwrap_err();
@@ -57,7 +57,7 @@ pub async fn changes_that_are_not_made(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What a change removes is gone, and what other programs have written is not.
+/// A change removes a property and keeps the properties of other programs.
 pub async fn removed_properties_are_gone(target: &Target) {
     #[derive(Debug, TableEntity)]
     struct Noted {
@@ -79,7 +79,7 @@ pub async fn removed_properties_are_gone(target: &Target) {
     rows.delete_table().await.unwrap();
 }
 
-/// What is not there is inserted, what is there is read, and one of several inserts.
+/// A missing row is inserted, an existing one is read, and one of several concurrent calls inserts.
 pub async fn get_or_insert(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let rows: Vec<_> = (0..5).map(counter).collect();
