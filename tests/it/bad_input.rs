@@ -217,7 +217,7 @@ async fn access_policies_that_are_too_many_or_no_policies() {
     let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
     let six: Vec<_> = (0..6).map(|n| StoredAccessPolicy::new(n.to_string())).collect();
     let error = blogs.set_access_policies(&six).await.unwrap_err();
-    assert_says(&error, ErrorKind::InvalidInput, "6 stored access policies: a table has at most 5");
+    assert_says(&error, ErrorKind::InvalidInput, "too many stored access policies (6, at most 5)");
     assert_eq!(error.attempts(), 0);
     blogs.set_access_policies(&six[..5]).await.unwrap();
 
@@ -232,7 +232,7 @@ async fn access_policies_that_are_too_many_or_no_policies() {
         assert_says(
             &error.unwrap_err(),
             ErrorKind::UnexpectedReply,
-            "GetTableAcl on Blogs: the answer is no list of stored access policies; a proxy or \
+            "GetTableAcl on Blogs: the response is not a list of stored access policies; a proxy or \
              another server may have sent it (200)",
         );
     }

@@ -206,7 +206,7 @@ impl TableServiceClient {
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::create(self.core.protocol, name), table::created_if_not_exists)
-            .expecting(table::is_there)
+            .expecting(table::already_exists)
     }
 
     /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
@@ -227,7 +227,7 @@ impl TableServiceClient {
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
-            .expecting(table::is_gone)
+            .expecting(table::not_found)
     }
 
     /// Returns whether a table of this name exists, by a query of the list of tables.
@@ -236,7 +236,7 @@ impl TableServiceClient {
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::get(self.core.protocol, name), table::exists)
-            .expecting(table::is_gone)
+            .expecting(table::not_found)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.

@@ -154,7 +154,7 @@ impl<T: TableEntity> TableClient<T> {
             table::create(self.pipeline.protocol, &self.target.table),
             table::created_if_not_exists,
         )
-        .expecting(table::is_there)
+        .expecting(table::already_exists)
     }
 
     /// Deletes the table with all its entities. The name cannot be used again for 40 s or more; see
@@ -183,7 +183,7 @@ impl<T: TableEntity> TableClient<T> {
             table::delete(self.pipeline.protocol, &self.target.table),
             table::deleted_if_exists,
         )
-        .expecting(table::is_gone)
+        .expecting(table::not_found)
     }
 
     /// Whether the table is there: asks for it by its name in the list of tables.
@@ -196,7 +196,7 @@ impl<T: TableEntity> TableClient<T> {
             table::get(self.pipeline.protocol, &self.target.table),
             table::exists,
         )
-        .expecting(table::is_gone)
+        .expecting(table::not_found)
     }
 
     /// The stored access policies of the table.

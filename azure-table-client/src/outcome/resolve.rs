@@ -230,8 +230,8 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     let reply = result.as_ref().ok().filter(|reply| reply.open.is_some())?;
     let code = reply.error_code()?;
     let is_done = match request.operation {
-        Operation::CreateTable => table::is_there(&code),
-        Operation::DeleteTable => table::is_gone(&code),
+        Operation::CreateTable => table::already_exists(&code),
+        Operation::DeleteTable => table::not_found(&code),
         Operation::Delete => code.is_missing_entity(),
         _ => false,
     };
