@@ -30,7 +30,7 @@ pub use bearer::{BearerTokens, TokenCredential};
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
 pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
-pub(crate) use refusal::{Refused, hint};
+pub(crate) use refusal::{RefusedRequest, hint};
 pub use sas::SasToken;
 pub use sas_error::SasError;
 #[cfg(feature = "mock")]

@@ -46,7 +46,7 @@ impl TableServiceClient {
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
-                Err(error) if is_going(&error) => waits.next(error).await?,
+                Err(error) if reports_deletion(&error) => waits.next(error).await?,
                 created => return created,
             }
         }
@@ -80,7 +80,9 @@ impl TableServiceClient {
             };
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
-                Some(Err(error)) if is_going(&error) => waits.next(error).await.map_err(done)?,
+                Some(Err(error)) if reports_deletion(&error) => {
+                    waits.next(error).await.map_err(done)?
+                }
                 // The table no longer exists, or exists again.
                 Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
                 _ => return Ok(deleted),
@@ -107,7 +109,7 @@ fn is_being_deleted(code: &ErrorCode) -> bool {
     *code == ErrorCode::TableBeingDeleted
 }
 
-fn is_going(error: &Error) -> bool {
+fn reports_deletion(error: &Error) -> bool {
     error.code().is_some_and(is_being_deleted)
 }
 

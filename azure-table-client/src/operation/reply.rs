@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::{Confirmation, Done, Location, Request, Written, server_wait};
-use crate::auth::{self, Credential, Refused};
+use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
@@ -99,7 +99,7 @@ impl Reply {
         let date = self.header(&header::DATE);
         auth::hint(
             &signed.credential,
-            &Refused {
+            &RefusedRequest {
                 code,
                 operation: request.operation,
                 resource: &request.resource,
