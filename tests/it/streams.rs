@@ -276,7 +276,7 @@ async fn an_error_in_a_later_range_waits_for_its_turn() {
             Err(error) => break error,
         }
     };
-    assert_eq!((good, error.kind()), (9, azure_table_client::ErrorKind::Decode));
+    assert_eq!((good, error.kind()), (9, ErrorKind::Decode));
     assert!(stream.next().await.is_none());
     let query = rows.with_entity::<Typed>().query().take(3);
     assert_eq!(query.parallel(10).await.unwrap().len(), 3);

@@ -30,7 +30,7 @@ impl<T> Page<T> {
         Self { entities: Vec::new(), continuation: None, request_id: None, cost }
     }
 
-    /// Cuts the page to the rows that are `left` to take, and subtracts them.
+    /// Truncates the page to the rows that are `left` to take, and subtracts them.
     pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
         let Some(left) = left else { return };
         self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
