@@ -68,6 +68,7 @@ mod wire;
 
 // ---- who, when, and how a request travels ----
 pub mod auth;
+mod client_core;
 pub mod clock;
 mod error;
 pub mod filter;

@@ -106,14 +106,14 @@ fn a_signature_that_is_malformed() {
         ("sv=2019-02-02&sp=r", "has no sig parameter: it was cut off, or is something else"),
         (
             "https://me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
-            "is a whole URL; only its query is wanted, which is what follows the question mark",
+            "is a whole URL; only its query is wanted, which is the part after the question mark",
         ),
         ("sv=2019-02-02&amp;sig=c2Vj", "was taken out of HTML: it has &amp; where & is meant"),
         (
             "sv=2019-02-02&sig=c2Vj IA",
             "has a character that is not allowed in a URL; it must be percent-encoded",
         ),
-        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; it is used as it was given"),
+        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; pass it unchanged"),
         (
             "se=tomorrow&sig=c2Vj",
             "has a time in se that does not begin with a date like 2026-01-31",

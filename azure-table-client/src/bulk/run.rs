@@ -5,11 +5,10 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::group::{Window, count};
 use super::monitor::BulkMonitor;
@@ -18,13 +17,13 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
+use crate::client_core::ClientCore;
+use crate::clock::Sleep;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Reply, is_missing};
 use crate::outcome;
-use crate::pipeline::{
-    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
-};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
@@ -50,7 +49,7 @@ impl fmt::Debug for Callbacks {
 
 /// What runs, whatever the entities are.
 pub(super) struct Run {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) window: Window,
     pub(super) width: Width,
     pub(super) monitor: BulkMonitor,
@@ -60,7 +59,7 @@ pub(super) struct Run {
     pub(super) patience: Duration,
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
-    pub(super) timer: Option<Pin<Box<Sleep>>>,
+    pub(super) timer: Option<(Instant, Sleep)>,
     /// When the run began, if it resumes an earlier one, which may have applied each of its rows.
     pub(super) earlier: Option<Instant>,
     /// Why nothing more is sent.
@@ -181,13 +180,11 @@ impl Run {
         }
         let Some(at) = self.window.wakes_at() else { return Poll::Pending };
         let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != at {
-                    timer.as_mut().reset(at);
-                }
-                timer
+            Some((due, timer)) if *due == at => timer,
+            _ => {
+                let clock = &self.pipeline.clock;
+                &mut self.timer.insert((at, clock.sleep(clock.until(at)))).1
             }
-            None => self.timer.insert(Box::pin(sleep_until(at))),
         };
         timer.as_mut().poll(context).map(|()| Event::Wake)
     }
@@ -195,7 +192,7 @@ impl Run {
     /// Sends as many slices as may be on their way.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.width.limit() {
-            let now = Instant::now();
+            let now = self.pipeline.clock.instant();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
             slice.is_regrouped |= self.earlier.is_some();
@@ -213,7 +210,7 @@ impl Run {
     fn take(&mut self, index: u64, row: Result<Row, Unfit>) {
         match row {
             Ok(row) => {
-                if let Err((row, error)) = self.window.push(row, Instant::now()) {
+                if let Err((row, error)) = self.window.push(row, self.pipeline.clock.instant()) {
                     self.not_attempted(vec![row], &error);
                 }
             }
@@ -234,7 +231,7 @@ impl Run {
             self.tell_progress();
             return;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let name = Arc::clone(&slice.partition);
         let verdict = result.as_ref().err().map(|error| Verdict::of(error, slice.rows.len()));
         self.take_down(&slice, verdict, sent_at, now);
@@ -473,7 +470,7 @@ impl Run {
 
     /// Rows that were kept have their outcomes.
     fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
             let open = match &outcome {
@@ -529,7 +526,7 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
 }
 
 async fn send(
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     slice: Slice,
     sent_at: Instant,
     first_sent: Option<Instant>,
@@ -557,7 +554,7 @@ async fn send(
 
 /// The results of a slice, of which earlier attempts may be open.
 async fn read(
-    pipeline: &Arc<Pipeline>,
+    pipeline: &Arc<ClientCore>,
     slice: &Slice,
     reply: Reply,
     first_sent: Option<Instant>,
@@ -573,8 +570,8 @@ async fn read(
 }
 
 /// Reads the rows of a slice that is not sent again, once; `error` is why.
-async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer {
-    let now = Instant::now();
+async fn conclude(pipeline: Arc<ClientCore>, slice: Slice, error: Error) -> Answer {
+    let now = pipeline.clock.instant();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());
     let error = outcome::unknown(error);

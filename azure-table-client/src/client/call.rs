@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, Expects, RetryPolicy};
 use crate::wire::PayloadFormat;
 
 /// A call that is ready to be sent: set what is special about it, then `.await` it.
@@ -31,7 +32,7 @@ use crate::wire::PayloadFormat;
 /// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
@@ -40,7 +41,7 @@ pub struct Call<T> {
 
 impl<T> Call<T> {
     pub(super) fn new(
-        pipeline: &Arc<Pipeline>,
+        pipeline: &Arc<ClientCore>,
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {

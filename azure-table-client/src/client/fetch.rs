@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::client_core::ClientCore;
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Filter, MAX_QUERIES, Plan, QueryFilter, Split};
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, PageToken, QuerySpec, Rows};
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
 /// A query whose settings are valid, before its first page.
@@ -21,7 +22,7 @@ pub(super) struct CheckedQuery<T> {
 
 /// The settings that all requests of a query share.
 pub(super) struct PageFetcher<T> {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) table: Arc<str>,
     pub(super) select: Vec<String>,
     pub(super) reader: Arc<dyn ReadRow<T>>,
@@ -84,9 +85,9 @@ impl<T> PageFetcher<T> {
 }
 
 /// Splits a filter that is too long for one request; returns `None` if one request is enough.
-pub(super) fn split(pipeline: &Pipeline, filter: &QueryFilter) -> Result<Option<Split>, Error> {
+pub(super) fn split(pipeline: &ClientCore, filter: &QueryFilter) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= pipeline.max_comparisons && query::fits_in_url(text)
+        filter.comparisons() <= pipeline.settings.max_comparisons && query::fits_in_url(text)
     };
     if fits(filter.tree(), filter.text()) {
         return Ok(None);

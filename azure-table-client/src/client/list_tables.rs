@@ -10,10 +10,11 @@ use futures_util::stream::{self, TryStreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
 use super::setters::setters;
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
 /// The list of an account's tables. `.await` collects the names of all pages.
@@ -27,14 +28,14 @@ use crate::wire::Operation;
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 #[derive(Debug)]
 pub struct ListTables {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
 }
 
 impl ListTables {
-    pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
+    pub(super) fn new(pipeline: Arc<ClientCore>) -> Self {
         Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
@@ -85,7 +86,7 @@ enum NextPage {
 
 /// The pages of the list of tables, one request each.
 pub struct TableNamePages {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     filter: Option<String>,
     page_size: Option<u32>,
     next: NextPage,

@@ -14,12 +14,13 @@ use super::parallel::Parallel;
 use super::results::Results;
 use super::setters::setters;
 use super::stream::EntityStream;
+use crate::client_core::ClientCore;
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Continuation;
-use crate::pipeline::{CallOptions, Pipeline};
+use crate::pipeline::CallOptions;
 
 pub use plan::QueryPlan;
 
@@ -75,7 +76,7 @@ pub use plan::QueryPlan;
 /// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     table: Arc<str>,
     filter: Result<Option<QueryFilter>, FilterError>,
     select: Result<Vec<String>, Error>,
@@ -91,7 +92,7 @@ pub struct Query<E, T = E> {
 }
 
 impl<E: TableEntity> Query<E> {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, table: Arc<str>, fault: Option<Error>) -> Self {
+    pub(crate) fn new(pipeline: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
         Self {
             pipeline,
             table,

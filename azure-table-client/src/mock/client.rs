@@ -2,6 +2,7 @@
 
 use super::{IN_PROCESS_ORIGIN, MockTableService};
 use crate::client::TableServiceClient;
+use crate::client_core::Settings;
 use crate::pipeline::{CurrentCredential, Endpoint, Pipeline};
 
 impl MockTableService {
@@ -12,6 +13,7 @@ impl MockTableService {
     pub fn client(&self) -> TableServiceClient {
         let endpoint = Endpoint::of_account(IN_PROCESS_ORIGIN, self.account());
         let credential = CurrentCredential::on_this_machine(self.0.credential.clone().into());
-        TableServiceClient::new(Pipeline::new(endpoint, credential, self.transport(), self.clock()))
+        let pipeline = Pipeline::new(endpoint, credential, self.transport(), self.clock());
+        TableServiceClient::new(pipeline, Settings::default())
     }
 }

@@ -66,7 +66,7 @@ impl<E, T> Query<E, T> {
 
     /// Applies the client's policy to a query that scans the whole table.
     pub(super) fn check_scan(&self) -> Result<(), Error> {
-        if self.scan_allowed || self.pipeline.scans == ScanPolicy::Allow {
+        if self.scan_allowed || self.pipeline.settings.scans == ScanPolicy::Allow {
             return Ok(());
         }
         // An invalid filter is reported later.
@@ -77,7 +77,7 @@ impl<E, T> Query<E, T> {
             return Ok(());
         }
         let (table, reason) = (&*self.table, plan.reason(filter));
-        if self.pipeline.scans == ScanPolicy::Refuse {
+        if self.pipeline.settings.scans == ScanPolicy::Refuse {
             return Err(Error::invalid_input(format!(
                 "the query scans the whole table {table}: {reason}; to send it, call `allow_scan`"
             )));
