@@ -662,7 +662,7 @@ async fn an_old_program_does_not_delete_what_a_newer_one_wrote() {
 #[test]
 fn what_is_extra_cannot_hide_a_column_nor_break_the_body() {
     for (name, text) in [
-        ("Text", "there twice"),
+        ("Text", "appears twice"),
         ("RowKey", "reserved"),
         ("a\":1,\"b", "'\"' at position 1"),
         ("", "empty"),
