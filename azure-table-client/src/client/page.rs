@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::AddAssign;
-use std::{slice, vec};
+use std::vec;
 
 use crate::operation::Location;
 use crate::operation::continuation::Continuation;
@@ -45,15 +45,6 @@ impl<T> IntoIterator for Page<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.entities.into_iter()
-    }
-}
-
-impl<'p, T> IntoIterator for &'p Page<T> {
-    type Item = &'p T;
-    type IntoIter = slice::Iter<'p, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.entities.iter()
     }
 }
 
