@@ -51,7 +51,7 @@ async fn one_page_at_a_time_by_its_continuation() {
     let mut page = query().page().await.unwrap();
     let mut keys = Vec::new();
     loop {
-        keys.extend((&page).into_iter().map(|row| row.key().row_key.clone()));
+        keys.extend(page.entities.iter().map(|row| row.key().row_key.clone()));
         let Some(next) = page.continuation.take() else { break };
         page = query().start_at(next).page().await.unwrap();
     }
@@ -276,7 +276,7 @@ async fn an_error_in_a_later_range_waits_for_its_turn() {
             Err(error) => break error,
         }
     };
-    assert_eq!((good, error.kind()), (9, azure_table_client::ErrorKind::Decode));
+    assert_eq!((good, error.kind()), (9, ErrorKind::Decode));
     assert!(stream.next().await.is_none());
     let query = rows.with_entity::<Typed>().query().take(3);
     assert_eq!(query.parallel(10).await.unwrap().len(), 3);

@@ -53,7 +53,7 @@ impl ListTables {
     }
 
     setters! { options:
-        deadline "each page (not of the whole list, which `tokio::time::timeout` can limit)", retry,
+        deadline "each page (to limit the whole list, wrap it in a timeout)", retry,
         client_request_id, format
     }
 

@@ -196,7 +196,7 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { options:
-        deadline "each page (not of the whole query, which `tokio::time::timeout` can limit)", retry,
+        deadline "each page (to limit the whole query, wrap it in a timeout)", retry,
         client_request_id, format
     }
 

@@ -129,8 +129,8 @@ impl<'f> Plan<'f> {
         self.partition.low.as_deref().filter(|_| self.partition.is_exact())
     }
 
-    /// Returns the bounds of the keys as a filter, if there are any. RowKeys are bounded only within one
-    /// partition, where they limit the scan.
+    /// Returns the bounds of both ranges as a filter, if there are any. A RowKey limits the scan only within
+    /// one partition, so the filter omits its bounds otherwise.
     pub(crate) fn keys_as_filter(&self) -> Option<Filter> {
         let partition = self.partition.bounds(PARTITION_KEY);
         let row = self.partition.is_exact().then(|| self.row.bounds(ROW_KEY));
@@ -145,7 +145,7 @@ impl<'f> Plan<'f> {
         key(PARTITION_KEY).zip(key(ROW_KEY))
     }
 
-    /// Returns the property of the filter that determines the kind.
+    /// Returns the reason for the kind, for messages.
     pub(crate) fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {
             (PlanKind::Point, _) => "the filter states both keys",
