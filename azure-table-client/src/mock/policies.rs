@@ -1,7 +1,7 @@
 //! The stored access policies of a table.
 //!
-//! Source: [Set Table ACL][set] and [Define a stored access policy][policy]; the form of the answer
-//! is that of recordings.
+//! Source: [Set Table ACL][set] and [Define a stored access policy][policy]. The form of the
+//! response comes from recordings.
 //!
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl
 //! [policy]: https://learn.microsoft.com/rest/api/storageservices/define-stored-access-policy
@@ -11,18 +11,18 @@ use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::wire::xml_tree::{Document, Element};
 
-/// The most policies of a table.
+/// The largest number of policies of a table.
 const MAX_POLICIES: usize = 5;
 /// The longest identifier, in UTF-16 code units.
 const MAX_ID_UNITS: usize = 64;
-/// The permissions for a table, in the order in which they must stand.
+/// The permissions for a table in the required order.
 pub(super) const TABLE_PERMISSIONS: &str = "raud";
 
-/// The stored access policies of a table, in the order in which they were set.
+/// The stored access policies of a table, in the order of the request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Policies(Vec<Policy>);
 
-/// What signatures that name it leave to it. What it leaves open, they say themselves.
+/// A stored access policy. A signature that names it must have all fields that the policy does not have.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Policy {
     id: String,
@@ -32,7 +32,7 @@ pub(super) struct Policy {
 }
 
 impl Policies {
-    /// Reads `<SignedIdentifiers>`. No body at all is none of them.
+    /// Reads `<SignedIdentifiers>`. An empty body has no policies.
     pub(super) fn read(body: &[u8]) -> Result<Self, Failure> {
         if body.is_empty() {
             return Ok(Self::default());
@@ -102,7 +102,7 @@ impl Policy {
     }
 }
 
-/// The text of a field; one without text is not there.
+/// The text of a field. An empty field counts as missing.
 fn text(field: Option<&Element>) -> Result<Option<&str>, Failure> {
     Ok(field.map(Element::leaf).transpose()?.filter(|text| !text.is_empty()))
 }
@@ -112,7 +112,7 @@ fn time(field: Option<&Element>) -> Result<Option<EdmDateTime>, Failure> {
     text(field)?.map(time).transpose()
 }
 
-/// Whether these are some of the letters of `order`, each once and in that order.
+/// Returns `true` if these are letters of `order`, each at most once and in that order.
 pub(super) fn are_ordered(letters: &str, order: &str) -> bool {
     let mut order = order.chars();
     letters.chars().all(|letter| order.any(|next| next == letter))

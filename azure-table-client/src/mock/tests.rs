@@ -11,12 +11,15 @@ mod shared_key;
 mod table_sas;
 mod tokens;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
+use super::handlers::write_token;
 use super::*;
+use crate::auth::SharedKey;
+use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
 
 mod atom;
@@ -32,7 +35,7 @@ fn send(
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
     }
-    if !service.0.loose {
+    if !service.core().rules.loose {
         // From version 2015-12-11 on nothing is answered that does not say what it takes.
         map.entry("accept").or_insert("*/*".parse().unwrap());
     }
@@ -66,7 +69,7 @@ const EXPIRY: &str = "2017-11-10T13:00:00Z";
 /// A service that wants to know who asks.
 fn strict() -> MockTableService {
     let service = MockTableService::builder().clock(Arc::new(Standing)).build();
-    service.store_mut().create("Blogs", service.now()).unwrap();
+    service.core().store.write().create("Blogs", service.core().clock.now()).unwrap();
     service
 }
 
@@ -388,9 +391,9 @@ fn a_page_ends_at_4_mib() {
         assert!(page.body.len() <= 4 * 1024 * 1024);
         let next = page.headers.get("x-ms-continuation-nextrowkey");
         let next = next.map_or("", |value| value.to_str().unwrap());
-        let expected = if row_key.is_empty() { String::new() } else { query::write_token(row_key) };
+        let expected = if row_key.is_empty() { String::new() } else { write_token(row_key) };
         assert_eq!(next, expected);
-        let partition_key = query::write_token("p");
+        let partition_key = write_token("p");
         path = format!("/Blogs()?NextPartitionKey={partition_key}&NextRowKey={next}");
     }
 }

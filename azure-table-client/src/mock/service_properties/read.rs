@@ -1,4 +1,4 @@
-//! Reading what is to be set, with every rule about it.
+//! Reading and validation of new settings.
 
 use super::super::failure::Failure;
 use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
@@ -6,11 +6,11 @@ use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
 
 const MAX_RULES: usize = 5;
-/// The most characters of all rules together.
+/// The largest number of characters in all rules together.
 const MAX_RULES_CHARS: usize = 2048;
-/// The most origins of a rule, and the most headers in full.
+/// The largest number of origins of a rule, and of literal header names.
 const MAX_LITERALS: usize = 64;
-/// The most headers of a rule with `*` at the end.
+/// The largest number of header prefixes of a rule.
 const MAX_PREFIXES: usize = 2;
 /// The longest origin or header.
 const MAX_CHARS: usize = 256;
@@ -21,8 +21,7 @@ const METHODS: [&str; 10] =
 type Result<T> = std::result::Result<T, Failure>;
 
 impl ServiceProperties {
-    /// Sets what `<StorageServiceProperties>` has; the rest stays, unless something is wrong, which
-    /// changes nothing.
+    /// Applies the settings in `<StorageServiceProperties>` and keeps the others. An error changes nothing.
     pub(in crate::mock) fn update(
         &mut self,
         body: &[u8],
@@ -49,12 +48,12 @@ impl ServiceProperties {
 }
 
 fn set<T>(
-    place: &mut T,
+    setting: &mut T,
     element: Option<&Element>,
     read: impl FnOnce(&Element) -> Result<T>,
 ) -> Result<()> {
     if let Some(element) = element {
-        *place = read(element)?;
+        *setting = read(element)?;
     }
     Ok(())
 }
@@ -63,7 +62,7 @@ fn required(element: Option<&Element>) -> Result<&Element> {
     element.ok_or_else(Failure::invalid_xml)
 }
 
-/// `true` or `false`, as .NET reads them.
+/// Reads `true` or `false` like .NET, which ignores case and white space.
 fn flag(element: Option<&Element>) -> Result<bool> {
     let text = required(element)?.leaf()?.trim();
     match () {
@@ -73,7 +72,7 @@ fn flag(element: Option<&Element>) -> Result<bool> {
     }
 }
 
-/// The one version of the settings.
+/// Checks the version of the settings, which is always 1.
 fn check_version(element: Option<&Element>) -> Result<()> {
     let text = required(element)?.leaf()?.trim();
     let is_first = text.parse::<f64>().is_ok_and(|version| version.to_bits() == 1f64.to_bits());
@@ -96,7 +95,7 @@ impl Metrics {
         let [version, enabled, include_apis, retention] = element.fields(names)?;
         check_version(version)?;
         let enabled = flag(enabled)?;
-        // Said if they are enabled, and only then.
+        // `IncludeAPIs` is present exactly if the metrics are enabled.
         if enabled != include_apis.is_some() {
             return Err(Failure::invalid_xml());
         }
@@ -121,7 +120,7 @@ impl Retention {
     }
 }
 
-/// The rules of `<Cors>`; none of them deletes those that are there.
+/// Reads the rules of `<Cors>`. An empty element deletes the existing rules.
 fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
     let elements = cors.elements("Cors")?;
     if elements.len() > MAX_RULES {
@@ -161,7 +160,7 @@ fn read_methods(text: &str) -> Result<Vec<String>> {
     methods.map(|method| known(method).ok_or_else(Failure::invalid_xml_value)).collect()
 }
 
-/// Texts between commas, none of them empty or too long.
+/// Splits a list at commas. No entry may be empty or too long.
 fn list(text: &str) -> Result<Vec<&str>> {
     let entries: Vec<_> = text.split(',').map(str::trim).collect();
     let fits = |entry: &&str| !entry.is_empty() && entry.chars().count() <= MAX_CHARS;

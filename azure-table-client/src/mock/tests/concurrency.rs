@@ -15,7 +15,7 @@ fn write() -> Write<'static> {
 #[test]
 fn a_query_that_takes_long_holds_up_nobody_who_creates_a_table() {
     let service = loose();
-    let table = Arc::clone(service.store().table("Blogs").unwrap());
+    let table = Arc::clone(service.core().store.read().table("Blogs").unwrap());
     table.apply(vec![write()], || EdmDateTime::MIN, |_| {}).unwrap();
     let (begun, done) = (Barrier::new(2), Barrier::new(2));
     thread::scope(|scope| {

@@ -77,7 +77,7 @@ fn each_operation_needs_its_permissions() {
 #[test]
 fn it_is_for_the_entities_of_one_table() {
     let service = filled();
-    service.store_mut().create("Others", service.now()).unwrap();
+    service.core().store.write().create("Others", service.core().clock.now()).unwrap();
     let query = sas("raud", &[]);
     let failure = (403, "AuthorizationFailure".to_owned());
     for (method, path, body) in [
@@ -228,8 +228,8 @@ fn reads_find_what_is_in_the_range_of_keys() {
 
     // A token leads nowhere out of the range.
     let page = send_with(&service, "GET", "/Blogs()?$top=2", &query, "");
-    assert_eq!(header(&page, "x-ms-continuation-nextrowkey"), Some(&*query::write_token("1")));
-    let token = format!("/Blogs()?NextPartitionKey={}&NextRowKey=", query::write_token("a"));
+    assert_eq!(header(&page, "x-ms-continuation-nextrowkey"), Some(&*write_token("1")));
+    let token = format!("/Blogs()?NextPartitionKey={}&NextRowKey=", write_token("a"));
     assert_eq!(rows(&query, &token), 3);
     let last = send_with(&service, "GET", "/Blogs()?$top=3", &query, "");
     assert_eq!(header(&last, "x-ms-continuation-nextrowkey"), None);

@@ -1,32 +1,33 @@
-//! Every rule of batches, and what an answer looks like.
+//! The rules of batches, and the form of their responses.
 
 use std::time::SystemTime;
 
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
-use super::super::recorder::RecordedRequest;
 use super::*;
 use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
+use crate::mock::{MockTableService, RecordedRequest};
 use crate::transport::{HttpRequest, HttpResponse};
-use crate::wire::{Operation as Kind, service_error};
+use crate::wire::multipart::{Message, Part, Parts};
+use crate::wire::service_error;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 const BASE: &str = "http://127.0.0.1:1/devstoreaccount1";
 
 /// An operation to send: verb, address below the account, headers, body.
-type Sent<'a> = (&'a str, &'a str, &'a [(&'static str, &'a str)], &'a str);
+type Sending<'a> = (&'a str, &'a str, &'a [(&'static str, &'a str)], &'a str);
 
 /// One answer: status, headers, code and message of an error, body.
-struct Answer {
+struct PartResponse {
     status: u16,
     headers: HeaderMap,
     error: Option<(String, String)>,
     body: String,
 }
 
-impl Answer {
+impl PartResponse {
     fn of(message: &Message<'_>) -> Self {
         let error = service_error::parse(message.body).map(|error| {
             (error.code, error.message.split('\n').next().unwrap_or_default().to_owned())
@@ -53,7 +54,7 @@ impl Answer {
 fn service() -> MockTableService {
     let service = MockTableService::builder().loose(true).build();
     for table in ["Blogs", "Posts"] {
-        service.store_mut().create(table, NOW).unwrap();
+        service.core().store.write().create(table, NOW).unwrap();
     }
     service
 }
@@ -67,7 +68,7 @@ fn post(service: &MockTableService, kind: &str, body: impl Into<bytes::Bytes>) -
     })
 }
 
-fn write(parts: &mut Writer<'_>, operations: &[Sent<'_>]) {
+fn write(parts: &mut Writer<'_>, operations: &[Sending<'_>]) {
     for (verb, path, headers, body) in operations {
         let headers: HeaderMap = headers
             .iter()
@@ -79,7 +80,7 @@ fn write(parts: &mut Writer<'_>, operations: &[Sent<'_>]) {
 }
 
 /// A batch of one changeset.
-fn changeset(operations: &[Sent<'_>]) -> Vec<u8> {
+fn changeset(operations: &[Sending<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
     let mut batch = Writer::new(&mut body, "b");
     let mut changeset = batch.parts("c");
@@ -90,16 +91,16 @@ fn changeset(operations: &[Sent<'_>]) -> Vec<u8> {
 }
 
 /// The answers in a reply: those of each changeset, and those outside of one.
-fn answers(response: &HttpResponse) -> Vec<Vec<Answer>> {
+fn answers(response: &HttpResponse) -> Vec<Vec<PartResponse>> {
     assert_eq!(response.status, 202, "{}", String::from_utf8_lossy(&response.body));
     let kind = response.headers[header::CONTENT_TYPE].to_str().unwrap();
     let parts = Parts::read(kind, &response.body).unwrap();
     parts
         .map(|part| match part.unwrap() {
-            Part::Message(message) => vec![Answer::of(&message)],
+            Part::Message(message) => vec![PartResponse::of(&message)],
             Part::Parts(parts) => parts
                 .map(|part| match part.unwrap() {
-                    Part::Message(message) => Answer::of(&message),
+                    Part::Message(message) => PartResponse::of(&message),
                     Part::Parts(_) => panic!("nested"),
                 })
                 .collect(),
@@ -108,7 +109,7 @@ fn answers(response: &HttpResponse) -> Vec<Vec<Answer>> {
 }
 
 /// Sends one changeset; the answers to its operations.
-fn commit(service: &MockTableService, operations: &[Sent<'_>]) -> Vec<Answer> {
+fn commit(service: &MockTableService, operations: &[Sending<'_>]) -> Vec<PartResponse> {
     let response = post(service, "multipart/mixed; boundary=b", changeset(operations));
     let mut answers = answers(&response);
     assert_eq!(answers.len(), 1);
@@ -116,7 +117,7 @@ fn commit(service: &MockTableService, operations: &[Sent<'_>]) -> Vec<Answer> {
 }
 
 /// Sends one changeset that is refused; status, code and message of its only answer.
-fn refused(service: &MockTableService, operations: &[Sent<'_>]) -> (u16, String, String) {
+fn refused(service: &MockTableService, operations: &[Sending<'_>]) -> (u16, String, String) {
     let answers = commit(service, operations);
     assert_eq!(answers.len(), 1);
     let (status, code, message) = answers[0].refusal();
@@ -137,7 +138,7 @@ fn keys(row_key: &str) -> String {
 
 /// All rows with their versions and properties.
 fn rows(service: &MockTableService) -> String {
-    format!("{:?}", service.store().table("Blogs").unwrap())
+    format!("{:?}", service.core().store.read().table("Blogs").unwrap())
 }
 
 fn last(service: &MockTableService) -> RecordedRequest {
@@ -186,10 +187,10 @@ fn all_operations_together() {
     assert!(answers[7].body.contains("\"odata.etag\":"));
 
     let recorded = last(&service);
-    assert_eq!((recorded.operation, recorded.operations), (Kind::Transaction, 8));
+    assert_eq!((recorded.operation, recorded.operations), (Operation::Transaction, 8));
     assert_eq!(recorded.operation.to_string(), "Transaction");
     assert_eq!((recorded.table.as_deref(), recorded.status), (Some("Blogs"), 202));
-    assert_eq!(service.requests().count(Kind::Transaction), 5);
+    assert_eq!(service.requests().count(Operation::Transaction), 5);
     assert_eq!((service.requests().total(), service.row_count("Blogs")), (5, Some(6)));
 }
 
@@ -199,7 +200,7 @@ fn from_none_to_a_hundred() {
     let bodies: Vec<_> = (0..101).map(|n| keys(&n.to_string())).collect();
     let ids: Vec<_> = (0..101).map(|n| [("content-id", format!("{n}"))]).collect();
     let headers: Vec<_> = ids.iter().map(|[(name, id)]| [(*name, &**id)]).collect();
-    let inserts: Vec<Sent<'_>> = bodies
+    let inserts: Vec<Sending<'_>> = bodies
         .iter()
         .zip(&headers)
         .map(|(body, headers)| ("POST", "/Blogs", &headers[..], &**body))
@@ -213,8 +214,8 @@ fn from_none_to_a_hundred() {
     for count in [0, 1, 99] {
         assert_eq!(commit(&service, &inserts[..count]).len(), count);
         assert_eq!(last(&service).operations, count);
-        service.store_mut().delete("Blogs", NOW).unwrap();
-        service.store_mut().create("Blogs", NOW).unwrap();
+        service.core().store.write().delete("Blogs", NOW).unwrap();
+        service.core().store.write().create("Blogs", NOW).unwrap();
     }
     assert_eq!(commit(&service, &inserts[..100]).len(), 100);
     assert_eq!(service.row_count("Blogs"), Some(100));
@@ -225,7 +226,7 @@ fn one_group_and_each_row_once() {
     let service = service();
     let different = "CommandsInBatchActOnDifferentPartitions";
     let text = "1:All commands in a batch must operate on same entity group.";
-    let first: Sent<'_> = ("POST", "/Blogs", &[("prefer", "return-no-content")], &keys("1"));
+    let first: Sending<'_> = ("POST", "/Blogs", &[("prefer", "return-no-content")], &keys("1"));
     let elsewhere = r#"{"PartitionKey":"q","RowKey":"1"}"#;
     for second in [
         ("POST", "/Blogs", &[][..], elsewhere),
@@ -251,7 +252,7 @@ fn one_group_and_each_row_once() {
 fn a_refused_operation_is_told_by_its_index() {
     let service = service();
     commit(&service, &[("POST", "/Blogs", &[], &keys("old"))]);
-    let first: Sent<'_> = ("PUT", &entity("1"), &[], "{}");
+    let first: Sending<'_> = ("PUT", &entity("1"), &[], "{}");
     let old = entity("old");
     let quiet = [("prefer", "return-no-content")];
     let stale = [("if-match", "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"")];
@@ -316,7 +317,7 @@ fn a_failure_undoes_deletes_and_updates_as_well() {
     }
     let before = rows(&service);
     let any = [("if-match", "*")];
-    let operations: [Sent<'_>; 4] = [
+    let operations: [Sending<'_>; 4] = [
         ("DELETE", &entity("1"), &any, ""),
         ("PUT", &entity("2"), &any, r#"{"B":2}"#),
         ("MERGE", &entity("3"), &any, r#"{"B":2}"#),
@@ -339,9 +340,9 @@ fn versions_advance_though_the_clock_does_not() {
         }
     }
     let service = MockTableService::builder().loose(true).clock(std::sync::Arc::new(Still)).build();
-    service.store_mut().create("Blogs", NOW).unwrap();
+    service.core().store.write().create("Blogs", NOW).unwrap();
     let time = |row: &str| -> EdmDateTime {
-        service.store().table("Blogs").unwrap().get(("p", row)).unwrap().version.time()
+        service.core().store.read().table("Blogs").unwrap().get(("p", row)).unwrap().version.time()
     };
     commit(&service, &[("PUT", &entity("1"), &[], "{}")]);
     let old = time("1");
@@ -354,7 +355,7 @@ fn versions_advance_though_the_clock_does_not() {
 fn the_query_of_one_entity() {
     let service = service();
     commit(&service, &[("POST", "/Blogs", &[], &keys("1"))]);
-    let batch = |operations: &[Sent<'_>]| {
+    let batch = |operations: &[Sending<'_>]| {
         let mut body = Vec::new();
         let mut batch = Writer::new(&mut body, "b");
         write(&mut batch, operations);
@@ -372,7 +373,7 @@ fn the_query_of_one_entity() {
     assert_eq!(found.header("content-id"), Some("x"));
     assert!(found.header("etag").is_some() && found.body.starts_with("{\"PartitionKey\":\"p\""));
     let recorded = last(&service);
-    assert_eq!((recorded.operation, recorded.operations), (Kind::Transaction, 1));
+    assert_eq!((recorded.operation, recorded.operations), (Operation::Transaction, 1));
     assert_eq!((recorded.plan, recorded.scanned_rows), (Some(PlanKind::Point), 1));
     let missing = get("2");
     let text = "0:The specified resource does not exist.";
@@ -396,9 +397,9 @@ fn the_query_of_one_entity() {
 #[test]
 fn a_query_beside_a_changeset() {
     let service = service();
-    let changes: [Sent<'_>; 2] =
+    let changes: [Sending<'_>; 2] =
         [("PUT", &entity("1"), &[], "{}"), ("PUT", &entity("2"), &[], "{}")];
-    let query: [Sent<'_>; 1] = [("GET", &entity("1"), &[("content-id", "q")], "")];
+    let query: [Sending<'_>; 1] = [("GET", &entity("1"), &[("content-id", "q")], "")];
     for query_first in [true, false] {
         let mut body = Vec::new();
         let mut batch = Writer::new(&mut body, "b");
@@ -436,7 +437,7 @@ fn a_second_changeset_is_rejected() {
     let [first, second] = &answers[..] else { panic!("{}", answers.len()) };
     assert_eq!((first.len(), first[0].status), (1, 204));
     assert_eq!(second[0].refusal(), (400, "InvalidInput", &*format!("0:{INVALID}")));
-    let store = service.store();
+    let store = service.core().store.read();
     let table = store.table("Blogs").unwrap();
     assert!(table.get(("p", "1")).is_some() && table.get(("p", "2")).is_none());
 }
@@ -498,7 +499,7 @@ fn a_batch_needs_a_signature_and_its_operations_none() {
     let service = MockTableService::new();
     let response = post(&service, "multipart/mixed; boundary=b", changeset(&[]));
     assert_eq!(response.status, 404);
-    assert_eq!(last(&service).operation, Kind::Transaction);
+    assert_eq!(last(&service).operation, Operation::Transaction);
 }
 
 #[test]
@@ -515,7 +516,7 @@ fn lines_and_addresses_as_clients_write_them() {
     let [answers] = &answers[..] else { panic!("{}", answers.len()) };
     assert!(answers[0].body.contains("\"odata.id\""));
     assert_eq!(answers[1].status, 204);
-    assert!(service.store().table("Blogs").unwrap().get(("p", "a  b")).is_some());
+    assert!(service.core().store.read().table("Blogs").unwrap().get(("p", "a  b")).is_some());
 }
 
 proptest! {
@@ -554,7 +555,7 @@ fn readers_see_all_or_nothing() {
     let paths: Vec<_> = (0..20).map(|n| entity(&n.to_string())).collect();
     let round = |n: usize| {
         let body = format!("{{\"A\":{n}}}");
-        let operations: Vec<Sent<'_>> =
+        let operations: Vec<Sending<'_>> =
             paths.iter().map(|path| ("PUT", &**path, &[][..], &*body)).collect();
         assert_eq!(commit(&service, &operations).len(), 20);
     };
