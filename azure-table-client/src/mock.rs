@@ -53,6 +53,7 @@ mod server;
 mod service_properties;
 mod store;
 mod transport;
+mod xml;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -175,7 +176,7 @@ impl MockTableService {
     }
 
     /// Returns `true` if the file of [`data`](MockTableServiceBuilder::data) could not be written. From
-    /// then on the service answers every request with 500.
+    /// then on the service responds to every request with 500.
     #[cfg(feature = "mock-data")]
     pub fn has_lost_its_disk(&self) -> bool {
         self.core().store.journal.disk.as_ref().is_some_and(store::Disk::has_failed)

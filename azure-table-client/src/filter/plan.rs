@@ -208,14 +208,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_empty(&self) -> bool {
-        match (&self.low, &self.high) {
-            (Some(low), Some(high)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        self.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn is_exact(&self) -> bool {
@@ -229,7 +222,6 @@ impl<'f> Range<'f> {
         self.low.is_none() && self.high.is_none()
     }
 
-    #[cfg(feature = "mock")]
     fn is_past(&self, key: &str) -> bool {
         self.high.as_ref().is_some_and(|high| match ordinal(key, high.key) {
             std::cmp::Ordering::Less => false,
@@ -239,14 +231,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_before(&self, other: &Self) -> bool {
-        match (&self.high, &other.low) {
-            (Some(high), Some(low)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        other.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn intersect(self, other: Self) -> Self {

@@ -98,7 +98,7 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Sets the delay after which the secondary location shows a write. The default is no delay.
+    /// Sets the delay after which the secondary location shows a write. By default the delay is zero.
     pub fn replication_lag(mut self, lag: Duration) -> Self {
         self.replication_lag = lag;
         self
@@ -131,7 +131,7 @@ impl MockTableServiceBuilder {
     /// Stores all tables in this file, a [redb] database, which is created if it does not exist.
     ///
     /// A change is on disk before a response shows it, so a crash loses no change that a client knows of.
-    /// All rows are also kept in memory. If the disk fails, the service answers every later request with
+    /// All rows are also kept in memory. If the disk fails, the service responds to every later request with
     /// 500. Only [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive)
     /// wait for the disk; [`respond`](MockTableService::respond) does not. Do not remove the file while the
     /// service uses it.

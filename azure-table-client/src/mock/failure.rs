@@ -1,7 +1,7 @@
 //! The service's failures: status, code and message.
 //!
-//! Source: [Table service error codes][codes]. The messages come from recordings of the service, or else
-//! from its old emulator or from the documentation.
+//! Source: [Table service error codes][codes]. The messages come from recordings of the service, from its
+//! old emulator, or from the documentation, in this order of precedence.
 //!
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
 

@@ -22,7 +22,7 @@ use self::throttle::Buckets;
 use super::core::{ServiceClock, Skew};
 use super::request::Request;
 
-/// The abilities of the host that asks for the effects on a request.
+/// The abilities of the host that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Host {
     /// It can wait, and can break its connections.

@@ -43,7 +43,7 @@ pub(super) fn respond(
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
     if request.raw.method == Method::OPTIONS {
-        // CORS rules belong to an account, so other paths have none.
+        // CORS rules belong to an account.
         request.location.ok_or_else(Failure::resource_not_found)?;
         return cors::preflight(core, &request.raw);
     }
@@ -64,7 +64,8 @@ pub(super) fn respond(
             (Operation::SetTableAcl, table) => acl::set(core, request, table),
             (Operation::GetServiceProperties, _) => service::properties(core, request),
             (Operation::SetServiceProperties, _) => service::set_properties(core, request),
-            _ => service::stats(core, location),
+            (Operation::GetStats, _) => service::stats(core, location),
+            _ => Err(Failure::not_implemented()),
         };
     }
     if request.resource() == Ok(&Resource::Batch) {
@@ -81,9 +82,9 @@ pub(super) fn respond(
     grant.allows(operation, resource.table())?;
     match (resource, operation) {
         (Resource::Tables, Operation::ListTables) => tables::list(core, &exchange),
-        (Resource::Tables, _) => tables::create(core, &exchange),
+        (Resource::Tables, Operation::CreateTable) => tables::create(core, &exchange),
         (Resource::Table(name), Operation::GetTable) => tables::get(core, &exchange, name),
-        (Resource::Table(name), _) => tables::delete(core, &exchange, name),
+        (Resource::Table(name), Operation::DeleteTable) => tables::delete(core, &exchange, name),
         (Resource::Entities(table), Operation::Query) => query::query(core, &exchange, table, scan),
         (Resource::Entity(path), Operation::Get) => entities::get(core, &exchange, path, scan),
         _ => entities::write(core, &exchange),

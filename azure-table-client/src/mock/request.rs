@@ -55,7 +55,7 @@ pub(super) struct Request<'a> {
     resource: Result<Resource, Failure>,
     operation: Result<Operation, Failure>,
     protocol: Result<Protocol, Failure>,
-    /// The parts of a batch. Other requests have none.
+    /// The parts of a batch. The list is empty for other requests.
     batch: Result<Vec<BatchPart<'a>>, Failure>,
 }
 

@@ -7,6 +7,7 @@
 
 mod read;
 
+use super::xml;
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Document;
 
@@ -78,8 +79,7 @@ impl Default for ServiceProperties {
 
 impl ServiceProperties {
     pub(super) fn write(&self, version: Option<ServiceVersion>) -> Vec<u8> {
-        let mut document = Document::of_service();
-        document.element("StorageServiceProperties", |document| {
+        xml::document("StorageServiceProperties", |document| {
             document.element("Logging", |document| self.logging.write(document));
             if !has_cors(version) {
                 document.element("Metrics", |document| self.hour_metrics.write(document));
@@ -92,8 +92,7 @@ impl ServiceProperties {
                     document.element("CorsRule", |document| rule.write(document));
                 }
             });
-        });
-        document.into_bytes()
+        })
     }
 }
 

@@ -10,7 +10,8 @@ use super::fields::SasFields;
 use super::grant::{Access, AccountAccess};
 use super::refused;
 use super::restrictions::Restrictions;
-use crate::auth::{AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, SharedKey};
+use crate::auth::SharedKey;
+use crate::auth::sas_signature::{AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN};
 use crate::edm::EdmDateTime;
 
 /// The permissions of all services of an account.

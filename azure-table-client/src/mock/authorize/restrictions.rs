@@ -5,7 +5,7 @@ use super::super::request::RawRequest;
 use super::fields::SasFields;
 use super::ip_range::IpRange;
 use super::refused;
-use crate::auth::RESTRICTS_ORIGIN;
+use crate::auth::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
 
 pub(super) struct Restrictions {

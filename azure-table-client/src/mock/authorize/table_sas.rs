@@ -12,7 +12,7 @@ use super::fields::SasFields;
 use super::grant::{Access, KeyRange, TableAccess};
 use super::refused;
 use super::restrictions::Restrictions;
-use crate::auth::{RESTRICTS_ORIGIN, TableSasFields};
+use crate::auth::sas_signature::{RESTRICTS_ORIGIN, TableSasFields};
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 

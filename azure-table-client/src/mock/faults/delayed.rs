@@ -12,7 +12,7 @@ use super::Effects;
 use crate::transport::{HttpRequest, HttpResponse};
 
 /// Requests that arrived but are delayed. When a request is due, it is delivered by the task that waits for
-/// its response, or else by the next access to the service. No access can observe the difference, so no
+/// its response, or by the next access to the service. No access can observe the difference, so no
 /// background task is needed.
 #[derive(Debug, Default)]
 pub(super) struct Delayed(Mutex<Vec<DelayedRequest>>);

@@ -11,7 +11,7 @@ use super::random;
 use crate::transport::HttpResponse;
 use crate::wire::headers::http_date;
 
-/// The effects of the fault plan on one request. The default has none.
+/// The effects of the fault plan on one request, which are empty by default.
 #[derive(Debug, Clone, Default)]
 pub(in crate::mock) struct Effects {
     pub(in crate::mock) delay_request: Duration,
@@ -122,7 +122,7 @@ impl PageEnd {
     }
 }
 
-/// An HTML page of a proxy, without the service's headers. Statuses that forbid a body have none.
+/// An HTML page of a proxy, without the service's headers. The body is empty if the status forbids a body.
 pub(in crate::mock) fn proxy_page(status: StatusCode) -> HttpResponse {
     if status.is_informational() || matches!(status.as_u16(), 204 | 205 | 304) {
         return HttpResponse { status, headers: HeaderMap::new(), body: Bytes::new() };

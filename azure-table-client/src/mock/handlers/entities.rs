@@ -42,7 +42,7 @@ pub(super) fn get(
     Ok(reply)
 }
 
-/// Applies the write of a request that stands alone.
+/// Applies a write outside of a batch.
 pub(super) fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let (table, write) = staged(core, exchange)?;
     let inserts = write.inserts();

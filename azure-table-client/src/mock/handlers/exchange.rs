@@ -22,7 +22,7 @@ pub(super) struct Exchange<'a> {
     pub(super) preference: Preference,
     pub(super) grant: &'a Grant,
     pub(super) now: EdmDateTime,
-    /// The effects of the fault plan. Faults strike a batch as a whole, so its operations have none.
+    /// The effects of the fault plan. `None` in a batch, since faults strike a batch as a whole.
     pub(super) effects: Option<&'a Effects>,
 }
 

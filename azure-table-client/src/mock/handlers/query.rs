@@ -154,7 +154,7 @@ fn token(exchange: &Exchange<'_>) -> Result<Option<(String, String)>, Failure> {
     Ok(Some((partition, exchange.token("NextRowKey")?.unwrap_or_default())))
 }
 
-/// The first key of the page: that of the token or of the plan, whichever is later.
+/// The first key of the page, which is the later one of the token's key and the plan's first key.
 fn start<'k>(token: Option<&'k (String, String)>, plan: &'k Plan<'_>) -> (&'k str, &'k str) {
     let start = plan.start();
     match token {

@@ -15,8 +15,8 @@ use crate::mock::reply::Reply;
 use crate::mock::request::{Location, RawRequest};
 use crate::mock::service_properties::ServiceProperties;
 use crate::mock::store::JournalEntry;
+use crate::mock::xml;
 use crate::wire::headers;
-use crate::wire::xml_tree::Document;
 
 /// The largest body of settings. The limits of its elements are stricter.
 const MAX_BYTES: usize = 64 * 1024;
@@ -45,13 +45,11 @@ pub(super) fn stats(core: &Core, location: Location) -> Result<Reply, Failure> {
     if location == Location::Primary {
         return Err(Failure::invalid_query_value());
     }
-    let mut document = Document::of_service();
-    document.element("StorageServiceStats", |document| {
+    Ok(Reply::xml(xml::document("StorageServiceStats", |document| {
         document.element("GeoReplication", |document| {
             let last_sync = core.store.last_sync_time(core.clock.now());
             document.leaf("Status", "live");
             document.leaf("LastSyncTime", &headers::http_date(last_sync));
         });
-    });
-    Ok(Reply::xml(document.into_bytes()))
+    })))
 }

@@ -7,7 +7,8 @@ use super::super::handlers::Select;
 use super::super::store::StoredEntity;
 use super::{Item, Payload};
 use crate::edm::EdmType;
-use crate::wire::atom::{ATOM, DATA, METADATA, null, property, typed};
+use crate::wire::atom::write::{property, typed};
+use crate::wire::atom::{ATOM, DATA, METADATA};
 use crate::wire::xml;
 
 pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {
@@ -61,7 +62,7 @@ impl Payload<'_> {
         }
         if let Item::Entity(_, entity) = item {
             out.extend_from_slice(b" m:etag=\"");
-            xml::push_attribute(out, &entity.version.etag());
+            push_attribute(out, &entity.version.etag());
             out.push(b'"');
         }
         let path = self.path(item);
@@ -74,7 +75,7 @@ impl Payload<'_> {
             "<author><name /></author><link rel=\"edit\" title=\"{}\" href=\"",
             self.set
         );
-        xml::push_attribute(out, &path[1..]);
+        push_attribute(out, &path[1..]);
         let _ = write!(
             out,
             "\" /><category term=\"{}\" scheme=\"{DATA}/scheme\" /><content \
@@ -117,14 +118,14 @@ impl Payload<'_> {
             }
             match entity.properties.member(name).and_then(|member| member.read()) {
                 Some(value) => property(out, name, &value),
-                None => null(out, name),
+                None => _ = write!(out, "<d:{name} m:null=\"true\" />"),
             }
         }
     }
 
     fn push_namespaces(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b" xml:base=\"");
-        xml::push_attribute(out, &self.base_url.absolute("/"));
+        push_attribute(out, &self.base_url.absolute("/"));
         let _ = write!(out, "\" xmlns:d=\"{DATA}\" xmlns:m=\"{METADATA}\" xmlns=\"{ATOM}\"");
     }
 
@@ -133,5 +134,25 @@ impl Payload<'_> {
         let text = self.now.to_string();
         let seconds = text.split('.').next().unwrap_or_default();
         let _ = write!(out, "<updated>{seconds}Z</updated>");
+    }
+}
+
+/// Writes the value of an attribute in double quotes.
+fn push_attribute(out: &mut Vec<u8>, text: &str) {
+    let is_special = |byte| matches!(byte, b'&' | b'<' | b'>' | b'"') || byte < b' ';
+    xml::push_escaped(out, text, is_special);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_escaped() {
+        let mut out = Vec::new();
+        push_attribute(&mut out, "a<b>&\"'\r\n\t\u{1}é\u{fffe}\u{fffd}\u{ffff}\u{f000}");
+        let expected =
+            "a&lt;b&gt;&amp;&quot;'&#xD;&#xA;&#x9;&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

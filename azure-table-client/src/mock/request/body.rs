@@ -20,7 +20,7 @@ impl<'a> RequestBody<'a> {
     pub(in crate::mock) fn row(self, row: Row<'a>) -> Result<Row<'a>, Failure> {
         let row = match self {
             Self::Json(body) => json_read::read_row(body, row).ok(),
-            Self::Atom(body) => atom::read_row(body, row).ok(),
+            Self::Atom(body) => atom::read::read_row(body, row).ok(),
         };
         row.ok_or_else(Failure::invalid_input)
     }

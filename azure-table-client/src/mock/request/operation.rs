@@ -1,4 +1,4 @@
-//! The operation that a request asks the service to perform.
+//! The requested operation.
 
 use http::header;
 

@@ -18,6 +18,9 @@ use crate::mock::failure::Failure;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};
 
+/// A date after all versions.
+const NEWEST: &str = "9999-12-31";
+
 /// The protocol versions of a request.
 #[derive(Debug)]
 pub(in crate::mock) struct Protocol {
@@ -30,12 +33,13 @@ pub(in crate::mock) struct Protocol {
 }
 
 impl Protocol {
-    /// The versions of a request. A loose service uses the newest version if the request has none.
+    /// The versions of a request. A loose service uses the newest version if the request has no version.
     ///
     /// # Errors
     /// The version is malformed, or `DataServiceVersion` is newer than the service version supports.
     pub(in crate::mock) fn of(request: &RawRequest<'_>, loose: bool) -> Result<Self, Failure> {
-        let service = request.version()?.or(loose.then_some(ServiceVersion::NEWEST));
+        let service = request.version()?;
+        let service = service.or_else(|| ServiceVersion::of_date(NEWEST).filter(|_| loose));
         let highest = service.map_or(1, ServiceVersion::odata);
         let exact = odata_version(request, &DATA_SERVICE_VERSION);
         if exact.is_some_and(|version| version > highest) {
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_does_not_say() {
+    fn defaults_depend_on_the_version() {
         let json = ("accept", "application/json");
         assert_eq!(format("", &[], false), Ok(PayloadFormat::Atom));
         assert_eq!(format("", &[json], false), Err("JsonFormatNotSupported"));

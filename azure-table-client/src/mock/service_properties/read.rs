@@ -1,6 +1,7 @@
 //! Reading and validation of new settings.
 
 use super::super::failure::Failure;
+use super::super::xml;
 use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
@@ -29,16 +30,16 @@ impl ServiceProperties {
     ) -> Result<()> {
         let mut new = self.clone();
         let root = Element::read(body)?;
-        root.elements("StorageServiceProperties")?;
+        xml::children(&root, "StorageServiceProperties")?;
         if has_cors(version) {
             let names = ["Logging", "HourMetrics", "MinuteMetrics", "Cors"];
-            let [logging, hour, minute, cors] = root.fields(names)?;
+            let [logging, hour, minute, cors] = xml::fields(&root, names)?;
             set(&mut new.logging, logging, Logging::read)?;
             set(&mut new.hour_metrics, hour, Metrics::read)?;
             set(&mut new.minute_metrics, minute, Metrics::read)?;
             set(&mut new.cors, cors, rules)?;
         } else {
-            let [logging, metrics] = root.fields(["Logging", "Metrics"])?;
+            let [logging, metrics] = xml::fields(&root, ["Logging", "Metrics"])?;
             new.logging = Logging::read(required(logging)?)?;
             new.hour_metrics = Metrics::read(required(metrics)?)?;
         }
@@ -64,7 +65,7 @@ fn required(element: Option<&Element>) -> Result<&Element> {
 
 /// Reads `true` or `false` like .NET, which ignores case and white space.
 fn flag(element: Option<&Element>) -> Result<bool> {
-    let text = required(element)?.leaf()?.trim();
+    let text = xml::leaf(required(element)?)?.trim();
     match () {
         () if text.eq_ignore_ascii_case("true") => Ok(true),
         () if text.eq_ignore_ascii_case("false") => Ok(false),
@@ -74,7 +75,7 @@ fn flag(element: Option<&Element>) -> Result<bool> {
 
 /// Checks the version of the settings, which is always 1.
 fn check_version(element: Option<&Element>) -> Result<()> {
-    let text = required(element)?.leaf()?.trim();
+    let text = xml::leaf(required(element)?)?.trim();
     let is_first = text.parse::<f64>().is_ok_and(|version| version.to_bits() == 1f64.to_bits());
     is_first.then_some(()).ok_or_else(Failure::invalid_xml)
 }
@@ -82,7 +83,7 @@ fn check_version(element: Option<&Element>) -> Result<()> {
 impl Logging {
     fn read(element: &Element) -> Result<Self> {
         let names = ["Version", "Read", "Write", "Delete", "RetentionPolicy"];
-        let [version, read, write, delete, retention] = element.fields(names)?;
+        let [version, read, write, delete, retention] = xml::fields(element, names)?;
         check_version(version)?;
         let (read, write, delete) = (flag(read)?, flag(write)?, flag(delete)?);
         Ok(Self { read, write, delete, retention: Retention::read(required(retention)?)? })
@@ -92,7 +93,7 @@ impl Logging {
 impl Metrics {
     fn read(element: &Element) -> Result<Self> {
         let names = ["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"];
-        let [version, enabled, include_apis, retention] = element.fields(names)?;
+        let [version, enabled, include_apis, retention] = xml::fields(element, names)?;
         check_version(version)?;
         let enabled = flag(enabled)?;
         // `IncludeAPIs` is present exactly if the metrics are enabled.
@@ -106,14 +107,14 @@ impl Metrics {
 
 impl Retention {
     fn read(element: &Element) -> Result<Self> {
-        let [enabled, days] = element.fields(["Enabled", "Days"])?;
+        let [enabled, days] = xml::fields(element, ["Enabled", "Days"])?;
         if flag(enabled)? != days.is_some() {
             return Err(Failure::invalid_xml());
         }
         let Some(days) = days else {
             return Ok(Self(None));
         };
-        match days.leaf()?.trim().parse() {
+        match xml::leaf(days)?.trim().parse() {
             Ok(days @ 1..=MAX_DAYS) => Ok(Self(Some(days))),
             _ => Err(Failure::invalid_xml()),
         }
@@ -122,7 +123,7 @@ impl Retention {
 
 /// Reads the rules of `<Cors>`. An empty element deletes the existing rules.
 fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
-    let elements = cors.elements("Cors")?;
+    let elements = xml::children(cors, "Cors")?;
     if elements.len() > MAX_RULES {
         return Err(Failure::invalid_xml());
     }
@@ -135,13 +136,13 @@ fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
 }
 
 fn rule(element: &Element, chars: &mut usize) -> Result<CorsRule> {
-    element.elements("CorsRule")?;
+    xml::children(element, "CorsRule")?;
     let names =
         ["AllowedMethods", "AllowedOrigins", "AllowedHeaders", "ExposedHeaders", "MaxAgeInSeconds"];
-    let fields = element.fields(names)?;
+    let fields = xml::fields(element, names)?;
     let mut texts = [""; 5];
     for (text, field) in texts.iter_mut().zip(fields) {
-        *text = required(field)?.leaf()?;
+        *text = xml::leaf(required(field)?)?;
         *chars += text.chars().count();
     }
     let [methods, origins, allowed, exposed, max_age] = texts;

@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_stored_reads_the_same(
+        fn stored_properties_round_trip(
             values in proptest::collection::vec(("[a-zA-Zé\u{4e2d}_][a-z0-9]{0,3}", value()), 0..8),
         ) {
             let properties: Properties<'_> =

@@ -24,7 +24,7 @@ impl Replica {
     pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
         let mut in_flight = self.in_flight();
         in_flight.push_back((time, entry));
-        // Apply what has arrived even if no request reads, so that the queue stays short.
+        // Apply changes even without reads, so that the queue stays short.
         self.arrive(&mut in_flight, time);
     }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_what_is_in_flight_though_nobody_reads() {
+    fn the_queue_stays_short_without_reads() {
         let replica = Replica::new(Duration::from_secs(10));
         for seconds in 0..1000 {
             let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_forward_though_the_clock_does_not() {
+    fn versions_advance_even_if_the_clock_does_not() {
         let now: EdmDateTime = "2017-11-10T02:43:55.05Z".parse().unwrap();
         let first = Version::after(EdmDateTime::MIN, now);
         assert_eq!(first.etag(), "W/\"datetime'2017-11-10T02%3A43%3A55.05Z'\"");

@@ -13,7 +13,7 @@ fn send_to(service: &MockTableService, method: &str, path: &str, body: &str) -> 
 }
 
 #[test]
-fn the_copy_is_read_and_never_written() {
+fn the_secondary_is_read_only() {
     let service = loose();
     let entity = "/Blogs(PartitionKey='p',RowKey='r')";
     assert_eq!(send(&service, "PUT", entity, &[], r#"{"A":1}"#).status, 204);
@@ -50,7 +50,7 @@ fn the_copy_is_read_and_never_written() {
 }
 
 #[test]
-fn the_copy_may_lag() {
+fn the_secondary_may_lag() {
     let lag = Duration::from_mins(1);
     let service = MockTableService::builder()
         .loose(true)
@@ -68,7 +68,7 @@ fn the_copy_may_lag() {
 }
 
 #[test]
-fn statistics_are_asked_of_the_copy() {
+fn the_secondary_reports_statistics() {
     let service = MockTableService::builder().loose(true).clock(Arc::new(Standing)).build();
     let stats = send_to(&service, "GET", &format!("/{STATS}"), "");
     let expected = format!(
@@ -82,7 +82,7 @@ fn statistics_are_asked_of_the_copy() {
 }
 
 #[test]
-fn the_path_is_signed_as_sent_or_by_the_account() {
+fn the_path_may_be_signed_with_or_without_the_suffix() {
     let service = strict();
     for (signed, expected) in [
         ("/devstoreaccount1/devstoreaccount1-secondary/Tables", 200),
@@ -100,7 +100,7 @@ fn the_path_is_signed_as_sent_or_by_the_account() {
 }
 
 #[tokio::test]
-async fn our_client_reads_it_and_its_statistics() {
+async fn the_client_reads_the_secondary_and_its_statistics() {
     let service = strict();
     let client = TableServiceClient::builder_from_connection_string(&service.connection_string())
         .unwrap()
