@@ -210,7 +210,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_empty(&self) -> bool {
-        matches!((&self.low, &self.high), (Some(low), Some(high)) if high.excludes(low))
+        self.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn is_exact(&self) -> bool {
@@ -224,13 +224,12 @@ impl<'f> Range<'f> {
         self.low.is_none() && self.high.is_none()
     }
 
-    #[cfg(feature = "mock")]
     fn is_past(&self, key: &str) -> bool {
         self.high.as_ref().is_some_and(|high| high.excludes(key))
     }
 
     fn is_before(&self, other: &Self) -> bool {
-        matches!((&self.high, &other.low), (Some(high), Some(low)) if high.excludes(low))
+        other.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn intersect(self, other: Self) -> Self {

@@ -41,12 +41,11 @@ pub(crate) fn read_one<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    let mut row = Document::new(body)?.entry(row)?;
+    let mut row = read_row(body, row)?;
     reader.read_row(&mut row).map_err(ReadError::Decode)
 }
 
 /// Fills a row from one entry, without building an entity.
-#[cfg(feature = "mock")]
 pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, AtomError> {
     Document::new(body)?.entry(row)
 }

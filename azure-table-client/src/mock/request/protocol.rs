@@ -1,9 +1,9 @@
-//! What each version of the protocol has: the service's version, and the version of OData under it.
+//! The features of each protocol version: the version of the service, and the version of OData.
 //!
 //! Sources: [Versioning for Azure Storage][versions], [Payload format for Table service
 //! operations][format], [Setting the OData data service version headers][odata], [Setting the Prefer
-//! header][prefer]; [Query Entities][query] for `$select`. What a request without a version is, says
-//! the paper (4.1): the version before the first that had a name.
+//! header][prefer]; [Query Entities][query] for `$select`. A request without a version uses the version
+//! before the first dated one (section 4.1 of the first link).
 //!
 //! [versions]: https://learn.microsoft.com/rest/api/storageservices/versioning-for-the-azure-storage-services
 //! [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
@@ -13,28 +13,33 @@
 
 use http::{HeaderName, header};
 
-use super::body::Sent;
-use super::failure::Failure;
-use super::request::{Incoming, Preference};
+use super::{Preference, RawRequest, RequestBody};
+use crate::mock::failure::Failure;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::{Metadata, Operation, PayloadFormat, ServiceVersion};
 
-/// The versions that a request speaks.
+/// A date after all versions.
+const NEWEST: &str = "9999-12-31";
+
+/// The protocol versions of a request.
 #[derive(Debug)]
-pub(super) struct Protocol {
-    /// `None` is before the versions with names.
+pub(in crate::mock) struct Protocol {
+    /// `None` is the version before the first dated one.
     service: Option<ServiceVersion>,
     /// The version of OData: 1, 2 or 3.
     odata: u8,
-    /// Whether what a request does not say is what is newest.
+    /// Whether a request without a version or a format uses the newest one.
     loose: bool,
 }
 
 impl Protocol {
-    /// The versions of a request. One without a version is of the oldest one, unless its shared access
-    /// signature has one; a loose service takes it for one of the newest.
-    pub(super) fn of(request: &Incoming<'_>, loose: bool) -> Result<Self, Failure> {
-        let service = request.version()?.or(loose.then_some(ServiceVersion::NEWEST));
+    /// The versions of a request. A loose service uses the newest version if the request has no version.
+    ///
+    /// # Errors
+    /// The version is malformed, or `DataServiceVersion` is newer than the service version supports.
+    pub(in crate::mock) fn of(request: &RawRequest<'_>, loose: bool) -> Result<Self, Failure> {
+        let service = request.version()?;
+        let service = service.or_else(|| ServiceVersion::of_date(NEWEST).filter(|_| loose));
         let highest = service.map_or(1, ServiceVersion::odata);
         let exact = odata_version(request, &DATA_SERVICE_VERSION);
         if exact.is_some_and(|version| version > highest) {
@@ -52,44 +57,47 @@ impl Protocol {
         self.service.is_none_or(ServiceVersion::has_atom)
     }
 
-    /// PUT and MERGE without `If-Match`.
-    pub(super) fn has_upserts(&self) -> bool {
+    /// Upserts are PUT and MERGE without `If-Match`.
+    pub(in crate::mock) fn has_upserts(&self) -> bool {
         self.service >= Some(Operation::InsertOrMerge.since())
     }
 
-    pub(super) fn has_select(&self) -> bool {
+    pub(in crate::mock) fn has_select(&self) -> bool {
         self.odata >= 2
     }
 
-    /// The verb of OData 3.0 for MERGE.
-    pub(super) fn has_patch(&self) -> bool {
+    /// PATCH is the verb of OData 3.0 for MERGE.
+    pub(in crate::mock) fn has_patch(&self) -> bool {
         self.odata >= 3
     }
 
-    pub(super) fn has_batches(&self) -> bool {
+    pub(in crate::mock) fn has_batches(&self) -> bool {
         self.service >= Some(Operation::Transaction.since())
     }
 
-    /// The version of OData that answers are written in.
-    pub(super) fn odata(&self) -> u8 {
+    /// The OData version of the response.
+    pub(in crate::mock) fn odata(&self) -> u8 {
         self.odata
     }
 
-    pub(super) fn preference(&self, request: &Incoming<'_>) -> Preference {
+    pub(in crate::mock) fn preference(&self, request: &RawRequest<'_>) -> Preference {
         if self.odata < 3 {
             return Preference::None;
         }
         request.preference()
     }
 
-    /// The format of the answer; `$format` comes before `Accept`.
-    pub(super) fn format(&self, request: &Incoming<'_>) -> Result<PayloadFormat, Failure> {
+    /// The format of the response. `$format` overrides `Accept`.
+    pub(in crate::mock) fn format(
+        &self,
+        request: &RawRequest<'_>,
+    ) -> Result<PayloadFormat, Failure> {
         let option = request.option("$format").filter(|_| self.odata >= 3);
         let accept = option.as_deref().or_else(|| request.header(&header::ACCEPT));
         let media_types = accept.unwrap_or_default().split(',').map(str::trim);
-        let mut asked = media_types.filter(|entry| !entry.is_empty()).peekable();
-        if asked.peek().is_some() {
-            let known = asked.find_map(|media_type| self.of_media_type(media_type));
+        let mut accepted = media_types.filter(|entry| !entry.is_empty()).peekable();
+        if accepted.peek().is_some() {
+            let known = accepted.find_map(|media_type| self.of_media_type(media_type));
             return known.unwrap_or_else(|| Err(Failure::media_type_not_supported()));
         }
         match self.loose {
@@ -99,7 +107,7 @@ impl Protocol {
         }
     }
 
-    /// The format of a media type, if it is one that the service knows.
+    /// The format of a media type. Returns `None` if the service does not know the media type.
     fn of_media_type(&self, media_type: &str) -> Option<Result<PayloadFormat, Failure>> {
         let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let level = match &*kind {
@@ -115,7 +123,7 @@ impl Protocol {
             (None, "*/*" | "application/*") if !self.has_atom() => {
                 Ok(PayloadFormat::Json(Metadata::Minimal))
             }
-            // XML is for errors alone, and asked for beside Atom.
+            // Some clients list XML next to Atom, for error responses only.
             (None, "application/xml") if !self.has_atom() => return None,
             (None, "application/atom+xml" | "atom") if !self.has_atom() => {
                 Err(Failure::atom_not_supported())
@@ -128,8 +136,11 @@ impl Protocol {
         })
     }
 
-    /// The body of a request. Without a media type it is taken for what the version prefers.
-    pub(super) fn body<'a>(&self, request: &Incoming<'a>) -> Result<Sent<'a>, Failure> {
+    /// The body of a request. Without a media type it has the preferred format of the version.
+    pub(in crate::mock) fn body<'a>(
+        &self,
+        request: &RawRequest<'a>,
+    ) -> Result<RequestBody<'a>, Failure> {
         let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         let is = |name: &str| kind.eq_ignore_ascii_case(name);
@@ -140,20 +151,22 @@ impl Protocol {
             return Err(Failure::json_not_supported());
         }
         if is("application/atom+xml") || !self.has_json() {
-            return Ok(Sent::Atom(request.body));
+            return Ok(RequestBody::Atom(request.body));
         }
-        Ok(Sent::Json(request.body))
+        Ok(RequestBody::Json(request.body))
     }
 }
 
 /// `3.0;NetFx`
-fn odata_version(request: &Incoming<'_>, name: &HeaderName) -> Option<u8> {
+fn odata_version(request: &RawRequest<'_>, name: &HeaderName) -> Option<u8> {
     let (major, _) = request.header(name)?.trim().split_once('.')?;
     major.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use http::{HeaderMap, Method};
 
     use super::*;
@@ -165,28 +178,28 @@ mod tests {
     const NO_ATOM: &str = "2015-12-11";
     const MINIMAL: PayloadFormat = PayloadFormat::Json(Metadata::Minimal);
 
-    /// What is asked for by these headers, and by a query if there is one.
-    fn asked<T>(
+    /// Calls `read` with a request that has this query and these headers.
+    fn with_request<T>(
         query: &str,
         headers: &[(&'static str, &str)],
         loose: bool,
-        ask: impl FnOnce(&Protocol, &Incoming<'_>) -> Result<T, Failure>,
+        read: impl FnOnce(&Protocol, &RawRequest<'_>) -> Result<T, Failure>,
     ) -> Result<T, &'static str> {
         let map: HeaderMap = headers
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
             .collect();
-        let request = Incoming {
-            method: &Method::GET,
+        let request = RawRequest {
+            method: Method::GET,
             origin: "",
             path: "/",
             query,
-            headers: &map,
+            headers: Cow::Owned(map),
             body: b"",
-            from: std::net::Ipv4Addr::LOCALHOST.into(),
+            sender: std::net::Ipv4Addr::LOCALHOST.into(),
         };
         let protocol = Protocol::of(&request, loose);
-        protocol.and_then(|protocol| ask(&protocol, &request)).map_err(|failure| failure.code)
+        protocol.and_then(|protocol| read(&protocol, &request)).map_err(|failure| failure.code)
     }
 
     fn format(
@@ -194,8 +207,11 @@ mod tests {
         headers: &[(&'static str, &str)],
         loose: bool,
     ) -> Result<PayloadFormat, &'static str> {
-        #[expect(clippy::redundant_closure_for_method_calls, reason = "it is of one lifetime only")]
-        asked(query, headers, loose, |protocol, request| protocol.format(request))
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method has one lifetime only"
+        )]
+        with_request(query, headers, loose, |protocol, request| protocol.format(request))
     }
 
     #[test]
@@ -257,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_does_not_say() {
+    fn defaults_depend_on_the_version() {
         let json = ("accept", "application/json");
         assert_eq!(format("", &[], false), Ok(PayloadFormat::Atom));
         assert_eq!(format("", &[json], false), Err("JsonFormatNotSupported"));
@@ -272,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_odata() {
+    fn odata_versions_depend_on_the_service_version() {
         for (headers, expected) in [
             (&[("x-ms-version", OLD)][..], Ok(1)),
             (&[("x-ms-version", UPSERTS)], Ok(2)),
@@ -287,16 +303,16 @@ mod tests {
                 Ok(2),
             ),
             (&[("x-ms-version", OLD), ("maxdataserviceversion", "3.0;NetFx")], Ok(1)),
-            (&[("x-ms-version", BOTH), ("maxdataserviceversion", "what")], Ok(3)),
+            (&[("x-ms-version", BOTH), ("maxdataserviceversion", "unknown")], Ok(3)),
             (&[("x-ms-version", OLD), ("dataserviceversion", "2.0;NetFx")], Err("InvalidInput")),
         ] {
-            let odata = asked("", headers, false, |protocol, _| Ok(protocol.odata()));
+            let odata = with_request("", headers, false, |protocol, _| Ok(protocol.odata()));
             assert_eq!(odata, expected, "{headers:?}");
         }
     }
 
     #[test]
-    fn what_each_version_has() {
+    fn features_depend_on_the_version() {
         let old_odata = ("maxdataserviceversion", "1.0;NetFx");
         for (headers, expected) in [
             (&[][..], [false, false, false, false]),
@@ -306,7 +322,7 @@ mod tests {
             (&[("x-ms-version", NO_ATOM)], [true, true, true, true]),
             (&[("x-ms-version", BOTH), old_odata], [true, true, false, false]),
         ] {
-            let has = asked("", headers, false, |protocol, _| {
+            let has = with_request("", headers, false, |protocol, _| {
                 Ok([
                     protocol.has_batches(),
                     protocol.has_upserts(),
@@ -316,21 +332,21 @@ mod tests {
             });
             assert_eq!(has, Ok(expected), "{headers:?}");
             let prefer = [headers, &[("prefer", "return-no-content")]].concat();
-            let preference =
-                asked("", &prefer, false, |protocol, request| Ok(protocol.preference(request)));
+            let preference = with_request("", &prefer, false, |protocol, request| {
+                Ok(protocol.preference(request))
+            });
             let expected = if expected[3] { Preference::ReturnNoContent } else { Preference::None };
             assert_eq!(preference, Ok(expected), "{headers:?}");
         }
     }
 
     #[test]
-    fn bodies_by_version_and_media_type() {
+    fn body_formats_depend_on_version_and_media_type() {
         let kind = |version: &str, media_type: &str| {
             let headers = [("x-ms-version", version), ("content-type", media_type)];
             let headers = if media_type.is_empty() { &headers[..1] } else { &headers[..] };
-            asked("", headers, false, |protocol, request| {
-                let sent = protocol.body(&Incoming { body: b"", ..*request })?;
-                Ok(matches!(sent, Sent::Atom(_)))
+            with_request("", headers, false, |protocol, request| {
+                Ok(matches!(protocol.body(request)?, RequestBody::Atom(_)))
             })
         };
         for (media_type, by_version) in [

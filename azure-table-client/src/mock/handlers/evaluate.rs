@@ -1,4 +1,4 @@
-//! Filters over rows.
+//! The evaluation of filters on rows.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::edm::{EdmCow, EdmValue};
 use crate::entity::ordinal;
 use crate::filter::{CompareOp, Filter};
 
-/// Whether `filter` holds for a row whose properties `property` gives.
+/// Returns `true` if `filter` matches a row whose properties `property` returns.
 pub(super) fn holds<'r>(filter: &Filter, property: &impl Fn(&str) -> Option<EdmCow<'r>>) -> bool {
     match filter {
         Filter::Compare { property: name, op, literal } => compares(property(name), *op, literal),
@@ -17,10 +17,11 @@ pub(super) fn holds<'r>(filter: &Filter, property: &impl Fn(&str) -> Option<EdmC
     }
 }
 
-/// A comparison with a missing or differently typed property is false, whatever the operator.
+/// Compares a property with a literal. If the property is missing or has another type, the result is
+/// false for every operator.
 ///
-/// That is what "the service ignores the entity" means for `eq`, `gt` and `ge`. For `ne`, `lt` and
-/// `le` the sources contradict each other; this one rule is used for all six.
+/// The documentation states that "the service ignores the entity" for `eq`, `gt` and `ge`. For `ne`, `lt`
+/// and `le` the sources contradict each other, so the mock uses the same rule for all six.
 fn compares(value: Option<EdmCow<'_>>, op: CompareOp, literal: &EdmValue) -> bool {
     let Some(order) = value.and_then(|value| compare(&value, literal)) else {
         return false;
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_matches_its_own_only() {
+    fn values_match_literals_of_their_own_type_only() {
         for text in [
             "I eq 5",
             "I le 5",
@@ -115,9 +116,9 @@ mod tests {
         }
     }
 
-    /// Not settled by any source for `ne`, `lt` and `le`: the rule of this service.
+    /// The rule of the mock: no source decides it for `ne`, `lt` and `le`.
     #[test]
-    fn what_is_missing_or_of_another_type_matches_no_comparison() {
+    fn missing_and_differently_typed_properties_match_no_comparison() {
         for op in ["eq", "ne", "gt", "ge", "lt", "le"] {
             assert!(!matches(&format!("Missing {op} 5")), "{op}");
             assert!(!matches(&format!("S {op} 5")), "{op}");

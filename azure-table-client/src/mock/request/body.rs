@@ -2,40 +2,40 @@
 
 use std::borrow::Cow;
 
-use super::failure::Failure;
-use super::store::Properties;
 use crate::edm::{DateTimeError, EdmDateTime, EdmType};
 use crate::entity::{Annotation, DynamicEntity, Form, RawProperty, RawValue, Row};
+use crate::mock::failure::Failure;
+use crate::mock::store::Properties;
 use crate::wire::{atom, json_read};
 
-/// The body of a request, and its format.
+/// The body of a request in its format.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Sent<'a> {
+pub(in crate::mock) enum RequestBody<'a> {
     Json(&'a [u8]),
     Atom(&'a [u8]),
 }
 
-impl<'a> Sent<'a> {
-    /// Fills a row with what the body says.
-    pub(super) fn row(self, row: Row<'a>) -> Result<Row<'a>, Failure> {
+impl<'a> RequestBody<'a> {
+    /// Fills a row with the properties of the body.
+    pub(in crate::mock) fn row(self, row: Row<'a>) -> Result<Row<'a>, Failure> {
         let row = match self {
             Self::Json(body) => json_read::read_row(body, row).ok(),
-            Self::Atom(body) => atom::read_row(body, row).ok(),
+            Self::Atom(body) => atom::read::read_row(body, row).ok(),
         };
         row.ok_or_else(Failure::invalid_input)
     }
 }
 
-/// What a body says: its keys, where it has them, and its properties in order, nulls left out.
+/// The entity of a body: its keys, if it has them, and its properties in order, without nulls.
 #[derive(Debug)]
-pub(super) struct Body<'a> {
-    pub(super) partition_key: Option<Cow<'a, str>>,
-    pub(super) row_key: Option<Cow<'a, str>>,
-    pub(super) properties: Properties<'a>,
+pub(in crate::mock) struct EntityBody<'a> {
+    pub(in crate::mock) partition_key: Option<Cow<'a, str>>,
+    pub(in crate::mock) row_key: Option<Cow<'a, str>>,
+    pub(in crate::mock) properties: Properties<'a>,
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn parse(body: Sent<'a>) -> Result<Self, Failure> {
+impl<'a> EntityBody<'a> {
+    pub(in crate::mock) fn parse(body: RequestBody<'a>) -> Result<Self, Failure> {
         let mut row = body.row(Row::of::<DynamicEntity>(Form::WHOLE))?;
         if row.repeated {
             return Err(Failure::duplicate_properties());
@@ -59,9 +59,9 @@ impl<'a> Body<'a> {
                 RawValue::Text(text) if annotation == Annotation::Edm(EdmType::DateTime) => {
                     RawValue::Text(checked_time(text)?)
                 }
-                // Without a type, a number that is no Int32 is a Double
+                // An untyped number outside of the Int32 range is a Double
                 // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
-                #[expect(clippy::cast_precision_loss, reason = "what the service does")]
+                #[expect(clippy::cast_precision_loss, reason = "the service does the same")]
                 RawValue::Integer(number)
                     if annotation == Annotation::None && i32::try_from(number).is_err() =>
                 {
@@ -77,7 +77,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A time without a zone is UTC (the examples of [Insert Entity][insert] have one).
+/// A time without a zone is UTC, like in the examples of [Insert Entity][insert].
 ///
 /// [insert]: https://learn.microsoft.com/rest/api/storageservices/insert-entity
 fn checked_time(text: Cow<'_, str>) -> Result<Cow<'_, str>, Failure> {
@@ -91,7 +91,7 @@ fn checked_time(text: Cow<'_, str>) -> Result<Cow<'_, str>, Failure> {
         }
     }
     match read {
-        // One that .NET's DateTime has and the service does not, as its MinValue.
+        // A .NET DateTime outside of the service's range, for example `MinValue`.
         Err(DateTimeError::OutOfRange) => Err(Failure::out_of_range()),
         _ => Ok(time),
     }
@@ -104,13 +104,13 @@ mod tests {
 
     fn value_of(members: &str) -> Result<Option<EdmValue>, &'static str> {
         let body = format!("{{{members}}}");
-        let body = Body::parse(Sent::Json(body.as_bytes()));
+        let body = EntityBody::parse(RequestBody::Json(body.as_bytes()));
         body.map(|body| body.properties.into_iter().next().map(|(_, value)| value.into_value()))
             .map_err(|failure| failure.code)
     }
 
     #[test]
-    fn types_are_those_that_the_service_stores() {
+    fn values_have_the_types_that_the_service_stores() {
         for (members, expected) in [
             (r#""A":5"#, Some(EdmValue::Int32(5))),
             (r#""A":3000000000"#, Some(EdmValue::Double(3e9))),
@@ -148,10 +148,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_never_dropped_silently() {
+    fn unusual_property_names_are_kept() {
         for name in ["a.b", "a@b", "@"] {
             let body = format!("{{\"{name}\":1}}");
-            let body = Body::parse(Sent::Json(body.as_bytes())).unwrap();
+            let body = EntityBody::parse(RequestBody::Json(body.as_bytes())).unwrap();
             assert_eq!(body.properties.len(), 1);
             assert_eq!(body.properties[0].0, name);
         }

@@ -1,4 +1,4 @@
-//! Keys in the order of the service: by UTF-16 code unit.
+//! Keys in the order of the service, by UTF-16 code units.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -20,58 +20,58 @@ impl StoredKey {
 
 /// A PartitionKey or a RowKey, in the order of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::mock) struct Key(pub(super) Box<str>);
+pub(in crate::mock) struct OrderedKey(pub(super) Box<str>);
 
-/// The text of a key, owned or not: a map of [`Key`]s is searched with borrowed ones.
-pub(super) trait Text {
+/// The text of an owned or borrowed key. Maps of [`OrderedKey`]s are searched with borrowed keys.
+pub(super) trait KeyText {
     fn text(&self) -> &str;
 }
 
-impl Text for Key {
+impl KeyText for OrderedKey {
     fn text(&self) -> &str {
         &self.0
     }
 }
 
-impl Text for &str {
+impl KeyText for &str {
     fn text(&self) -> &str {
         self
     }
 }
 
-impl<'a> Borrow<dyn Text + 'a> for Key {
-    fn borrow(&self) -> &(dyn Text + 'a) {
+impl<'a> Borrow<dyn KeyText + 'a> for OrderedKey {
+    fn borrow(&self) -> &(dyn KeyText + 'a) {
         self
     }
 }
 
-impl Ord for dyn Text + '_ {
+impl Ord for dyn KeyText + '_ {
     fn cmp(&self, other: &Self) -> Ordering {
         ordinal(self.text(), other.text())
     }
 }
 
-impl PartialOrd for dyn Text + '_ {
+impl PartialOrd for dyn KeyText + '_ {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for dyn Text + '_ {
+impl PartialEq for dyn KeyText + '_ {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()
     }
 }
 
-impl Eq for dyn Text + '_ {}
+impl Eq for dyn KeyText + '_ {}
 
-impl Ord for Key {
+impl Ord for OrderedKey {
     fn cmp(&self, other: &Self) -> Ordering {
         ordinal(&self.0, &other.0)
     }
 }
 
-impl PartialOrd for Key {
+impl PartialOrd for OrderedKey {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -1,23 +1,23 @@
-//! `$select`: which properties an answer has.
+//! `$select`: the properties in a response.
 
 use std::collections::HashSet;
 
-use super::failure::Failure;
-use super::respond::Asked;
+use super::exchange::Exchange;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
+use crate::mock::failure::Failure;
 
-/// `$select`: the properties, and the text that the reply repeats.
-pub(super) struct Select {
+/// The selected properties, and the text that the response repeats.
+pub(in crate::mock) struct Select {
     names: Vec<String>,
     text: String,
 }
 
 impl Select {
-    pub(super) fn of(asked: &Asked<'_>) -> Result<Option<Self>, Failure> {
-        let Some(text) = asked.request.option("$select") else {
+    pub(super) fn of(exchange: &Exchange<'_>) -> Result<Option<Self>, Failure> {
+        let Some(text) = exchange.request.raw.option("$select") else {
             return Ok(None);
         };
-        if !asked.protocol.has_select() {
+        if !exchange.protocol.has_select() {
             return Err(Failure::invalid_input());
         }
         let mut seen = HashSet::new();
@@ -37,13 +37,14 @@ impl Select {
         Ok(Some(Self { text: names.join(","), names }))
     }
 
-    /// The properties; an empty list and `*` select all.
-    pub(super) fn names(&self) -> Option<&[String]> {
+    /// The selected properties, or `None` for all: an empty list and `*` select all.
+    pub(in crate::mock) fn names(&self) -> Option<&[String]> {
         let all = self.names.is_empty() || self.names.iter().any(|name| name == "*");
         (!all).then_some(&self.names)
     }
 
-    pub(super) fn suffix(select: Option<&Self>) -> String {
+    /// The part of `odata.metadata` that repeats the selection.
+    pub(in crate::mock) fn suffix(select: Option<&Self>) -> String {
         select.map_or_else(String::new, |select| format!("&$select={}", select.text))
     }
 }

@@ -1,20 +1,20 @@
-//! The addresses from which a signature can be used.
+//! A range of IP addresses to which a signature is restricted.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses from the first to the last one, both included.
+/// An inclusive range of IPv4 addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Addresses(Ipv4Addr, Ipv4Addr);
+pub(super) struct IpRange(Ipv4Addr, Ipv4Addr);
 
-impl Addresses {
-    /// Reads `168.1.5.65` or `168.1.5.60-168.1.5.70`.
+impl IpRange {
+    /// Parses `168.1.5.65` or `168.1.5.60-168.1.5.70`.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let (first, last) = (first.parse().ok()?, last.parse().ok()?);
         (first <= last).then_some(Self(first, last))
     }
 
-    pub(super) fn contain(self, address: IpAddr) -> bool {
+    pub(super) fn contains(self, address: IpAddr) -> bool {
         match address.to_canonical() {
             IpAddr::V4(address) => self.0 <= address && address <= self.1,
             IpAddr::V6(_) => false,
@@ -39,13 +39,13 @@ mod tests {
             ("168.1.5.65", "::ffff:168.1.5.65", true),
             ("127.0.0.1", "::1", false),
         ] {
-            let range = Addresses::read(range).unwrap();
-            assert_eq!(range.contain(address.parse().unwrap()), expected, "{range:?} {address}");
+            let range = IpRange::read(range).unwrap();
+            assert_eq!(range.contains(address.parse().unwrap()), expected, "{range:?} {address}");
         }
         for bad in
             ["", "-", "1.2.3", "1.2.3.4-", "1.2.3.4-1.2.3.3", "::1", "1.2.3.4-1.2.3.5-1.2.3.6"]
         {
-            assert_eq!(Addresses::read(bad), None, "{bad}");
+            assert_eq!(IpRange::read(bad), None, "{bad}");
         }
     }
 }
