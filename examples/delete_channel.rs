@@ -26,7 +26,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{Fetched, TableSet, Transaction};
+use azure_table_client::client::{Stored, TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
 use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
@@ -193,7 +193,7 @@ impl Worker {
         let key = item.entity_key().map_err(Error::from)?;
         // If an answer was lost, it finds its own name there.
         let taken = self.database.work.try_update_with(key, take).idempotent().await?;
-        Ok(Leased { version: taken.etag.clone(), item: taken.into_entity() })
+        Ok(Leased { version: taken.etag.clone(), item: taken.into_inner() })
     }
 
     /// Notes how far it is, and has the lease for longer; an error if another worker took it.
@@ -238,7 +238,7 @@ impl Worker {
     }
 
     /// The channel that is to be deleted; a new one of the same name is none of its business.
-    async fn channel(&self, item: &Deletion) -> Result<Option<Fetched<Channel>>, Error> {
+    async fn channel(&self, item: &Deletion) -> Result<Option<Stored<Channel>>, Error> {
         let key = (&*item.channel, CHANNEL_KIND);
         let found = self.database.channels.get_if_exists(key).await?;
         Ok(found.filter(|channel| channel.created == item.created))

@@ -378,11 +378,11 @@ impl Run {
     }
 
     fn applied(&mut self, slice: Slice, committed: Committed) {
-        let Committed { operations, confirmation, .. } = committed;
+        let Committed { operations, response } = committed;
         let rows = slice.rows.into_iter().zip(operations);
         self.end(
             rows.map(|(row, result)| {
-                (row, RowOutcome::Applied { etag: result.etag, confirmation })
+                (row, RowOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
             }),
         );
     }

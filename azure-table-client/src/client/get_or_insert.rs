@@ -1,6 +1,5 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::ops::Deref;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -8,8 +7,7 @@ use super::TableClient;
 use super::rounds::{ROUNDS, Rounds, check_key};
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::ETag;
-use crate::operation::entity::Fetched;
+use crate::operation::Stored;
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 impl<T: TableEntity> TableClient<T> {
@@ -27,18 +25,24 @@ impl<T: TableEntity> TableClient<T> {
         GetOrInsert::new(self, key, || entity.clone())
     }
 
-    /// Reads the entity with these keys; makes and inserts one if there is none. Of several programs that
-    /// do so at the same time one inserts its entity, and all get it.
+    /// Reads the entity with these keys; creates and inserts one if there is none. If several programs do so
+    /// at the same time, one of them inserts its entity, and all get that entity.
+    ///
+    /// Returns the entity, and whether this call inserted it: [`Applied`](Outcome::Applied) if it did,
+    /// [`NotApplied`](Outcome::NotApplied) if the entity was found, [`Unknown`](Outcome::Unknown) if it was found
+    /// after an insert whose response was lost.
     ///
     /// ```
-    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # use azure_table_client::{DynamicEntity, Outcome, mock::MockTableService};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), azure_table_client::Error> {
     /// # let channels = MockTableService::new().client().table_named::<DynamicEntity>("Channels");
     /// # channels.create().await?;
     /// let channel = || DynamicEntity::new("Channel9", "");
-    /// assert!(channels.get_or_insert_with(("Channel9", ""), channel).await?.was_inserted());
-    /// assert!(!channels.get_or_insert_with(("Channel9", ""), channel).await?.was_inserted());
+    /// let (_, inserted) = channels.get_or_insert_with(("Channel9", ""), channel).await?;
+    /// assert_eq!(inserted, Outcome::Applied);
+    /// let (_, inserted) = channels.get_or_insert_with(("Channel9", ""), channel).await?;
+    /// assert_eq!(inserted, Outcome::NotApplied);
     /// # Ok(())
     /// # }
     /// ```
@@ -70,59 +74,6 @@ pub struct GetOrInsert<'c, T> {
     make: Box<dyn FnOnce() -> T + Send + 'c>,
     rounds: u32,
     options: CallOptions,
-}
-
-/// An entity that was there, or is now. Derefs to the entity.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Obtained<T> {
-    /// The entity, with its version if it has a field for that. A Timestamp is there only if it was
-    /// read: the answer to an insert does not tell it.
-    pub entity: T,
-    /// Its version.
-    pub etag: ETag,
-    inserted: Outcome,
-    status: u16,
-    request_id: Option<String>,
-}
-
-impl<T> Obtained<T> {
-    /// Whether this call inserted it; unknown if it was found after an insert whose answer was lost.
-    pub const fn inserted(&self) -> Outcome {
-        self.inserted
-    }
-
-    /// The HTTP status of the last request, 200, 201 or 204.
-    pub const fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The service's id of the last request.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    fn found(fetched: Fetched<T>, inserted: Outcome) -> Self {
-        let Fetched { entity, etag, status, request_id, .. } = fetched;
-        Self { entity, etag, inserted, status, request_id }
-    }
-
-    /// Whether this call inserted the entity for certain.
-    pub fn was_inserted(&self) -> bool {
-        self.inserted == Outcome::Applied
-    }
-
-    /// The entity alone.
-    pub fn into_entity(self) -> T {
-        self.entity
-    }
-}
-
-impl<T> Deref for Obtained<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.entity
-    }
 }
 
 impl<'c, T> GetOrInsert<'c, T> {
@@ -162,14 +113,14 @@ impl<'c, T> GetOrInsert<'c, T> {
 }
 
 impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
-    async fn send(self) -> Result<Obtained<T>, Error> {
+    async fn send(self) -> Result<(Stored<T>, Outcome), Error> {
         let key = self.key?;
         // Another program may have inserted the same.
         let options = CallOptions { exact: Some(true), ..self.options };
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         let read = || self.table.get_if_exists(key.clone());
-        if let Some(fetched) = rounds.send(read()).await? {
-            return Ok(Obtained::found(fetched, Outcome::NotApplied));
+        if let Some(stored) = rounds.send(read()).await? {
+            return Ok((stored, Outcome::NotApplied));
         }
         let mut entity = (self.make)();
         check_key(&entity, &key)
@@ -181,13 +132,8 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
             let error = match rounds.send(insert).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
-                    return Ok(Obtained {
-                        entity,
-                        etag: written.etag,
-                        inserted: Outcome::Applied,
-                        status: written.status,
-                        request_id: written.request_id,
-                    });
+                    let stored = Stored::written(entity, written).with_rounds(rounds.number());
+                    return Ok((stored, Outcome::Applied));
                 }
                 Err(error) if error.code() == Some(&ErrorCode::EntityAlreadyExists) => error,
                 Err(error) => return Err(error),
@@ -195,8 +141,8 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
             if error.outcome() == Outcome::Unknown {
                 inserted = Outcome::Unknown;
             }
-            if let Some(fetched) = rounds.send(read()).await? {
-                return Ok(Obtained::found(fetched, inserted));
+            if let Some(stored) = rounds.send(read()).await? {
+                return Ok((stored.with_rounds(rounds.number()), inserted));
             }
             rounds.next(error).await?;
         }
@@ -204,7 +150,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
 }
 
 impl<'c, T: TableEntity + Send + 'static> IntoFuture for GetOrInsert<'c, T> {
-    type Output = Result<Obtained<T>, Error>;
+    type Output = Result<(Stored<T>, Outcome), Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -11,10 +11,10 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
 use crate::operation::access_policies::{self, StoredAccessPolicy};
-use crate::operation::entity::{self, Fetched, Source, Update, Write};
+use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::query;
-use crate::operation::{Done, Reply, Request, Target, Written, table};
+use crate::operation::{Reply, Request, ResponseInfo, Stored, Target, Written, table};
 use crate::outcome;
 use crate::pipeline::{CallOptions, Pipeline};
 use crate::wire::Operation;
@@ -132,7 +132,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn create(&self) -> Call<Done> {
+    pub fn create(&self) -> Call<ResponseInfo> {
         Call::new(
             &self.pipeline,
             table::create(self.pipeline.protocol, &self.target.table),
@@ -164,7 +164,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete_table(&self) -> Call<Done> {
+    pub fn delete_table(&self) -> Call<ResponseInfo> {
         Call::new(
             &self.pipeline,
             table::delete(self.pipeline.protocol, &self.target.table),
@@ -222,7 +222,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
-    pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<Done> {
+    pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<ResponseInfo> {
         let request = access_policies::set(&self.target.table, policies);
         Call::new(&self.pipeline, request, Reply::done)
     }
@@ -254,12 +254,12 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub fn get(&self, key: impl Into<EntityKey>) -> Call<Fetched<T>> {
+    pub fn get(&self, key: impl Into<EntityKey>) -> Call<Stored<T>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
     }
 
     /// Reads the entity with these keys, and keeps the row that it was read from.
-    pub(super) fn get_with_source(&self, key: &EntityKey) -> Call<(Fetched<T>, Source)> {
+    pub(super) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
         Call::new(&self.pipeline, self.read(key), entity::fetched_with_source)
     }
 
@@ -270,7 +270,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Fetched<T>>> {
+    pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Stored<T>>> {
         Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
@@ -377,7 +377,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<Done> {
+    pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
         let request = self.delete_request(&key.into(), &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }

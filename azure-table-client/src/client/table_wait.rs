@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use super::TableServiceClient;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
-use crate::operation::Done;
+use crate::operation::ResponseInfo;
 use crate::outcome;
 use crate::pipeline::CallOptions;
 
@@ -40,7 +40,7 @@ impl TableServiceClient {
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline);
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
@@ -65,7 +65,7 @@ impl TableServiceClient {
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline);
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // What was not found out does not undo it.

@@ -1,6 +1,5 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::ops::Deref;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -9,8 +8,8 @@ use super::rounds::{ROUNDS, Rounds, check_key};
 use super::{Call, TableClient};
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::{ETag, IfMatch};
-use crate::operation::Written;
+use crate::etag::IfMatch;
+use crate::operation::{Stored, Written};
 use crate::operation::entity::{Source, Update};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
@@ -131,49 +130,6 @@ pub struct UpdateWith<'c, T, E = Error> {
     options: CallOptions,
 }
 
-/// An entity that was changed. Derefs to the entity.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Updated<T> {
-    /// The entity as it was written, with the new version if it has a field for that. A Timestamp is the
-    /// one that was read: the answer to a write does not tell the new one.
-    pub entity: T,
-    /// Its new version.
-    pub etag: ETag,
-    rounds: u32,
-    status: u16,
-    request_id: Option<String>,
-}
-
-impl<T> Updated<T> {
-    /// How often it was read and changed: 1 if nobody wrote it in between.
-    pub const fn rounds(&self) -> u32 {
-        self.rounds
-    }
-
-    /// The HTTP status of the write, 204.
-    pub const fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The service's id of the write.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// The entity alone.
-    pub fn into_entity(self) -> T {
-        self.entity
-    }
-}
-
-impl<T> Deref for Updated<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.entity
-    }
-}
-
 impl<T, E> UpdateWith<'_, T, E> {
     /// Replaces the entity instead of merging it: every property that `T` does not write is removed,
     /// those of other programs included, unless it
@@ -217,7 +173,7 @@ impl<T, E> UpdateWith<'_, T, E> {
 }
 
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
-    async fn send(mut self) -> Result<Updated<T>, E> {
+    async fn send(mut self) -> Result<Stored<T>, E> {
         // Another program may have changed it in the same way.
         let options = CallOptions {
             exact: Some(!self.is_idempotent),
@@ -237,13 +193,7 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
-                    return Ok(Updated {
-                        entity,
-                        etag: written.etag,
-                        rounds: rounds.number(),
-                        status: written.status,
-                        request_id: written.request_id,
-                    });
+                    return Ok(Stored::written(entity, written).with_rounds(rounds.number()));
                 }
                 Err(error) => error,
             };
@@ -278,7 +228,7 @@ where
     T: TableEntity + Send + 'static,
     E: From<Error> + Send + 'c,
 {
-    type Output = Result<Updated<T>, E>;
+    type Output = Result<Stored<T>, E>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -6,19 +6,18 @@
 //! [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1).
 
 use std::borrow::Cow;
-use std::ops::Deref;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use uuid::Uuid;
 
-use super::{Header, Location, Reply, Request, Target, if_match, unsupported};
+use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, Lenient, ReadRow, Readable,
     Row, TableEntity, new_write_id,
 };
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
+use crate::etag::IfMatch;
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
 
 /// How an entity that may exist is written.
@@ -35,49 +34,6 @@ impl Update {
             // Eight bytes or fewer are always a valid method of http.
             Self::Merge => Method::from_bytes(b"MERGE").unwrap_or(Method::PATCH),
         }
-    }
-}
-
-/// An entity as it was read, with its version. Derefs to the entity: what is known of the answer is behind methods,
-/// which hide no field of it.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Fetched<T> {
-    /// The entity.
-    pub entity: T,
-    /// Its version.
-    pub etag: ETag,
-    pub(crate) status: u16,
-    pub(crate) request_id: Option<String>,
-    location: Location,
-}
-
-impl<T> Fetched<T> {
-    /// The HTTP status, 200.
-    pub const fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The service's id of the request.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// Where it was read.
-    pub const fn location(&self) -> Location {
-        self.location
-    }
-
-    /// The entity alone.
-    pub fn into_entity(self) -> T {
-        self.entity
-    }
-}
-
-impl<T> Deref for Fetched<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.entity
     }
 }
 
@@ -259,26 +215,20 @@ impl Source {
 pub(crate) fn fetched<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<Fetched<T>, Error> {
+) -> Result<Stored<T>, Error> {
     fetched_with_source(reply, request).map(|(fetched, _)| fetched)
 }
 
 pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<(Fetched<T>, Source), Error> {
+) -> Result<(Stored<T>, Source), Error> {
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
     let (format, form) = reply.format(request)?;
     let entity = read_addressed(&reply, request, (format, form), Entities)?;
-    let fetched = Fetched {
-        entity,
-        etag: reply.etag(request)?,
-        status: reply.status.as_u16(),
-        request_id: reply.request_id().map(str::to_owned),
-        location: reply.location,
-    };
+    let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
     Ok((fetched, Source { body: reply.body, format, form }))
 }
 
@@ -286,7 +236,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
 pub(crate) fn fetched_if_exists<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<Option<Fetched<T>>, Error> {
+) -> Result<Option<Stored<T>>, Error> {
     reply.if_exists(request, fetched)
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use tokio::time::Instant;
 
-use super::{Confirmation, Done, Location, Request, Written, server_wait};
+use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
 use crate::auth::{self, Credential, Refused};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, Outcome};
@@ -53,6 +53,14 @@ impl Reply {
 
     pub(crate) fn request_id(&self) -> Option<&str> {
         self.header(&headers::X_MS_REQUEST_ID)
+    }
+
+    pub(crate) fn info(&self) -> ResponseInfo {
+        ResponseInfo {
+            status: self.status.as_u16(),
+            request_id: self.request_id().map(str::to_owned),
+            confirmation: self.confirmation,
+        }
     }
 
     /// The code of the service's error, if it is one.
@@ -126,24 +134,20 @@ impl Reply {
         self.describe(error.with_outcome(outcome), request)
     }
 
-    pub(crate) fn done(self, request: &Request) -> Result<Done, Error> {
+    pub(crate) fn done(self, request: &Request) -> Result<ResponseInfo, Error> {
         self.done_by(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
     }
 
     /// For what the service takes now and does soon.
-    pub(crate) fn accepted(self, request: &Request) -> Result<Done, Error> {
+    pub(crate) fn accepted(self, request: &Request) -> Result<ResponseInfo, Error> {
         self.done_by(&[StatusCode::ACCEPTED], request)
     }
 
-    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<Done, Error> {
+    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<ResponseInfo, Error> {
         if !statuses.contains(&self.status) {
             return Err(self.into_error(request));
         }
-        Ok(Done {
-            status: self.status.as_u16(),
-            request_id: self.request_id().map(str::to_owned),
-            confirmation: self.confirmation,
-        })
+        Ok(self.info())
     }
 
     /// `None` for the service's 404 that says that the entity or the table itself is missing. A missing
@@ -165,12 +169,7 @@ impl Reply {
         if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
             return Err(self.into_error(request));
         }
-        Ok(Written {
-            etag: self.etag(request)?,
-            status: self.status.as_u16(),
-            request_id: self.request_id().map(str::to_owned),
-            confirmation: self.confirmation,
-        })
+        Ok(Written { etag: self.etag(request)?, response: self.info() })
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {

@@ -166,7 +166,7 @@ async fn the_discriminator_is_no_unknown_property() {
     notes.create().await.unwrap();
     let note = Note { p: "p".into(), r: "r".into(), text: "x".into(), version: None };
     let written = notes.insert(&Strict::Note(note)).await.unwrap();
-    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_entity();
+    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_inner();
     assert_eq!(&*stored.text, "x");
     let by_query = notes.query().await.unwrap();
     let [Strict::Note(queried)] = &by_query[..] else { panic!() };
