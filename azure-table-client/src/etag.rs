@@ -1,6 +1,8 @@
 //! Entity versions and the conditions made of them.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The version of an entity; the service changes it with every write.
@@ -35,10 +37,19 @@ impl fmt::Display for ETag {
     }
 }
 
-/// What must hold for an update or a delete to be done.
+/// The condition of an update or a delete.
 ///
-/// There is no "no condition": the service would take such an update for an upsert and bring
-/// deleted rows back. For an upsert there are operations of their own.
+/// An update always has a condition. Without one, the service would treat it as an upsert and recreate deleted
+/// rows; `insert_or_merge` and `insert_or_replace` are the upserts.
+///
+/// The text of an `If-Match` header parses as a condition:
+///
+/// ```
+/// use azure_table_client::{ETag, IfMatch};
+///
+/// assert_eq!("*".parse(), Ok(IfMatch::Any));
+/// assert_eq!("W/\"1\"".parse(), Ok(IfMatch::Tag(ETag::from("W/\"1\""))));
+/// ```
 ///
 /// Source: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +67,16 @@ impl IfMatch {
             Self::Any => "*",
             Self::Tag(tag) => tag.as_str(),
         }
+    }
+}
+
+impl FromStr for IfMatch {
+    type Err = Infallible;
+
+    /// Parses the value of an `If-Match` header. Every text but `*` is an ETag; a call refuses one that is not valid
+    /// in a header.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text.trim() == "*" { Self::Any } else { Self::Tag(ETag::from(text)) })
     }
 }
 
