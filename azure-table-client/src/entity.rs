@@ -22,12 +22,12 @@ use std::borrow::Cow;
 pub use azure_table_derive::PropertyGroup;
 pub use columns::Columns;
 pub use decode_error::{DecodeError, DecodeReason};
-pub use dynamic::DynamicEntity;
+pub use dynamic::{DynamicEntity, IntoProperty};
 pub(crate) use dynamic::{Lenient, Readable};
 pub use group::PropertyGroup;
 pub use key::{
-    Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
-    WholeKey,
+    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts,
+    KeyRange, WholeKey,
 };
 pub(crate) use key::{after_prefix, by_keys, ordinal};
 #[doc(hidden)]

@@ -123,7 +123,7 @@ async fn a_lost_race_is_run_again() {
         plain.insert(&counter(0)).await.unwrap();
         let updated = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap();
         let expected = i32::try_from(races).unwrap() * 100 + 1;
-        assert_eq!((updated.hits, updated.status()), (expected, 204));
+        assert_eq!((updated.hits, updated.response().status), (expected, 204));
         assert_eq!(updated.rounds() as usize, races + 1);
         let stored = plain.get(KEY).await.unwrap();
         assert_eq!((stored.hits, &stored.etag), (expected, &updated.etag));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::TableClient;
 use super::rounds::{ROUNDS, Rounds, check_key};
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::Stored;
 use crate::pipeline::{CallOptions, RetryPolicy};
@@ -18,11 +18,7 @@ impl<T: TableEntity> TableClient<T> {
     where
         T: Clone + Sync,
     {
-        let key = match (entity.partition_key(), entity.row_key()) {
-            (Ok(partition_key), Ok(row_key)) => Ok(EntityKey::new(partition_key, row_key)),
-            (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        };
-        GetOrInsert::new(self, key, || entity.clone())
+        GetOrInsert::new(self, entity.entity_key(), || entity.clone())
     }
 
     /// Reads the entity with these keys; creates and inserts one if there is none. If several programs do so
@@ -59,10 +55,10 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
     pub fn get_or_insert_with<'c>(
         &self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         make: impl FnOnce() -> T + Send + 'c,
     ) -> GetOrInsert<'c, T> {
-        GetOrInsert::new(self, Ok(key.into()), make)
+        GetOrInsert::new(self, key, make)
     }
 }
 
@@ -70,7 +66,7 @@ impl<T: TableEntity> TableClient<T> {
 #[must_use = "an entity is read when this is awaited"]
 pub struct GetOrInsert<'c, T> {
     table: TableClient<T>,
-    key: Result<EntityKey, Error>,
+    key: Result<EntityKey, KeyError>,
     make: Box<dyn FnOnce() -> T + Send + 'c>,
     rounds: u32,
     options: CallOptions,
@@ -79,11 +75,16 @@ pub struct GetOrInsert<'c, T> {
 impl<'c, T> GetOrInsert<'c, T> {
     fn new(
         table: &TableClient<T>,
-        key: Result<EntityKey, Error>,
+        key: impl IntoKey,
         make: impl FnOnce() -> T + Send + 'c,
     ) -> Self {
-        let (table, make) = (table.clone(), Box::new(make));
-        Self { table, key, make, rounds: ROUNDS, options: CallOptions::default() }
+        Self {
+            table: table.clone(),
+            key: key.into_key(),
+            make: Box::new(make),
+            rounds: ROUNDS,
+            options: CallOptions::default(),
+        }
     }
 
     /// How often the entity is inserted and read at most, at least once; 10 unless it is set.

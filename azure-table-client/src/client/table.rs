@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Call, Query, Transaction};
 use crate::edm::EdmValue;
-use crate::entity::{EntityKey, Readable, TableEntity};
+use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
 use crate::limits::LimitError;
@@ -254,8 +254,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub fn get(&self, key: impl Into<EntityKey>) -> Call<Stored<T>> {
-        Call::new(&self.pipeline, self.read(&key.into()), entity::fetched)
+    pub fn get(&self, key: impl IntoKey) -> Call<Stored<T>> {
+        Call::new(&self.pipeline, self.read_at(key), entity::fetched)
     }
 
     /// Reads the entity with these keys, and keeps the row that it was read from.
@@ -270,8 +270,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub fn get_if_exists(&self, key: impl Into<EntityKey>) -> Call<Option<Stored<T>>> {
-        Call::new(&self.pipeline, self.read(&key.into()), entity::fetched_if_exists)
+    pub fn get_if_exists(&self, key: impl IntoKey) -> Call<Option<Stored<T>>> {
+        Call::new(&self.pipeline, self.read_at(key), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 
@@ -289,6 +289,12 @@ impl<T: TableEntity> TableClient<T> {
     /// Refuses keys that no `T` can have.
     pub(crate) fn check_key(&self, key: &EntityKey) -> Result<(), Error> {
         self.read(key).map(drop)
+    }
+
+    fn read_at(&self, key: impl IntoKey) -> Result<Request, Error> {
+        let key =
+            key.into_key().map_err(|error| self.refused(error.into(), Operation::Get, None))?;
+        self.read(&key)
     }
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
@@ -377,8 +383,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete(&self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
-        let request = self.delete_request(&key.into(), &condition.into());
+    pub fn delete(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
+        let request = self.delete_request(key, &condition.into());
         Call::new(&self.pipeline, request, Reply::done)
     }
 
@@ -393,20 +399,18 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete_if_exists(
-        &self,
-        key: impl Into<EntityKey>,
-        condition: impl Into<IfMatch>,
-    ) -> Call<bool> {
-        let request = self.delete_request(&key.into(), &condition.into());
+    pub fn delete_if_exists(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<bool> {
+        let request = self.delete_request(key, &condition.into());
         Call::new(&self.pipeline, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 
-    fn delete_request(&self, key: &EntityKey, condition: &IfMatch) -> Result<Request, Error> {
-        entity::delete(self.pipeline.protocol, &self.target.table, key, condition)
-            .and_then(|request| check_key::<T>(key).map(|()| request))
-            .map_err(|error| self.refused(error, Operation::Delete, Some(key.clone())))
+    fn delete_request(&self, key: impl IntoKey, condition: &IfMatch) -> Result<Request, Error> {
+        let key =
+            key.into_key().map_err(|error| self.refused(error.into(), Operation::Delete, None))?;
+        entity::delete(self.pipeline.protocol, &self.target.table, &key, condition)
+            .and_then(|request| check_key::<T>(&key).map(|()| request))
+            .map_err(|error| self.refused(error, Operation::Delete, Some(key)))
     }
 
     /// Whether the write with this id was applied to the entity with these keys, also in another run of
@@ -420,12 +424,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
     /// primary. Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub async fn was_applied(
-        &self,
-        key: impl Into<EntityKey>,
-        write_id: Uuid,
-    ) -> Result<Outcome, Error> {
-        let (pipeline, key) = (&self.pipeline, key.into());
+    pub async fn was_applied(&self, key: impl IntoKey, write_id: Uuid) -> Result<Outcome, Error> {
+        let (pipeline, key) = (&self.pipeline, key.into_key()?);
         check_key::<T>(&key)?;
         let Some(column) = pipeline.write_id.as_deref() else {
             return Err(Error::invalid_input("the client has no `write_id_column` to look for"));

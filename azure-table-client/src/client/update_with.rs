@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
 use super::{Call, TableClient};
-use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
-use crate::operation::{Stored, Written};
 use crate::operation::entity::{Source, Update};
+use crate::operation::{Stored, Written};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 impl<T: TableEntity> TableClient<T> {
@@ -62,7 +62,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
     pub fn update_with<'c>(
         &self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         mut change: impl FnMut(&mut T) + Send + 'c,
     ) -> UpdateWith<'c, T> {
         self.try_update_with(key, move |entity| {
@@ -100,12 +100,12 @@ impl<T: TableEntity> TableClient<T> {
     /// That of `change`, and those of [`update_with`](Self::update_with).
     pub fn try_update_with<'c, E: From<Error>>(
         &self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         change: impl FnMut(&mut T) -> Result<(), E> + Send + 'c,
     ) -> UpdateWith<'c, T, E> {
         UpdateWith {
             table: self.clone(),
-            key: key.into(),
+            key: key.into_key(),
             change: Box::new(change),
             update: Update::Merge,
             is_idempotent: false,
@@ -122,7 +122,7 @@ type Change<'c, T, E> = Box<dyn FnMut(&mut T) -> Result<(), E> + Send + 'c>;
 #[must_use = "an entity is changed when this is awaited"]
 pub struct UpdateWith<'c, T, E = Error> {
     table: TableClient<T>,
-    key: EntityKey,
+    key: Result<EntityKey, KeyError>,
     change: Change<'c, T, E>,
     update: Update,
     is_idempotent: bool,
@@ -180,15 +180,16 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             accept_matching_state: Some(self.is_idempotent),
             ..std::mem::take(&mut self.options)
         };
+        let key = self.key.clone().map_err(Error::from)?;
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         loop {
-            let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;
+            let (fetched, source) = rounds.send(self.table.get_with_source(&key)).await?;
             let mut entity = fetched.entity;
             let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
             (self.change)(&mut entity)?;
-            let call = self.write(&before, &entity, &source, &fetched.etag.into());
-            let call = call
-                .map_err(|error| rounds.failed(error).with_entity_key(|| Some(self.key.clone())))?;
+            let call = self.write(&before, &entity, &key, &source, &fetched.etag.into());
+            let call =
+                call.map_err(|error| rounds.failed(error).with_entity_key(|| Some(key.clone())))?;
             let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
@@ -209,10 +210,11 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         &self,
         before: &Before,
         entity: &T,
+        key: &EntityKey,
         source: &Source,
         condition: &IfMatch,
     ) -> Result<Call<Written>, Error> {
-        check_key(entity, &self.key)?;
+        check_key(entity, key)?;
         if self.update == Update::Merge
             && let Some(row) = before.replacement(entity, source)?
         {

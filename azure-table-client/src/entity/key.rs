@@ -54,6 +54,54 @@ impl From<&Self> for EntityKey {
     }
 }
 
+/// A value that names an entity: an [`EntityKey`], a pair of texts, or the `Result` of a function that creates a key,
+/// such as `T::key(…)`. The error of such a result becomes the error of the call.
+///
+/// ```
+/// # use azure_table_client::{TableEntity, mock::MockTableService};
+/// #[derive(TableEntity)]
+/// #[table(name = "Blogs")]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     id: u32,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let blogs = MockTableService::new().client().table::<Blog>();
+/// # blogs.create().await?;
+/// blogs.insert(&Blog { channel: "Channel9".into(), id: 7 }).await?;
+/// assert_eq!(blogs.get(Blog::key("Channel9", 7)).await?.id, 7);
+/// assert_eq!(blogs.get(("Channel9", "0000000007")).await?.id, 7);
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the key of an entity",
+    label = "not a key",
+    note = "use a pair of texts (PartitionKey, RowKey), an EntityKey, or the Result of `T::key(…)` or `entity_key()`"
+)]
+pub trait IntoKey {
+    #[doc(hidden)]
+    fn into_key(self) -> Result<EntityKey, KeyError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: Into<EntityKey>> IntoKey for K {
+    fn into_key(self) -> Result<EntityKey, KeyError> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoKey for Result<EntityKey, KeyError> {
+    fn into_key(self) -> Result<EntityKey, KeyError> {
+        self
+    }
+}
+
 impl fmt::Display for EntityKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({:?}, {:?})", self.partition_key, self.row_key)

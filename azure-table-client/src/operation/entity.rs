@@ -212,10 +212,7 @@ impl Source {
     }
 }
 
-pub(crate) fn fetched<T: TableEntity>(
-    reply: Reply,
-    request: &Request,
-) -> Result<Stored<T>, Error> {
+pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result<Stored<T>, Error> {
     fetched_with_source(reply, request).map(|(fetched, _)| fetched)
 }
 
