@@ -206,6 +206,7 @@ pub(crate) fn unsupported(what: Unsupported) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::etag::ETag;
 
     #[test]
     fn any_version_makes_a_guarded_write_repeatable() {

@@ -261,6 +261,7 @@ pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::etag::ETag;
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
 
