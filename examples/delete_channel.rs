@@ -327,7 +327,7 @@ async fn main() -> Result<(), AnyError> {
     let (service, mut steps) =
         azure_table_examples::connect().map_err(|error| error.to_string())?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     fill(&database, 205).await?;
     steps.done("two channels of 205 blogs each", "");
 

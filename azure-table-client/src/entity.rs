@@ -2,55 +2,39 @@
 //! [guide](crate::guide::entities).
 
 pub mod codec;
-mod columns;
-mod decode_error;
 mod dynamic;
 mod extra;
 mod group;
-mod key;
 mod ownership;
-mod raw;
-mod read_row;
-mod reading;
-mod row;
-pub mod serde;
 mod series;
 mod write;
 
 use std::borrow::Cow;
 
 pub use azure_table_derive::PropertyGroup;
-pub use columns::Columns;
-pub use decode_error::{DecodeError, DecodeReason};
 pub use dynamic::{DynamicEntity, IntoProperty};
 pub(crate) use dynamic::{Lenient, Readable};
+#[doc(hidden)]
+pub use extra::ExtraField;
 pub use group::PropertyGroup;
-pub use key::{
-    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts,
-    KeyRange, WholeKey,
-};
-pub(crate) use key::{after_prefix, by_keys, ordinal};
 #[doc(hidden)]
 pub use ownership::Ownership;
-pub(crate) use raw::{Annotation, RawProperty, RawValue};
-pub(crate) use read_row::{Entities, Keyed, KeysOnly, ReadRow};
-pub use row::Row;
-pub(crate) use row::{Form, MAX_OTHERS, RawText};
+#[doc(hidden)]
+pub use series::{SeriesField, SeriesName, SplitField};
 pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
+pub(crate) use crate::decode::{
+    Annotation, Entities, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
+    ReadRow,
+};
+pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
+pub use crate::key::{
+    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+};
+pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
 use crate::limits::LimitError;
-
-// What generated code names beside the above.
-#[doc(hidden)]
-pub use extra::ExtraField;
-#[doc(hidden)]
-pub use key::{KeyForm, KeyLayout, KeyPiece};
-#[doc(hidden)]
-pub use reading::{Accept, Policy, Reading};
-#[doc(hidden)]
-pub use series::{SeriesField, SeriesName, SplitField};
 
 /// A struct that maps to the rows of a table.
 ///

@@ -28,19 +28,20 @@ pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::tables::*;
 pub use crate::client::{TableClient, TableServiceClient, TableSet};
+pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 pub use crate::entity::{
-    Accept, Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument,
-    KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyParts, KeyPiece, KeyRange, NamedTable,
-    Ownership, Policy, PropertyGroup, PropertyWriter, Reading, Row, SeriesField, SeriesName,
-    SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument, KeyError,
+    KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter, Row,
+    SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
     project, stored,
 };
+pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.

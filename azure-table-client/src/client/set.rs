@@ -35,8 +35,8 @@ use crate::error::Error;
 /// let service = MockTableService::new().client();
 /// let tables = Microblog::open(&service);
 /// assert_eq!(tables.names(), ["Channels", "Audit"]);
-/// assert_eq!(tables.create_if_not_exist().await?, ["Channels", "Audit"]);
-/// assert!(tables.create_if_not_exist().await?.is_empty());
+/// assert_eq!(tables.create_if_not_exists().await?, ["Channels", "Audit"]);
+/// assert!(tables.create_if_not_exists().await?.is_empty());
 /// let channel = Channel { name: "Channel9".into(), kind: "channel".into() };
 /// tables.channels.insert(&channel).await?;
 /// # Ok(())
@@ -61,7 +61,7 @@ pub trait TableSet: Sized + Send + Sync {
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), one
     /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    fn create_if_not_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+    fn create_if_not_exists(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut created = Vec::new();
             for table in self.tables() {
@@ -80,7 +80,7 @@ pub trait TableSet: Sized + Send + Sync {
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), one
     /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    fn delete_if_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+    fn delete_if_exists(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut deleted = Vec::new();
             for table in self.tables() {

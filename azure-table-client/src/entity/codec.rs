@@ -47,8 +47,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::KeyPart;
 use crate::edm::ConvertError;
+use crate::key::KeyPart;
 
 /// [`as_string`] as a type, for columns.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,7 @@ pub struct AsI64;
     label = "has no text",
     note = "`as_string` needs Display and FromStr, each the reverse of the other; or write `with = \"…\"` with a module of your own"
 )]
+#[doc(hidden)]
 pub trait Textual: Sized {
     #[doc(hidden)]
     fn to_text(&self) -> String;
@@ -96,6 +97,7 @@ impl<T: Display + FromStr<Err: Display>> Textual for T {
     label = "not a key type",
     note = "`as_padded` is for what can be a key: integers, date-times, or a type that implements `KeyPart`"
 )]
+#[doc(hidden)]
 pub trait Padded: Sized {
     #[doc(hidden)]
     fn to_padded(&self) -> Result<String, ConvertError>;
@@ -120,6 +122,7 @@ impl<T: KeyPart> Padded for T {
     label = "does not convert to `{I}` and back",
     note = "`as_{I}` needs TryInto<{I}> for the type, and TryFrom<{I}>; an enum takes #[derive(TableEnum)]"
 )]
+#[doc(hidden)]
 pub trait Integral<I>: Sized {
     #[doc(hidden)]
     fn to_integer(&self) -> Result<I, ConvertError>;

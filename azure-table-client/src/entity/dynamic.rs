@@ -4,13 +4,12 @@ use std::{iter, slice, vec};
 use chrono::{DateTime, Utc};
 
 use super::write::PropertySink;
-use super::{
-    Columns, DecodeError, EncodeError, EntityKey, Form, KeyError, PropertyWriter, ReadRow, Row,
-    TableEntity,
-};
+use super::{EncodeError, PropertyWriter, TableEntity};
+use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, FromEdm};
 use crate::etag::ETag;
+use crate::key::{EntityKey, KeyError};
 
 /// An entity without a struct: properties with their Edm types, in order.
 ///

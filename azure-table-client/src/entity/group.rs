@@ -1,6 +1,7 @@
 //! Structs whose fields are properties of the entity that they are part of.
 
-use super::{Columns, DecodeError, EncodeError, PropertyWriter, Row};
+use super::{EncodeError, PropertyWriter};
+use crate::decode::{Columns, DecodeError, Row};
 
 /// A struct that is stored as several properties of an entity, by `#[table(flatten)]`.
 ///

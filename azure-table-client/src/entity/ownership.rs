@@ -1,4 +1,5 @@
-use super::{Columns, TableEntity};
+use super::TableEntity;
+use crate::decode::Columns;
 
 /// The properties that an entity writes whenever it has them.
 #[derive(Debug)]

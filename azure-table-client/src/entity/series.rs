@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::reading::{Accept, Reading};
-use super::{Columns, DecodeError, DecodeReason, EncodeError, PropertyWriter, Row};
+use super::{EncodeError, PropertyWriter};
+use crate::decode::{Accept, Columns, DecodeError, DecodeReason, Reading, Row};
 use crate::edm::{EdmCow, FromEdm, ToEdm};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
 

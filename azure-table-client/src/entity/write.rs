@@ -1,9 +1,10 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Columns, KeyError};
+use crate::decode::Columns;
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, ToEdm};
+use crate::key::KeyError;
 use crate::limits::{self, EntitySize, LimitError};
 
 /// Receives the properties of an entity, one by one, and checks them against the service's limits.

@@ -261,9 +261,9 @@ pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::etag::ETag;
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
+    use crate::etag::ETag;
 
     fn target(table: &str) -> Target {
         Target { table: table.into(), ..Target::of_test(Protocol::default()) }

@@ -313,11 +313,11 @@ async fn a_set_opens_lists_creates_and_deletes_its_tables() {
     assert_eq!(database.names(), ["Channels", "Timeline", "Audit"]);
     assert!(service.list_tables().await.unwrap().is_empty(), "nothing was sent");
     database.items.create().await.unwrap();
-    assert_eq!(database.create_if_not_exist().await.unwrap(), ["Channels", "Audit"]);
-    assert_eq!(database.create_if_not_exist().await.unwrap(), [""; 0]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), ["Channels", "Audit"]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), [""; 0]);
     assert_eq!(service.list_tables().await.unwrap(), ["Audit", "Channels", "Timeline"]);
     database.channels.insert(&Channel { name: "a".into(), kind: "b".into() }).await.unwrap();
     database.audit.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    assert_eq!(database.delete_if_exist().await.unwrap(), ["Channels", "Timeline", "Audit"]);
-    assert!(database.delete_if_exist().await.unwrap().is_empty());
+    assert_eq!(database.delete_if_exists().await.unwrap(), ["Channels", "Timeline", "Audit"]);
+    assert!(database.delete_if_exists().await.unwrap().is_empty());
 }

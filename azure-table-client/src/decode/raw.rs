@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine};
 
-use super::decode_error::DecodeReason;
+use super::error::DecodeReason;
 use crate::edm::{EdmCow, EdmType, EdmValue};
 
 /// A property as it was read: its annotation, wherever that stood, and its JSON value.

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use super::TableEntity;
+use crate::entity::TableEntity;
 use crate::limits::{self, LimitError};
 
 /// The names under which the properties of an entity are found in a row.
@@ -116,13 +116,13 @@ impl Columns {
     }
 
     /// The properties that are one field each and always written where they have a value.
-    pub(super) fn spoken_for(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn spoken_for(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().enumerate();
         fixed.filter(|(at, _)| !self.silent.contains(at)).map(|(_, name)| *name)
     }
 
     /// The other names of a column.
-    pub(super) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
         let column = self.find(name);
         let aliases = self.aliases.iter().filter(move |(_, of)| Some(*of) == column);
         aliases.map(|(alias, _)| alias.as_str())

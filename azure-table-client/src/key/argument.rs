@@ -88,9 +88,9 @@ impl KeyArgument<super::Escaped> for &str {
     label = "not the leading parts",
     note = "give a text with which the first part begins, or a tuple of whole leading parts, such as `(a,)` or `(a, b)`"
 )]
+#[doc(hidden)]
 pub trait KeyParts<P> {
-    /// The keys that begin so.
-    #[doc(hidden)]
+    /// Returns the keys with this beginning.
     fn range(&self, layout: KeyLayout) -> Result<KeyRange, KeyError>;
 }
 
@@ -138,9 +138,9 @@ leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);
     label = "not of these types",
     note = "give a value of the type of the only part, or a tuple with one for each part, or references to such"
 )]
+#[doc(hidden)]
 pub trait WholeKey<P> {
-    /// The key.
-    #[doc(hidden)]
+    /// Returns the key.
     fn key(&self, layout: KeyLayout) -> Result<String, KeyError>;
 }
 

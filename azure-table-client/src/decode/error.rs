@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::EntityKey;
 use crate::edm::{ConvertError, EdmType};
+use crate::key::EntityKey;
 
 /// A row that does not fit the struct it was to be read into.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ struct DecodeErrorInner {
 }
 
 impl DecodeError {
-    pub(super) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
+    pub(crate) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
         let property = property.to_owned();
         Self(Box::new(DecodeErrorInner { key, property, reason, expected: None }))
     }

@@ -8,7 +8,8 @@ use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct, Ser
 
 use self::value::Value;
 use crate::edm::{ConvertError, EdmCow, EdmType};
-use crate::entity::{EncodeError, KeyError, PropertyWriter};
+use crate::entity::{EncodeError, PropertyWriter};
+use crate::key::KeyError;
 
 /// Receives the members of a struct or a map.
 pub(super) struct Members<'a, 'w> {

@@ -1,6 +1,8 @@
 //! How the rows of a reply become values: whole entities, or what a projection takes of them.
 
-use super::{Columns, DecodeError, EntityKey, Row, TableEntity};
+use super::{Columns, DecodeError, Row};
+use crate::entity::TableEntity;
+use crate::key::EntityKey;
 
 /// Makes values of type `T` of the rows of a reply.
 pub(crate) trait ReadRow<T>: Send + Sync {

@@ -8,7 +8,7 @@
 //!
 //! use azure_table_client::edm::{EdmDateTime, EdmType};
 //! use azure_table_client::entity::KeyError;
-//! use azure_table_client::entity::serde::{Serde, SerdeEntity};
+//! use azure_table_client::serde::{Serde, SerdeEntity};
 //! use azure_table_client::mock::MockTableService;
 //! use serde::{Deserialize, Serialize};
 //!
@@ -113,10 +113,10 @@ use std::ops::Deref;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{
-    DecodeError, DecodeReason, EncodeError, EntityKey, KeyError, PropertyWriter, Row, TableEntity,
-};
+use crate::decode::{DecodeError, DecodeReason, Row};
 use crate::edm::EdmType;
+use crate::entity::{EncodeError, PropertyWriter, TableEntity};
+use crate::key::{EntityKey, KeyError};
 use crate::limits;
 
 /// What serde does not say of an entity: its keys and the Edm types of its properties.
