@@ -7,19 +7,19 @@ use std::sync::Arc;
 
 /// The version of an entity; the service changes it with every write.
 ///
-/// Opaque: compare it and send it back, nothing else.
+/// Opaque: compare it and send it back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(Arc<str>);
 
 impl ETag {
-    /// The tag as it travels, for example `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`.
+    /// The tag as it is sent, for example `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl<T: AsRef<str> + ?Sized> From<&T> for ETag {
-    /// Takes over a tag that the service gave.
+    /// Holds a tag that the service returned.
     fn from(text: &T) -> Self {
         Self(Arc::from(text.as_ref()))
     }
@@ -54,9 +54,9 @@ impl fmt::Display for ETag {
 /// Source: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
-    /// The entity exists, whatever its version (`If-Match: *`).
+    /// The entity exists, in any version (`If-Match: *`).
     Any,
-    /// The entity has this version; otherwise the service answers 412.
+    /// The entity has this version; otherwise the service responds with 412.
     Tag(ETag),
 }
 

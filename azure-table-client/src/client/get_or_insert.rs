@@ -11,9 +11,9 @@ use crate::operation::Stored;
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 impl<T: TableEntity> TableClient<T> {
-    /// Reads the entity with the keys of this one; inserts this one if there is none.
+    /// Reads the entity with the keys of `entity`; inserts `entity` if that entity does not exist.
     ///
-    /// As [`get_or_insert_with`](Self::get_or_insert_with).
+    /// See [`get_or_insert_with`](Self::get_or_insert_with).
     pub fn get_or_insert<'c>(&self, entity: &'c T) -> GetOrInsert<'c, T>
     where
         T: Clone + Sync,
@@ -21,7 +21,7 @@ impl<T: TableEntity> TableClient<T> {
         GetOrInsert::new(self, entity.entity_key(), || entity.clone())
     }
 
-    /// Reads the entity with these keys; creates and inserts one if there is none. If several programs do so
+    /// Reads the entity with these keys; creates and inserts one if it does not exist. If several programs do so
     /// at the same time, one of them inserts its entity, and all get that entity.
     ///
     /// Returns the entity, and whether this call inserted it: [`Applied`](Outcome::Applied) if it did,
@@ -44,11 +44,11 @@ impl<T: TableEntity> TableClient<T> {
     /// ```
     ///
     /// # Errors
-    /// 409 `EntityAlreadyExists` after the last [round](GetOrInsert::rounds), in each of which the entity
-    /// was there when it was inserted and gone when it was read; an error of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), before the insert, if the entity that was made has
-    /// other keys. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
-    /// [`Error::rounds`] says how many rounds there were.
+    /// 409 `EntityAlreadyExists` after the last [round](GetOrInsert::rounds), if in each round the entity existed
+    /// when it was inserted and was missing when it was read; an error of kind
+    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), before the insert, if the created entity has other keys.
+    /// Before anything is sent: keys that no `T` has, like [`get`](Self::get). [`Error::rounds`] is the number of
+    /// rounds.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
@@ -62,7 +62,7 @@ impl<T: TableEntity> TableClient<T> {
     }
 }
 
-/// A read of an entity that is inserted if it is not there; see [`TableClient::get_or_insert_with`].
+/// A call that reads an entity, or inserts it if it is missing; see [`TableClient::get_or_insert_with`].
 #[must_use = "an entity is read when this is awaited"]
 pub struct GetOrInsert<'c, T> {
     table: TableClient<T>,
@@ -87,26 +87,26 @@ impl<'c, T> GetOrInsert<'c, T> {
         }
     }
 
-    /// How often the entity is inserted and read at most, at least once; 10 unless it is set.
+    /// Sets the maximum number of rounds of insert and read, at least 1; 10 by default.
     pub fn rounds(mut self, rounds: u32) -> Self {
         self.rounds = rounds;
         self
     }
 
-    /// The time for the whole, all rounds and waits included.
+    /// Sets the deadline of the whole call, including all rounds and waits.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline = Some(deadline);
         self
     }
 
-    /// When and how often each read and each insert is tried again, instead of the client's policy.
+    /// Sets the retry policy of each read and each insert, instead of the client's.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.options.retry = Some(policy);
         self
     }
 
-    /// The id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each read and each insert has a random UUID.
+    /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. By default, each read and each insert has a random UUID.
     pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
         self.options.client_request_id = Some(id.into());
         self

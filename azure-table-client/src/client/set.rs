@@ -54,10 +54,10 @@ pub trait TableSet: Sized + Send + Sync {
         self.tables().iter().map(|table| table.name().to_owned()).collect()
     }
 
-    /// Creates those tables that are not there, one after the other, and returns their names.
+    /// Creates the tables that do not exist, one after the other, and returns their names.
     ///
     /// # Errors
-    /// The first table that cannot be created. Those before it are there.
+    /// The first table that cannot be created. The tables before it exist.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), one
     /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -73,10 +73,10 @@ pub trait TableSet: Sized + Send + Sync {
         }
     }
 
-    /// Deletes those tables that are there, with all their entities, and returns their names.
+    /// Deletes the tables that exist, with all their entities, and returns their names.
     ///
     /// # Errors
-    /// The first table that cannot be deleted. Those before it are gone.
+    /// The first table that cannot be deleted. The tables before it are deleted.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), one
     /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).

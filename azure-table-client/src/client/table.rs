@@ -49,13 +49,14 @@ use crate::pipeline::Pipeline;
 /// # }
 /// ```
 ///
-/// Keys of which no URL holds both (over 15 KiB with the path, as a thousand Chinese characters in each are)
-/// are sent in the body: every operation on such a row goes as a batch of its own, and is told as what it is.
-/// Such a read goes to the primary, unless the client asks the [secondary](crate::LocationMode) only.
+/// Keys that are too long for a URL (over 15 KiB with the path, for example a thousand Chinese characters in each)
+/// are sent in the body: every operation on such a row is sent as a batch of its own, and is reported like any other
+/// operation. Such a read goes to the primary, unless the client reads from the [secondary](crate::LocationMode)
+/// only.
 pub struct TableClient<T> {
     pub(super) pipeline: Arc<Pipeline>,
     target: Target,
-    /// What is wrong with the columns of `T`; every call about an entity ends with it.
+    /// The error in the columns of `T`; every call about an entity ends with it.
     fault: Option<LimitError>,
     entity: PhantomData<fn() -> T>,
 }
@@ -96,7 +97,7 @@ impl<T: TableEntity> TableClient<T> {
         &self.pipeline
     }
 
-    /// The same table with rows of another type.
+    /// Returns a client of the same table with rows of another type.
     pub fn with_entity<U: TableEntity>(&self) -> TableClient<U> {
         TableClient {
             pipeline: Arc::clone(&self.pipeline),
@@ -125,7 +126,7 @@ impl<T: TableEntity> TableClient<T> {
         )
     }
 
-    /// Creates the table unless it is there; `true` if this call created it. One request either way.
+    /// Creates the table unless it exists; `true` if this call created it. Sends one request in both cases.
     ///
     /// # Errors
     /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
@@ -157,7 +158,7 @@ impl<T: TableEntity> TableClient<T> {
         )
     }
 
-    /// Deletes the table with all its entities if it is there; `false` if it was not.
+    /// Deletes the table with all its entities if it exists; `false` if it did not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -170,7 +171,7 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::is_gone)
     }
 
-    /// Whether the table is there: asks for it by its name in the list of tables.
+    /// Whether the table exists: requests its name from the list of tables.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -186,9 +187,9 @@ impl<T: TableEntity> TableClient<T> {
     /// The stored access policies of the table.
     ///
     /// # Errors
-    /// 404 if the table is not there. Before anything is sent: a
-    /// [version](super::TableServiceClientBuilder::service_version) without them, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// 404 if the table does not exist. Before anything is sent: a
+    /// [version](super::TableServiceClientBuilder::service_version) without access policies, or
+    /// [Cosmos DB](crate::Dialect), which does not support them.
     ///
     /// REST: [Get Table ACL](https://learn.microsoft.com/rest/api/storageservices/get-table-acl), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -197,13 +198,13 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, request, access_policies::policies)
     }
 
-    /// Sets the stored access policies of the table, in place of those that are there; it can take half
-    /// a minute until they hold.
+    /// Replaces the stored access policies of the table. They take effect within half a minute.
     ///
     /// # Errors
     /// Before anything is sent: more than 5 policies, two of one identifier, or one without an identifier or
     /// with more than 64 UTF-16 code units; a [version](super::TableServiceClientBuilder::service_version)
-    /// without them, or [Cosmos DB](crate::Dialect), which has none. 404 if the table is not there.
+    /// without access policies, or [Cosmos DB](crate::Dialect), which does not support them. 404 if the table does
+    /// not exist.
     ///
     /// REST: [Set Table ACL](https://learn.microsoft.com/rest/api/storageservices/set-table-acl), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -212,7 +213,8 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, request, Reply::done)
     }
 
-    /// Up to 100 operations in one partition, of which all are done or none is; see [`Transaction`].
+    /// Returns an empty transaction: up to 100 operations in one partition, applied all or not at all; see
+    /// [`Transaction`].
     ///
     /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -220,7 +222,7 @@ impl<T: TableEntity> TableClient<T> {
         Transaction::new(Arc::clone(&self.pipeline), self.target.clone())
     }
 
-    /// All entities of the table, until the query is narrowed; see [`Query`].
+    /// Returns a query of all entities of the table, to be narrowed by its methods; see [`Query`].
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).

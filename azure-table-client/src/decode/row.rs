@@ -23,10 +23,10 @@ const TIMESTAMP: usize = 2;
 /// hostile input.
 pub(crate) const MAX_OTHERS: usize = 1024;
 
-/// One entity of a reply, still in the form of the wire.
+/// One entity of a response, before decoding.
 ///
-/// A page is read through a single `Row` that is filled anew for each entity: values are borrowed
-/// from the reply's bytes, and nothing but the entity itself is allocated.
+/// One `Row` is reused for all entities of a page. It borrows its values from the bytes of the response, so only the
+/// entity itself is allocated.
 #[derive(Debug)]
 pub struct Row<'de> {
     columns: Columns,
@@ -35,14 +35,14 @@ pub struct Row<'de> {
     pub(crate) etag: Option<RawText<'de>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
-    /// What fields could not read and left at their defaults.
+    /// The errors of fields that were left at their defaults.
     problems: Vec<DecodeError>,
-    /// Whether a property was there twice: the last one counts, but the service refuses that.
+    /// Whether a property occurred twice: the last one counts, but the service refuses that.
     #[cfg(feature = "mock")]
     pub(crate) repeated: bool,
 }
 
-/// How the properties of a row are written.
+/// The form of the properties of a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
     /// Types are annotated (minimal and full metadata).
@@ -56,7 +56,7 @@ impl Form {
     pub(crate) const WHOLE: Self = Self { typed: true, selected: false };
 }
 
-/// Text that few ask for.
+/// Text that is decoded on demand.
 #[derive(Debug)]
 pub(crate) enum RawText<'de> {
     /// With its quotes and escapes.
@@ -70,7 +70,7 @@ impl<'de> Row<'de> {
         Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
     }
 
-    /// A row with these columns and nothing else.
+    /// Returns a row with only these columns.
     #[cfg(feature = "mock")]
     pub(crate) fn of_columns(columns: &'static [&'static str]) -> Self {
         Self::with(Columns::new(columns), false, Form::WHOLE)
@@ -152,7 +152,7 @@ impl<'de> Row<'de> {
         }
     }
 
-    /// As [`optional`](Self::optional), for every value that there can be.
+    /// Does the same as [`optional`](Self::optional), for all values.
     #[inline(never)]
     fn optional_of_any<T: FromEdm>(&mut self, index: usize) -> Result<Option<T>, DecodeError> {
         let Some(slot) = self.slot_of(index) else { return Ok(None) };
@@ -211,12 +211,12 @@ impl<'de> Row<'de> {
         Ok(value)
     }
 
-    /// Whether the column at `index` is there and not null.
+    /// Whether the row has a value in the column at `index`.
     pub fn has(&self, index: usize) -> bool {
         self.slot_of(index).is_some()
     }
 
-    /// The slot in which the value of a column is: that of its name, else that of an alias.
+    /// The slot with the value of a column: the slot of its name, or of an alias.
     fn slot_of(&self, index: usize) -> Option<usize> {
         let own = SYSTEM_SLOTS + index;
         if self.has_value(own) { Some(own) } else { self.alias_of(index) }
@@ -264,7 +264,7 @@ impl<'de> Row<'de> {
         }
     }
 
-    /// What the fields have left at their defaults by [`Policy::Collect`].
+    /// Returns the errors of fields with [`Policy::Collect`].
     pub(crate) fn take_problems(&mut self) -> Vec<DecodeError> {
         std::mem::take(&mut self.problems)
     }

@@ -40,7 +40,7 @@ pub struct DynamicEntity {
 }
 
 /// A value of a property of a [`DynamicEntity`]: an [`EdmValue`] or what converts into one, a
-/// `chrono::DateTime<Utc>`, or an `Option`, whose `None` is no property.
+/// `chrono::DateTime<Utc>`, or an `Option`, whose `None` removes the property.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the value of a property",
     label = "not an Edm property type",
@@ -81,7 +81,7 @@ impl DynamicEntity {
         Self { key, etag: None, timestamp: None, properties, invalid }
     }
 
-    /// The same properties as `entity` would be stored with.
+    /// Returns an entity with the properties that `entity` writes.
     ///
     /// # Errors
     /// A key or a value of `entity` is outside what the service holds.
@@ -89,7 +89,7 @@ impl DynamicEntity {
         Self::of(entity, Dialect::default())
     }
 
-    /// The same by the limits of this service.
+    /// Does the same with the limits of this service.
     pub(crate) fn of<T: TableEntity>(entity: &T, dialect: Dialect) -> Result<Self, EncodeError> {
         T::check_columns()?;
         let key = entity.entity_key()?;
@@ -105,7 +105,7 @@ impl DynamicEntity {
     /// The entity as a struct, read as a row of the service would be.
     ///
     /// # Errors
-    /// As [`TableEntity::from_row`].
+    /// The same errors as [`TableEntity::from_row`].
     pub fn to_entity<T: TableEntity>(&self) -> Result<T, DecodeError> {
         let mut row = Row::of::<T>(Form::WHOLE);
         row.fill(&self.key, self.etag.as_ref(), self.timestamp, self.properties());
@@ -134,7 +134,7 @@ impl DynamicEntity {
         self
     }
 
-    /// Sets a property, in place if the entity has it, else as the last one. `None` removes the property.
+    /// Sets a property, in place if the entity has it, otherwise as the last one. `None` removes the property.
     ///
     /// A time outside the range of the service is an error of the call that writes the entity.
     pub fn set(&mut self, name: impl Into<String>, value: impl IntoProperty) -> &mut Self {
@@ -168,7 +168,7 @@ impl DynamicEntity {
         Self { etag, timestamp, properties, ..Self::of_key(key) }
     }
 
-    /// Another version, of which it is not known when it was written.
+    /// Sets the version; its Timestamp is unknown.
     pub(crate) fn set_version(&mut self, etag: Option<ETag>) {
         (self.etag, self.timestamp) = (etag, None);
     }
@@ -178,7 +178,7 @@ impl DynamicEntity {
         (self.key, self.properties)
     }
 
-    /// Other properties in the place of those that are there.
+    /// Replaces all properties.
     pub(crate) fn replace_properties(&mut self, properties: Vec<(String, EdmValue)>) {
         self.properties = properties;
     }
@@ -191,17 +191,17 @@ impl DynamicEntity {
         Some(self.properties.remove(at).1)
     }
 
-    /// A property with its Edm type.
+    /// Returns a property with its Edm type.
     pub fn value(&self, name: &str) -> Option<&EdmValue> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// A property as a Rust type; `None` if it is not there.
+    /// Returns a property as a Rust type; `None` if the entity does not have it.
     pub fn get<T: FromEdm>(&self, name: &str) -> Option<Result<T, ConvertError>> {
         self.value(name).map(EdmValue::get)
     }
 
-    /// All properties in order.
+    /// Iterates over all properties in order.
     pub fn properties(&self) -> impl ExactSizeIterator<Item = (&str, &EdmValue)> {
         self.into_iter()
     }
@@ -276,14 +276,14 @@ impl DynamicEntity {
     }
 }
 
-/// What can be read of a row, and the errors of the rest.
+/// The readable properties of a row, and the errors of the others.
 #[derive(Debug)]
 pub(crate) struct Readable {
     pub(crate) entity: DynamicEntity,
     pub(crate) errors: Vec<DecodeError>,
 }
 
-/// Reads what can be read.
+/// Reads all properties that can be read.
 pub(crate) struct Lenient;
 
 impl ReadRow<Readable> for Lenient {

@@ -70,7 +70,7 @@ pub trait PropertyGroup: Sized {
     fn read_properties(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
 }
 
-/// `None` stores nothing, and is read where the row has none of the group's properties.
+/// `None` stores nothing; a row without any of the group's properties is read as `None`.
 #[diagnostic::do_not_recommend]
 impl<G: PropertyGroup> PropertyGroup for Option<G> {
     const SIZE: usize = G::SIZE;

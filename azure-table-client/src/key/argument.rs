@@ -1,4 +1,4 @@
-//! What the constructors `T::key(…)`, `T::partition(…)` and `T::row_prefix(…)` take.
+//! The arguments of the constructors `T::key(…)`, `T::partition(…)` and `T::row_prefix(…)`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -131,8 +131,7 @@ leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);
 
-/// A whole key whose parts are the tuple `P`: what can be given for its one part, or the tuple of its
-/// several ones.
+/// A whole key whose parts are the tuple `P`: the argument for its only part, or a tuple of arguments.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for a key of the parts `{P}`",
     label = "not of these types",

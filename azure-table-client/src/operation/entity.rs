@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
 
-/// How an entity that may exist is written.
+/// The two ways to update an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Update {
     Merge,
@@ -37,7 +37,7 @@ impl Update {
     }
 }
 
-/// What a write of an entity does.
+/// A write of an entity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Write<'c> {
     /// The entity must not exist.
@@ -66,7 +66,7 @@ impl Write<'_> {
         }
     }
 
-    /// The condition or the preference; an error for what the version does not have.
+    /// Returns the header with the condition or the preference; an error for an upsert in a version without upserts.
     pub(super) fn header(self, protocol: Protocol) -> Result<Option<Header>, Error> {
         match self {
             Self::Insert if !protocol.has_preferences() => Ok(None),
@@ -79,7 +79,7 @@ impl Write<'_> {
         }
     }
 
-    /// Writes the path behind what is in `out`.
+    /// Appends the path to `out`.
     pub(super) fn path(self, out: &mut String, table: &str, partition_key: &str, row_key: &str) {
         match self {
             Self::Insert => encoding::push_table_path(out, table),
@@ -229,7 +229,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     Ok((fetched, Source { body: reply.body, format, form }))
 }
 
-/// `None` where the entity is not there.
+/// Returns `None` if the entity does not exist.
 pub(crate) fn fetched_if_exists<T: TableEntity>(
     reply: Reply,
     request: &Request,
@@ -237,7 +237,7 @@ pub(crate) fn fetched_if_exists<T: TableEntity>(
     reply.if_exists(request, fetched)
 }
 
-/// The row as far as it can be read; `None` where the entity is not there.
+/// Returns the readable part of the row; `None` if the entity does not exist.
 pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Readable>, Error> {
     reply.if_exists(request, |reply, request| {
         if reply.status != StatusCode::OK {
@@ -253,7 +253,7 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
     })
 }
 
-/// `false` where there was nothing to delete.
+/// Returns `false` if the entity did not exist.
 pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     reply.if_exists(request, Reply::done).map(|done| done.is_some())
 }

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use super::Location;
 use crate::etag::ETag;
 
-/// How a success is known.
+/// The evidence of a success.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Confirmation {
@@ -28,7 +28,7 @@ pub struct ResponseInfo {
     pub status: u16,
     /// The service's id of the request.
     pub request_id: Option<String>,
-    /// How the success is known.
+    /// The evidence of the success.
     pub confirmation: Confirmation,
 }
 
@@ -73,7 +73,7 @@ impl Deref for Written {
 #[non_exhaustive]
 pub struct Stored<T> {
     /// The entity. After a write it has the new version if it has a field for that; a Timestamp is the one that was
-    /// read, since the response to a write has none.
+    /// read, since the response to a write does not contain it.
     pub entity: T,
     /// Its version.
     pub etag: ETag,

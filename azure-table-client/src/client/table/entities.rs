@@ -24,17 +24,17 @@ impl<T: TableEntity> TableClient<T> {
         }
     }
 
-    /// Inserts a new entity, and returns its version. The entity is not sent back.
+    /// Inserts a new entity, and returns its version. The response does not contain the entity.
     ///
     /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
-    /// that insert identical values can both succeed; where only one may win, call `exact()`, use a
+    /// that insert identical values can both succeed; if only one may win, call `exact()`, use a
     /// [write id column](super::TableServiceClientBuilder::write_id_column), or store the owner's id in the
     /// row.
     ///
     /// # Errors
-    /// 409 `EntityAlreadyExists` if the keys are taken; 404 `TableNotFound`. A retried insert whose first
-    /// reply was lost meets its own row, and succeeds where that can be
-    /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
+    /// 409 `EntityAlreadyExists` if the table has an entity with these keys; 404 `TableNotFound`. A retried insert
+    /// whose first response was lost finds its own row, and succeeds if the client can
+    /// [resolve the outcome](crate::client::TableServiceClientBuilder::resolve_outcomes).
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -45,9 +45,9 @@ impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with these keys, with its version.
     ///
     /// # Errors
-    /// 404 `ResourceNotFound` if it is not there, `TableNotFound` if the table is not; an error of
-    /// kind [`Decode`](crate::ErrorKind::Decode) if the row does not fit `T`. Before anything is sent: keys that
-    /// no `T` has, such as `"7"` where `T::key` makes `"0000000007"`.
+    /// 404 `ResourceNotFound` if the entity does not exist, `TableNotFound` if the table does not; an error of
+    /// kind [`Decode`](crate::ErrorKind::Decode) if the row is not a valid `T`. Before anything is sent: keys that
+    /// no `T` has, such as `"7"` where `T::key` creates `"0000000007"`.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -55,15 +55,15 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, self.read_at(key), entity::fetched)
     }
 
-    /// Reads the entity with these keys, and keeps the row that it was read from.
+    /// Reads the entity with these keys, and keeps its row.
     pub(in crate::client) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
         Call::new(&self.pipeline, self.read(key), entity::fetched_with_source)
     }
 
-    /// Reads the entity with these keys, `None` if it is not there.
+    /// Reads the entity with these keys; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`get`](Self::get), also for keys that no `T` has; a missing table is an error here too.
+    /// The same errors as [`get`](Self::get), except for a missing entity; a missing table is an error here too.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -75,7 +75,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Reads the row with these keys at the primary, with types; `None` if the service has no such row.
     ///
     /// # Errors
-    /// As [`get`](Self::get), but what of the row does not fit `T` is not an error.
+    /// The same errors as [`get`](Self::get), except for a row that is not a valid `T`.
     pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
         let format = Some(self.pipeline.protocol.typed().format());
         Call::new(&self.pipeline, self.read(key), entity::row_if_exists)
@@ -103,17 +103,17 @@ impl<T: TableEntity> TableClient<T> {
         request.map_err(|error| self.refused(error, Operation::Get, Some(key.clone())))
     }
 
-    /// The error of a call about one entity of which nothing was sent.
+    /// The error of a call about one entity that sent no request.
     fn refused(&self, error: Error, operation: Operation, key: Option<EntityKey>) -> Error {
         error.with_operation(operation, &self.target.table).with_entity_key(|| key)
     }
 
-    /// Sets the entity's properties and leaves those that it does not have as they are; returns the new
-    /// version. A `None` changes nothing: the service takes no null in a merge.
-    /// [`update_with`](Self::update_with) removes properties.
+    /// Sets the entity's properties and keeps all other properties of the row; returns the new version. A `None`
+    /// changes nothing, since the service ignores nulls in a merge; [`update_with`](Self::update_with) removes
+    /// properties.
     ///
     /// # Errors
-    /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
+    /// 404 `ResourceNotFound` if the entity does not exist, 412 `UpdateConditionNotSatisfied` if it has
     /// another version.
     ///
     /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
@@ -122,10 +122,10 @@ impl<T: TableEntity> TableClient<T> {
         self.update(entity, Update::Merge, &condition.into())
     }
 
-    /// Replaces the entity, and returns the new version: properties that it does not have are gone.
+    /// Replaces the entity, and returns the new version. Properties that `entity` does not have are removed.
     ///
     /// # Errors
-    /// As [`merge`](Self::merge).
+    /// The same errors as [`merge`](Self::merge).
     ///
     /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -149,8 +149,8 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, request, Reply::written)
     }
 
-    /// Inserts the entity, or merges it into the one that is there, whatever its version; returns the new
-    /// version, and not which of the two was done.
+    /// Inserts the entity, or merges it into the existing one of any version; returns the new version. The result
+    /// does not show which of the two was applied.
     ///
     /// # Errors
     /// 404 `TableNotFound`. Before anything is sent: a
@@ -162,11 +162,11 @@ impl<T: TableEntity> TableClient<T> {
         self.write(entity, Write::Upsert(Update::Merge))
     }
 
-    /// Inserts the entity, or replaces the one that is there, whatever its version; returns the new
-    /// version, and not which of the two was done.
+    /// Inserts the entity, or replaces the existing one of any version; returns the new version. The result does
+    /// not show which of the two was applied.
     ///
     /// # Errors
-    /// As [`insert_or_merge`](Self::insert_or_merge).
+    /// The same errors as [`insert_or_merge`](Self::insert_or_merge).
     ///
     /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
@@ -177,11 +177,11 @@ impl<T: TableEntity> TableClient<T> {
     /// Deletes the entity with these keys.
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
-    /// programs that delete the same version can both succeed; where only one may win, call `exact()`.
+    /// programs that delete the same version can both succeed; if only one may win, call `exact()`.
     ///
     /// # Errors
-    /// 404 `ResourceNotFound` if it is not there, 412 `UpdateConditionNotSatisfied` if it has
-    /// another version. Before anything is sent: keys that no `T` has, as for [`get`](Self::get).
+    /// 404 `ResourceNotFound` if the entity does not exist, 412 `UpdateConditionNotSatisfied` if it has
+    /// another version. Before anything is sent: keys that no `T` has, like [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -190,14 +190,14 @@ impl<T: TableEntity> TableClient<T> {
         Call::new(&self.pipeline, request, Reply::done)
     }
 
-    /// Deletes the entity with these keys if it is there; `false` if it was not.
+    /// Deletes the entity with these keys if it exists; `false` if it did not.
     ///
     /// If the response is lost and the row is gone, the delete counts as applied by default, so that two
-    /// programs can both get `true`; where only one may win, call `exact()`.
+    /// programs can both get `true`; if only one may win, call `exact()`.
     ///
     /// # Errors
     /// 412 `UpdateConditionNotSatisfied` if it has another version; a missing table is an error. Before
-    /// anything is sent: keys that no `T` has, as for [`get`](Self::get).
+    /// anything is sent: keys that no `T` has, like [`get`](Self::get).
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
@@ -216,13 +216,13 @@ impl<T: TableEntity> TableClient<T> {
     }
 
     /// Whether the write with this id was applied to the entity with these keys, also in another run of
-    /// the program: [`Outcome::Applied`] if the row has the id now, else [`Outcome::Unknown`]. A missing
+    /// the program: [`Outcome::Applied`] if the row has the id now, otherwise [`Outcome::Unknown`]. A missing
     /// id proves nothing: another write may have replaced it.
     ///
     /// # Errors
-    /// Of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) if the client has no
-    /// [`write_id_column`](super::TableServiceClientBuilder::write_id_column), or no entity of this type
-    /// can have the keys; those of a query.
+    /// An error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) if the client has no
+    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or if no entity of this type
+    /// can have the keys; the errors of a query.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
     /// primary. Retries: [read](crate::guide::errors#which-calls-are-tried-again).

@@ -32,7 +32,7 @@ impl<'de> Row<'de> {
 
     /// The properties that have no column, in the order of the reply; nulls are left out.
     ///
-    /// Empty unless the entity sets [`KEEPS_OTHERS`](super::TableEntity::KEEPS_OTHERS).
+    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::TableEntity::KEEPS_OTHERS).
     ///
     /// # Errors
     /// A value is not of its annotated type, or the reply has no types (no metadata).
@@ -100,7 +100,7 @@ impl<'de> Row<'de> {
         Err(self.error_about(name, DecodeReason::Convert(reason)))
     }
 
-    /// The error of an entity of no known kind; `property` is what tells them apart.
+    /// The error of an entity of an unknown kind; `property` is the discriminator.
     pub(crate) fn unknown_kind(&self, property: &str, known: &str) -> DecodeError {
         let reason = match self.other_text(property) {
             Err(error) => return error,
