@@ -33,7 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use azure_table_client::client::Continuation;
-use azure_table_client::{ETag, IfMatch, TableClient, TableEntity};
+use azure_table_client::{IfMatch, TableClient, TableEntity};
 use failure::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
