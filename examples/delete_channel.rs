@@ -26,7 +26,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{Fetched, TableSet, Transaction};
+use azure_table_client::client::{Stored, TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
 use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
@@ -193,7 +193,7 @@ impl Worker {
         let key = item.entity_key().map_err(Error::from)?;
         // If a response was lost, the worker finds its own name in the row.
         let taken = self.database.work.try_update_with(key, take).idempotent().await?;
-        Ok(Leased { version: taken.etag.clone(), item: taken.into_entity() })
+        Ok(Leased { version: taken.etag.clone(), item: taken.into_inner() })
     }
 
     /// Records the progress and extends the lease. Fails if another worker has acquired the lease.
@@ -238,7 +238,7 @@ impl Worker {
     }
 
     /// Reads the channel of the deletion; `None` for a newer channel of the same name.
-    async fn channel(&self, item: &Deletion) -> Result<Option<Fetched<Channel>>, Error> {
+    async fn channel(&self, item: &Deletion) -> Result<Option<Stored<Channel>>, Error> {
         let key = (&*item.channel, CHANNEL_KIND);
         let found = self.database.channels.get_if_exists(key).await?;
         Ok(found.filter(|channel| channel.created == item.created))
@@ -327,7 +327,7 @@ async fn main() -> Result<(), AnyError> {
     let (service, mut steps) =
         azure_table_examples::connect().map_err(|error| error.to_string())?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     fill(&database, 205).await?;
     steps.done("two channels of 205 blogs each", "");
 

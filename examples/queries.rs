@@ -132,7 +132,7 @@ fn at(year: i32, month: u32, day: u32) -> DateTime<Utc> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let (service, mut steps) = azure_table_examples::connect()?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     fill(&database).await?;
     steps.done("create the tables, and fill them", format!("{created:?}"));
     let Database { blogs, ranked, by_month, by_week, network } = &database;

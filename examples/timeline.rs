@@ -77,7 +77,7 @@ fn at(day: u32) -> DateTime<Utc> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let (service, mut steps) = azure_table_examples::connect()?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     steps.done("create the missing tables", format!("{created:?}"));
 
     let user = "joe".to_owned();

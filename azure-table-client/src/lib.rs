@@ -57,11 +57,14 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // ---- values ----
+mod decode;
 mod dialect;
 pub mod edm;
 pub mod entity;
 mod etag;
+mod key;
 pub mod limits;
+pub mod serde;
 
 // ---- bytes of the protocol ----
 mod wire;

@@ -73,7 +73,7 @@ impl Stage {
         let clock = Arc::new(ManualClock(Mutex::new(SystemTime::now())));
         let mock = MockTableService::builder().clock(clock.clone()).build();
         let database = Database::open(&mock.client());
-        database.create_if_not_exist().await?;
+        database.create_if_not_exists().await?;
         fill(&database, blogs).await?;
         Ok(Self { clock, mock, database })
     }

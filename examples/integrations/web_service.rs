@@ -33,7 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use azure_table_client::client::Continuation;
-use azure_table_client::{ETag, IfMatch, TableClient, TableEntity};
+use azure_table_client::{IfMatch, TableClient, TableEntity};
 use failure::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -89,7 +89,7 @@ async fn read(
     Ok(if is_known {
         (StatusCode::NOT_MODIFIED, etag).into_response()
     } else {
-        (etag, Json(note.into_entity())).into_response()
+        (etag, Json(note.into_inner())).into_response()
     })
 }
 
@@ -141,9 +141,9 @@ fn value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str
 
 /// Returns the ETag of the request. ETags are those of the table, and only the table service compares them.
 fn if_match(headers: &HeaderMap) -> Result<Option<IfMatch>, Failure> {
-    Ok(value(headers, &IF_MATCH)?.map(|value| match value {
-        "*" => IfMatch::Any,
-        version => ETag::from(version).into(),
+    Ok(value(headers, &IF_MATCH)?.map(|value| {
+        let Ok(condition) = value.parse();
+        condition
     }))
 }
 

@@ -10,7 +10,7 @@ use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
-use crate::operation::{Done, Reply, table};
+use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
 
 /// The environment variable that [`TableServiceClient::from_env`] reads.
@@ -193,7 +193,7 @@ impl TableServiceClient {
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
-    pub fn create_table(&self, name: &str) -> Call<Done> {
+    pub fn create_table(&self, name: &str) -> Call<ResponseInfo> {
         Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
     }
 
@@ -217,7 +217,7 @@ impl TableServiceClient {
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
-    pub fn delete_table(&self, name: &str) -> Call<Done> {
+    pub fn delete_table(&self, name: &str) -> Call<ResponseInfo> {
         Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
     }
 
@@ -263,7 +263,7 @@ impl TableServiceClient {
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
-    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
+    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<ResponseInfo> {
         let request = service_properties::set(properties);
         Call::new(&self.core, request, Reply::accepted)
     }

@@ -7,7 +7,7 @@ use super::TableServiceClient;
 use crate::clock::SharedClock;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
-use crate::operation::Done;
+use crate::operation::ResponseInfo;
 use crate::outcome;
 use crate::pipeline::CallOptions;
 
@@ -41,7 +41,7 @@ impl TableServiceClient {
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
@@ -66,7 +66,7 @@ impl TableServiceClient {
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // The deletion stays applied, even if a later query fails.

@@ -16,7 +16,7 @@ use crate::edm::{EdmDateTime, EdmValue, ToEdm};
 use crate::entity::DynamicEntity;
 use crate::wire::{json_read, json_write};
 
-/// An entity with one property, declared as what `D` is stored as.
+/// An entity with one property, declared with the Edm type of `D`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Single<V, D> {
     #[serde(rename = "Value")]
@@ -185,7 +185,7 @@ fn a_value_that_does_not_fit_its_declaration_is_refused() {
     assert!(refusal::<EdmDateTime>("now".to_owned()).starts_with("not a date-time"));
     assert!(refusal::<EdmDateTime>("1600-12-31T23:59:59Z".to_owned()).contains("range"));
     assert!(refusal::<Uuid>("1".to_owned()).starts_with("\"1\" is not a UUID"));
-    let list = "declared as Edm.Binary, but an element of the list is no u8";
+    let list = "declared as Edm.Binary, but an element of the list is not a u8";
     assert_eq!(refusal::<Vec<u8>>(vec![1, 256]), list);
     assert_eq!(refusal::<Vec<u8>>(vec![Some(1), None]), list);
     assert_eq!(refusal::<Vec<u8>>(vec!["1".to_owned()]), list);
@@ -345,7 +345,7 @@ fn errors_of_the_entity_as_a_whole_name_no_property() {
         br#"{"PartitionKey":"p","RowKey":"r"}"#,
         true,
     ) else {
-        panic!("the key is no number")
+        panic!("the key is not a number")
     };
     assert_eq!(error.property(), "PartitionKey");
 }

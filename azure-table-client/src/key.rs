@@ -26,7 +26,7 @@ pub(crate) use order::{by_keys, ordinal};
 pub use range::KeyRange;
 pub(crate) use range::after_prefix;
 
-/// PartitionKey and RowKey: what identifies an entity within its table.
+/// PartitionKey and RowKey, which identify an entity within its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EntityKey {
     /// The PartitionKey as stored.
@@ -36,7 +36,7 @@ pub struct EntityKey {
 }
 
 impl EntityKey {
-    /// The key of these two strings.
+    /// Returns the key of these two strings.
     pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         Self { partition_key: partition_key.into(), row_key: row_key.into() }
     }
@@ -54,6 +54,54 @@ impl From<&Self> for EntityKey {
     }
 }
 
+/// A value that names an entity: an [`EntityKey`], a pair of texts, or the `Result` of a function that creates a key,
+/// such as `T::key(…)`. The error of such a result becomes the error of the call.
+///
+/// ```
+/// # use azure_table_client::{TableEntity, mock::MockTableService};
+/// #[derive(TableEntity)]
+/// #[table(name = "Blogs")]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     id: u32,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let blogs = MockTableService::new().client().table::<Blog>();
+/// # blogs.create().await?;
+/// blogs.insert(&Blog { channel: "Channel9".into(), id: 7 }).await?;
+/// assert_eq!(blogs.get(Blog::key("Channel9", 7)).await?.id, 7);
+/// assert_eq!(blogs.get(("Channel9", "0000000007")).await?.id, 7);
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the key of an entity",
+    label = "not a key",
+    note = "use a pair of texts (PartitionKey, RowKey), an EntityKey, or the Result of `T::key(…)` or `entity_key()`"
+)]
+pub trait IntoKey {
+    #[doc(hidden)]
+    fn into_key(self) -> Result<EntityKey, KeyError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: Into<EntityKey>> IntoKey for K {
+    fn into_key(self) -> Result<EntityKey, KeyError> {
+        Ok(self.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoKey for Result<EntityKey, KeyError> {
+    fn into_key(self) -> Result<EntityKey, KeyError> {
+        self
+    }
+}
+
 impl fmt::Display for EntityKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({:?}, {:?})", self.partition_key, self.row_key)
@@ -68,7 +116,7 @@ impl fmt::Display for EntityKey {
 /// | Rust | key |
 /// |---|---|
 /// | `String`, `Cow<str>`, `Box<str>`, `Arc<str>` | the text itself |
-/// | [`Escaped`] | text with reversible escapes for what keys must not hold |
+/// | [`Escaped`] | text with reversible escapes for characters that keys must not hold |
 /// | `u8` to `u128` | decimal, padded with zeros to the width of the type's maximum |
 /// | `i8` to `i128` | the same after a `0`; negative numbers after a `-` as their distance from the minimum |
 /// | `bool` | `0` or `1` |
@@ -78,8 +126,8 @@ impl fmt::Display for EntityKey {
 /// | [`Descending`] of a number, a date-time or a date | the reverse order |
 /// | an enum with `#[derive(TableEnum)]` | its text or its number |
 ///
-/// A text that [`KeyPart::to_key`] does not write is refused when it is read, even where it could be
-/// understood: written again it would be another key, and so another entity.
+/// A text that [`KeyPart::to_key`] does not write is refused when it is read, even if it could be parsed: written
+/// again, it would be another key, and so another entity.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -131,12 +179,12 @@ pub trait KeyPart: Sized {
     fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError>;
 }
 
-/// Why a key could not be converted.
+/// The error of a conversion from or to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyError(pub(crate) String);
 
 impl KeyError {
-    /// An error that says `message`; for implementations of [`KeyPart`].
+    /// Returns an error with this message; for implementations of [`KeyPart`].
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }

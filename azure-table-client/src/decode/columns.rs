@@ -1,12 +1,12 @@
 use std::collections::HashSet;
 
-use super::TableEntity;
+use crate::entity::TableEntity;
 use crate::limits::{self, LimitError};
 
-/// The names under which the properties of an entity are found in a row.
+/// The columns of an entity: the names of its properties in a row.
 ///
-/// Those of [`COLUMNS`](super::TableEntity::COLUMNS) come first; an entity adds the others in
-/// [`TableEntity::columns`](super::TableEntity::columns). [`Row`](super::Row) numbers them in this
+/// The columns in [`COLUMNS`](crate::TableEntity::COLUMNS) come first; an entity adds the others in
+/// [`TableEntity::columns`](crate::TableEntity::columns). [`Row`](super::Row) numbers them in this
 /// order.
 #[derive(Debug)]
 pub struct Columns {
@@ -30,7 +30,7 @@ impl Columns {
         columns
     }
 
-    /// These and no others.
+    /// Returns only these columns.
     pub(crate) const fn new(fixed: &'static [&'static str]) -> Self {
         Self {
             fixed,
@@ -42,12 +42,12 @@ impl Columns {
         }
     }
 
-    /// Adds a column behind those that are there.
+    /// Appends a column.
     pub fn property(&mut self, name: &str) {
         self.add(name);
     }
 
-    /// Adds a column, and says which one it is.
+    /// Appends a column, and returns its index.
     pub(crate) fn add(&mut self, name: &str) -> usize {
         self.further.push(format!("{}{name}", self.prefix));
         self.len() - 1 - self.start
@@ -59,8 +59,8 @@ impl Columns {
         self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
     }
 
-    /// Says that the column at `index` of the entity or of the group is not always written: where an
-    /// entity does not write it, that does not mean that it has none.
+    /// Marks the column at `index` of the entity or of the group as not always written: an entity that does not
+    /// write it can still have it in the row.
     pub fn silent(&mut self, index: usize) {
         self.silent.push(self.start + index);
     }
@@ -116,13 +116,13 @@ impl Columns {
     }
 
     /// The properties that are one field each and always written where they have a value.
-    pub(super) fn spoken_for(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn spoken_for(&self) -> impl Iterator<Item = &str> {
         let fixed = self.fixed.iter().enumerate();
         fixed.filter(|(at, _)| !self.silent.contains(at)).map(|(_, name)| *name)
     }
 
     /// The other names of a column.
-    pub(super) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
         let column = self.find(name);
         let aliases = self.aliases.iter().filter(move |(_, of)| Some(*of) == column);
         aliases.map(|(alias, _)| alias.as_str())
@@ -133,8 +133,8 @@ impl Columns {
         self.find(name).is_some()
     }
 
-    /// Finds a name that is there twice, or is the service's own. The derive has checked the fixed
-    /// ones by themselves.
+    /// Refuses a name that occurs twice or is reserved. The derive has checked the names in
+    /// [`COLUMNS`](crate::TableEntity::COLUMNS) among themselves.
     pub(crate) fn check(&self) -> Result<(), LimitError> {
         if self.further.is_empty() && self.aliases.is_empty() {
             return Ok(());

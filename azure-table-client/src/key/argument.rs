@@ -1,4 +1,4 @@
-//! What the constructors `T::key(…)`, `T::partition(…)` and `T::row_prefix(…)` take.
+//! The arguments of the constructors `T::key(…)`, `T::partition(…)` and `T::row_prefix(…)`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -88,9 +88,9 @@ impl KeyArgument<super::Escaped> for &str {
     label = "not the leading parts",
     note = "give a text with which the first part begins, or a tuple of whole leading parts, such as `(a,)` or `(a, b)`"
 )]
+#[doc(hidden)]
 pub trait KeyParts<P> {
-    /// The keys that begin so.
-    #[doc(hidden)]
+    /// Returns the keys with this beginning.
     fn range(&self, layout: KeyLayout) -> Result<KeyRange, KeyError>;
 }
 
@@ -131,16 +131,15 @@ leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);
 
-/// A whole key whose parts are the tuple `P`: what can be given for its one part, or the tuple of its
-/// several ones.
+/// A whole key whose parts are the tuple `P`: the argument for its only part, or a tuple of arguments.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for a key of the parts `{P}`",
     label = "not of these types",
     note = "give a value of the type of the only part, or a tuple with one for each part, or references to such"
 )]
+#[doc(hidden)]
 pub trait WholeKey<P> {
-    /// The key.
-    #[doc(hidden)]
+    /// Returns the key.
     fn key(&self, layout: KeyLayout) -> Result<String, KeyError>;
 }
 

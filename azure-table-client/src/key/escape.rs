@@ -11,10 +11,10 @@ use super::{KeyError, KeyPart};
 /// a part that is a prefix of another one comes before it.
 pub(super) const SEPARATOR: char = '!';
 
-/// Ranges of characters that are written as two: a lead that is allowed and lies in the range, or
-/// right before what follows it, and the place in the range as a digit of base 36.
+/// Ranges of characters that are written as two characters: an allowed lead in the range or directly before the next
+/// character after the range, and the position in the range as a digit of base 36.
 ///
-/// They hold all that keys must not hold, and what sorts before [`SEPARATOR`] or is it.
+/// The ranges hold all characters that keys must not hold, [`SEPARATOR`], and all characters that sort before it.
 const ESCAPED: [(RangeInclusive<char>, char); 5] = [
     ('\0'..='#', '"'),
     ('.'..='/', '.'),
@@ -24,7 +24,7 @@ const ESCAPED: [(RangeInclusive<char>, char); 5] = [
 ];
 const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// Text as a key or part of one, whatever characters it holds.
+/// Text as a key or a part of one. It can hold any characters.
 ///
 /// Keys must not hold `/ \ # ?` nor control characters. They are written as two characters each:
 /// a lead that sorts where they do, and a digit; so are the leads themselves. The escaped texts

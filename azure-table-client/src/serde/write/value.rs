@@ -11,7 +11,7 @@ use super::Error;
 use crate::edm::{ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType};
 use crate::limits;
 
-/// Where a value goes.
+/// The function that accepts a value.
 type Put<'a> = dyn FnMut(EdmCow<'_>) -> Result<(), Error> + 'a;
 
 /// Receives one value; nothing is put where there is none.
@@ -258,7 +258,7 @@ impl SerializeSeq for Bytes<'_> {
                 Ok(())
             }
             _ => {
-                let reason = "declared as Edm.Binary, but an element of the list is no u8";
+                let reason = "declared as Edm.Binary, but an element of the list is not a u8";
                 Err(ConvertError::Other(reason.to_owned()).into())
             }
         }

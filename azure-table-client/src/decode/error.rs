@@ -1,11 +1,11 @@
-//! Why a row is not the entity it was to be read into.
+//! The errors of decoding.
 
 use std::fmt;
 
-use super::EntityKey;
 use crate::edm::{ConvertError, EdmType};
+use crate::key::EntityKey;
 
-/// A row that does not fit the struct it was to be read into.
+/// The error of a row that cannot be read as the entity.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<DecodeErrorInner>);
 
@@ -18,12 +18,12 @@ struct DecodeErrorInner {
 }
 
 impl DecodeError {
-    pub(super) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
+    pub(crate) fn new(key: Option<EntityKey>, property: &str, reason: DecodeReason) -> Self {
         let property = property.to_owned();
         Self(Box::new(DecodeErrorInner { key, property, reason, expected: None }))
     }
 
-    /// The same error about a property that was to be of this type.
+    /// Adds the expected type of the property.
     pub(super) fn expecting(mut self, expected: EdmType) -> Self {
         self.0.expected = Some(expected);
         self
@@ -44,7 +44,7 @@ impl DecodeError {
         &self.0.property
     }
 
-    /// What is wrong with it.
+    /// The error in the property.
     pub fn reason(&self) -> &DecodeReason {
         &self.0.reason
     }
@@ -70,7 +70,7 @@ impl fmt::Display for DecodeError {
         }
         write!(f, ": {}", self.0.reason)?;
         match (&self.0.reason, self.0.expected) {
-            // These say it themselves.
+            // These reasons name the type themselves.
             (
                 DecodeReason::Malformed { .. }
                 | DecodeReason::Convert(ConvertError::WrongType { .. }),
@@ -84,7 +84,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// What is wrong with a property.
+/// The error in a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeReason {
@@ -118,7 +118,7 @@ pub enum DecodeReason {
     Untyped,
     /// The key is not one that the key field writes.
     Key(String),
-    /// Whatever else a hand-written entity has to say.
+    /// The message of a hand-written entity.
     Other(String),
 }
 
@@ -137,11 +137,14 @@ impl fmt::Display for DecodeReason {
             }
             Self::UnknownType => f.write_str("annotated with an unknown Edm type"),
             Self::NoUnicode { offset } => {
-                write!(f, "the text has a lone surrogate at offset {offset}, which is no Unicode")
+                write!(
+                    f,
+                    "the text has a lone surrogate at offset {offset}, which is not valid Unicode"
+                )
             }
             Self::NoScalar => f.write_str("an object or an array instead of a value"),
             Self::Unknown => f.write_str("the entity does not know this property"),
-            Self::Untyped => f.write_str("the reply has no types; ask for minimal metadata"),
+            Self::Untyped => f.write_str("the response has no types; request minimal metadata"),
             Self::Key(text) | Self::Other(text) => f.write_str(text),
         }
     }

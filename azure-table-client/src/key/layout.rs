@@ -1,4 +1,4 @@
-//! How a key is put together from its parts, and taken apart.
+//! The layout of a key: formatting its parts as one text, and parsing it.
 
 use std::borrow::Cow;
 
@@ -20,12 +20,12 @@ pub enum KeyPiece {
         field: &'static str,
         /// [`KeyPart::WIDTH`](super::KeyPart::WIDTH) of its type.
         width: Option<usize>,
-        /// How its text is written.
+        /// The form of its text.
         form: KeyForm,
     },
 }
 
-/// How the text of a part is written.
+/// The form of the text of a part.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyForm {
     /// As it is.
@@ -36,13 +36,13 @@ pub enum KeyForm {
     Digits {
         /// The number of digits.
         width: usize,
-        /// What the number is subtracted from.
+        /// The number is subtracted from this one.
         minuend: Option<u128>,
     },
 }
 
 impl KeyForm {
-    /// The width of what is written for a text of this width.
+    /// Returns the width in the key of a text of this width.
     const fn width(self, text: Option<usize>) -> Option<usize> {
         match self {
             Self::Plain | Self::Escaped => text,
@@ -199,7 +199,7 @@ impl KeyLayout {
         )))
     }
 
-    /// How the end of a part is found.
+    /// Returns the end of a part.
     fn end_of(self, at: usize) -> End {
         let KeyPiece::Part { width, form, .. } = self.0[at] else { return End::Chars(0) };
         if let Some(width) = form.width(width) {
@@ -244,7 +244,7 @@ impl KeyLayout {
         }
     }
 
-    /// The text of the piece at `at`, with which `rest` begins, and what is behind it.
+    /// Splits `rest` into the text of the piece at `at` and the remaining text.
     fn split(self, at: usize, rest: &str) -> Option<(&str, &str)> {
         let end = match self.0[at] {
             KeyPiece::Literal(text) => rest.starts_with(text).then_some(text.len())?,
@@ -263,7 +263,7 @@ impl KeyLayout {
     }
 }
 
-/// How the end of a part is found.
+/// The end of a part.
 enum End {
     /// After so many characters.
     Chars(usize),

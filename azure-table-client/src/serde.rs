@@ -1,14 +1,14 @@
-//! Entities of types that serde knows, without the derive of this crate.
+//! Entities from types with serde's derives, without the derive of this crate.
 //!
-//! [`SerdeEntity`] adds to such a type what serde does not say: its keys, and the Edm type of each
-//! property. [`Serde`] makes a [`TableEntity`] of it.
+//! [`SerdeEntity`] declares the facts that serde does not know: the keys, and the Edm type of each
+//! property. [`Serde`] wraps the type as a [`TableEntity`].
 //!
 //! ```
 //! use std::borrow::Cow;
 //!
 //! use azure_table_client::edm::{EdmDateTime, EdmType};
 //! use azure_table_client::entity::KeyError;
-//! use azure_table_client::entity::serde::{Serde, SerdeEntity};
+//! use azure_table_client::serde::{Serde, SerdeEntity};
 //! use azure_table_client::mock::MockTableService;
 //! use serde::{Deserialize, Serialize};
 //!
@@ -68,7 +68,7 @@
 //! it is read. A value that does not fit without loss is an error, and so is a member that is not
 //! declared. Properties of a row that are not declared are ignored.
 //!
-//! | Edm | what the member is to serde |
+//! | Edm | the member in serde's data model |
 //! |---|---|
 //! | String | text, a character, the name of an enum's variant without data |
 //! | Boolean | a boolean |
@@ -76,19 +76,19 @@
 //! | Double | a float; NaN and the infinities too |
 //! | DateTime | text as in RFC 3339: [`EdmDateTime`], or `chrono::DateTime<Utc>` with chrono's feature `serde`; a part below 100 ns is dropped |
 //! | Guid | text: `uuid::Uuid` with its feature `serde` |
-//! | Binary | bytes or a list of `u8`: `Vec<u8>`, `[u8; 16]`, what the crate `serde_bytes` makes |
+//! | Binary | bytes or a list of `u8`: `Vec<u8>`, `[u8; 16]`, the types of the crate `serde_bytes` |
 //!
-//! `None` is not stored. What is not stored, or null, is missing to serde: an `Option` is `None`,
-//! `#[serde(default)]` holds, and all else is an error. Nested structs, lists, maps and variants
-//! with data are no properties; `#[serde(flatten)]` spreads a struct or a map over properties of
-//! its own (where serde itself rounds a Double to an `f32`), `#[serde(with = "…")]` turns it into
+//! `None` is not stored. A property that is not stored or null is a missing member: an `Option` is `None`,
+//! `#[serde(default)]` applies, and any other member is an error. Nested structs, lists, maps and variants
+//! with data cannot be properties; `#[serde(flatten)]` stores the members of a struct or a map as properties
+//! (serde itself then rounds a Double to an `f32`), `#[serde(with = "…")]` converts it to
 //! text or bytes.
 //!
 //! # Keys and Timestamp
 //!
-//! Members named `PartitionKey` and `RowKey` receive the keys as text. They are no properties and
-//! are not declared; when written, they must be what [`SerdeEntity::partition_key`] and
-//! [`SerdeEntity::row_key`] give. A type may also do without them and compute its keys from other
+//! Members named `PartitionKey` and `RowKey` receive the keys as text. They are not properties and
+//! are not declared; when written, they must have the values that [`SerdeEntity::partition_key`] and
+//! [`SerdeEntity::row_key`] return. A type may also do without them and compute its keys from other
 //! members. An entity that gives other keys than it was read with is an error: it would be written
 //! to another row. A member named `Timestamp` receives the Timestamp as text and is not written.
 //!
@@ -113,17 +113,17 @@ use std::ops::Deref;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{
-    DecodeError, DecodeReason, EncodeError, EntityKey, KeyError, PropertyWriter, Row, TableEntity,
-};
+use crate::decode::{DecodeError, DecodeReason, Row};
 use crate::edm::EdmType;
+use crate::entity::{EncodeError, PropertyWriter, TableEntity};
+use crate::key::{EntityKey, KeyError};
 use crate::limits;
 
-/// What serde does not say of an entity: its keys and the Edm types of its properties.
+/// The keys of an entity and the Edm types of its properties.
 ///
 /// See the [module](self) for how members become properties.
 #[diagnostic::on_unimplemented(
-    message = "serde does not say how `{Self}` maps to a row",
+    message = "`{Self}` does not declare how it maps to a row",
     label = "neither keys nor Edm types are known",
     note = "implement `SerdeEntity`: both keys, and the Edm type of each property"
 )]

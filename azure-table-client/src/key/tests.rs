@@ -17,7 +17,7 @@ fn key<T: KeyPart>(value: &T) -> String {
     value.to_key().unwrap().into_owned()
 }
 
-/// Encodes, decodes, compares: what every built-in key type promises.
+/// Checks that both keys round-trip and are in the order of their values.
 fn keeps_order<T: KeyPart + PartialEq + fmt::Debug>(a: &T, b: &T, order: Ordering) {
     let (ka, kb) = (key(a), key(b));
     assert_eq!(utf16(&ka, &kb), order, "{a:?} as {ka}, {b:?} as {kb}");
@@ -154,7 +154,7 @@ fn plain_parts_that_could_not_be_told_apart_are_refused() {
     assert_eq!(TWO.write(&["x".into(), "y_z".into()]).unwrap(), "x_y_z");
     let error = TWO.write(&["x_y".into(), "z".into()]).unwrap_err();
     assert!(error.to_string().contains("told apart"), "{error}");
-    // Nor is there a range that would hold the keys of another first part.
+    // A range would also hold the keys of another first part.
     assert!(TWO.range(&["x_y".into()], None).is_err());
     assert!(TWO.range(&["x".into()], None).unwrap().contains("x_y_z"));
 }

@@ -1,10 +1,12 @@
-//! How the rows of a reply become values: whole entities, or what a projection takes of them.
+//! Readers of the rows of a response: whole entities, or the columns of a projection.
 
-use super::{Columns, DecodeError, EntityKey, Row, TableEntity};
+use super::{Columns, DecodeError, Row};
+use crate::entity::TableEntity;
+use crate::key::EntityKey;
 
 /// Makes values of type `T` of the rows of a reply.
 pub(crate) trait ReadRow<T>: Send + Sync {
-    /// What is read of each row.
+    /// The columns that are read of each row.
     fn columns(&self) -> Columns;
 
     /// Whether properties without a column are kept in the row.

@@ -1,4 +1,4 @@
-//! From what serde serializes into properties.
+//! Serialization into properties.
 
 mod value;
 
@@ -8,7 +8,8 @@ use serde::ser::{self, Impossible, Serialize, SerializeMap, SerializeStruct, Ser
 
 use self::value::Value;
 use crate::edm::{ConvertError, EdmCow, EdmType};
-use crate::entity::{EncodeError, KeyError, PropertyWriter};
+use crate::entity::{EncodeError, PropertyWriter};
+use crate::key::KeyError;
 
 /// Receives the members of a struct or a map.
 pub(super) struct Members<'a, 'w> {
@@ -241,7 +242,7 @@ impl Serializer for Members<'_, '_> {
 
 const VARIANT: &str = "a variant within a map (use #[serde(tag = \"…\")])";
 
-/// Why an entity could not be written.
+/// The error of an entity that could not be written.
 #[derive(Debug)]
 pub(super) enum Error {
     /// A value is wrong; the member that it belongs to is not known here.

@@ -1,4 +1,4 @@
-//! How a property is read that is not just there and of the right type.
+//! Policies for properties that are missing, null or of another type than the field's.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use chrono::{DateTime, Utc};
 
 use crate::edm::{EdmCow, EdmDateTime, EdmType};
 
-/// What to do about a property that is missing, null or mistyped.
+/// The policy for a property that is missing, null or mistyped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// What the field's type says: an `Option` is `None` for a missing or null property, and all
-    /// else is an error.
+    /// The rule of the field's type: an `Option` is `None` for a missing or null property; anything else is an
+    /// error.
     #[default]
     OfType,
-    /// An error, whatever the type says.
+    /// An error for all types.
     Error,
     /// The field's default.
     UseDefault,
@@ -23,7 +23,7 @@ pub enum Policy {
     Collect,
 }
 
-/// How a property is read.
+/// The policies and accepted types of a property.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reading {
     /// The row does not have the property.
@@ -32,11 +32,11 @@ pub struct Reading {
     pub null: Policy,
     /// Its type or its value is not what the field reads.
     pub mistyped: Policy,
-    /// Which other types are read.
+    /// The other types that are read.
     pub accept: Accept,
 }
 
-/// Which types a property may have beside the field's own.
+/// The types that a property may have besides the field's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Accept {
     /// None.
@@ -53,8 +53,8 @@ pub enum Accept {
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Accept {
-    /// `value` as a value of type `wanted`, where that is accepted. Of a date-time in text, what is
-    /// below 100 ns is dropped, as elsewhere; nothing else is lost.
+    /// Converts `value` to the type `wanted`, if that is accepted. A part of a date-time below 100 ns is dropped;
+    /// everything else is converted without loss.
     pub(super) fn convert(self, value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
         let found = value.edm_type();
         if self == Self::Exact || found == wanted {
@@ -85,8 +85,8 @@ fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
     converted.unwrap_or(value)
 }
 
-/// RFC 3339, as serde writes the date-times of `chrono`, and of `time` where it is told to; or what
-/// `time` writes by itself, `2024-05-01 12:00:00.0 +00:00:00`.
+/// Parses RFC 3339, the serde form of `chrono`, and the default serde form of `time`,
+/// `2024-05-01 12:00:00.0 +00:00:00`.
 fn date_time(text: &str) -> Option<EdmDateTime> {
     let time = DateTime::parse_from_rfc3339(text).ok().or_else(|| {
         let text = text.strip_suffix(":00")?;

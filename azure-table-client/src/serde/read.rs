@@ -8,8 +8,9 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess
 use serde::forward_to_deserialize_any;
 use uuid::Uuid;
 
+use crate::decode::{DecodeError, DecodeReason, Row};
 use crate::edm::{EdmDateTime, EdmType, EdmValue, FromEdm};
-use crate::entity::{DecodeError, DecodeReason, EntityKey, Row};
+use crate::key::EntityKey;
 
 /// The declared properties that the row has.
 pub(super) fn properties(
@@ -81,8 +82,8 @@ impl<'de> Deserializer<'de> for Members<'_> {
         visitor.visit_map(self.with(|name| fields.contains(&name)))
     }
 
-    /// Which members there are is not told here. A Timestamp that nobody asks for would end up in
-    /// the maps that collect all further members.
+    /// The deserializer does not know the members here. A superfluous Timestamp would end up in the maps that
+    /// collect all further members.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_map(self.with(|name| name != "Timestamp"))
     }
@@ -128,7 +129,7 @@ impl<'de> MapAccess<'de> for Entries {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         match self.next.take() {
             Some((name, value)) => seed.deserialize(Value(value)).map_err(|error| error.of(name)),
-            None => Err(de::Error::custom("a value was asked for before its name")),
+            None => Err(de::Error::custom("a value was read before its name")),
         }
     }
 
@@ -158,7 +159,7 @@ impl<'de> Deserializer<'de> for Value {
             EdmValue::Double(value) => visitor.visit_f64(value),
             EdmValue::DateTime(time) => visitor.visit_string(time.to_string()),
             EdmValue::Guid(id) => visitor.visit_string(id.to_string()),
-            // Types that want bytes take a list as well; Vec<u8> takes nothing else.
+            // Types of bytes accept a list too; Vec<u8> accepts only a list.
             EdmValue::Binary(bytes) => {
                 SeqDeserializer::new(bytes.into_iter()).deserialize_any(visitor)
             }
@@ -219,10 +220,10 @@ impl<'de> Deserializer<'de> for Value {
     }
 }
 
-/// Why an entity could not be read.
+/// The error of an entity that could not be read.
 #[derive(Debug)]
 pub(super) struct Error {
-    /// `None` where serde does not say.
+    /// `None` if serde does not report it.
     member: Option<String>,
     reason: DecodeReason,
 }

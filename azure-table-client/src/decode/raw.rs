@@ -1,11 +1,11 @@
-//! Properties as they were read, before a field has said what it wants.
+//! Properties of a response, before their conversion to the type of a field.
 
 use std::borrow::Cow;
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine};
 
-use super::decode_error::DecodeReason;
+use super::error::DecodeReason;
 use crate::edm::{EdmCow, EdmType, EdmValue};
 
 /// A property as it was read: its annotation, wherever that stood, and its JSON value.
@@ -33,7 +33,7 @@ pub(crate) enum RawValue<'de> {
     Integer(i64),
     Float(f64),
     Text(Cow<'de, str>),
-    /// Text that is no Unicode, such as a lone surrogate.
+    /// Text that is not valid Unicode, such as a lone surrogate.
     NoUnicode {
         /// Where, in bytes of the JSON text.
         offset: usize,
@@ -87,7 +87,7 @@ impl Annotation {
         EdmType::from_name(name).map_or(Self::Unknown, Self::Edm)
     }
 
-    /// The typed value of what was read.
+    /// Returns the typed value.
     ///
     /// Without an annotation the JSON type decides; in a reply that has no annotations at all
     /// (`typed` is false), text is read as the type that is expected of it.
@@ -141,12 +141,12 @@ struct Fault {
 }
 
 impl Fault {
-    /// A JSON value that is no text.
+    /// A JSON value that is not text.
     fn number(value: impl std::fmt::Display) -> Self {
         Self { found: value.to_string(), offset: None }
     }
 
-    /// A text that is wrong from `offset` on. Of a long one the beginning is shown.
+    /// A text that is invalid from `offset` on. A long text is cut.
     fn text(text: &str, offset: usize) -> Self {
         const SHOWN: usize = 60;
         let found = match text.char_indices().nth(SHOWN) {
@@ -159,7 +159,7 @@ impl Fault {
 
 /// The value of a text that is annotated as something other than a String.
 fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
-    // Where the text stops to be what it should; at its end, if all characters are right.
+    // The offset of the first invalid character, or the length of the text.
     let until = |right: fn(usize, u8) -> bool| {
         let at = text.bytes().enumerate().position(|(at, b)| !right(at, b));
         Fault::text(text, at.unwrap_or(text.len()))
