@@ -10,7 +10,7 @@
 //! channel has a stamp of its own, the work is on the channel with that stamp and on no other, and
 //! what is deleted is deleted by the version that was read while the lease was held.
 //!
-//! `cargo run --example delete_channel` runs it on the embedded service, and then kills it at every
+//! `cargo run -p azure-table-examples --example delete_channel` runs it on the embedded service, and then kills it at every
 //! request, before and after it is done. With `AZURE_STORAGE_CONNECTION_STRING` set it deletes one
 //! channel on that account or emulator.
 

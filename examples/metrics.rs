@@ -1,6 +1,6 @@
 //! What a client tells of its work: the counters of each operation, and a hook of one's own.
 //!
-//! `cargo run --example metrics` runs it on the embedded service, always: it makes that one busy.
+//! `cargo run -p azure-table-examples --example metrics` runs it on the embedded service, always: it makes that one busy.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 

@@ -1,6 +1,6 @@
 //! The MicroBlogging application of the "Windows Azure Table" paper, end to end.
 //!
-//! `cargo run --example microblog` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example microblog` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

@@ -5,7 +5,7 @@
 //! stops after three rows. And a key of several parts can be asked for by its leading parts, which is
 //! how one table answers for a door and for a whole building.
 //!
-//! `cargo run --example newest_first` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example newest_first` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

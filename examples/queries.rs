@@ -1,6 +1,6 @@
 //! The queries of the "Windows Azure Table" paper, each below a line with what it says in C#.
 //!
-//! `cargo run --example queries` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example queries` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

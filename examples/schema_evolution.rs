@@ -4,7 +4,7 @@
 //! Old rows are brought up to date in two ways: each one when it is next written ("update on
 //! access"), and all of them by a job in the background. Old programs run on meanwhile.
 //!
-//! `cargo run --example schema_evolution` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example schema_evolution` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //! 252 in a row, say the hours of ten days or the minutes of four hours. A value that comes in is still
 //! one small request, and does not touch the others.
 //!
-//! `cargo run --example time_series` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example time_series` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

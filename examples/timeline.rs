@@ -1,7 +1,7 @@
 //! The social network of the "Windows Azure Table" paper (8.3.3): the posts, photos and whatever else
 //! of a user in one table, newest first, each kind a struct of its own.
 //!
-//! `cargo run --example timeline` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example timeline` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

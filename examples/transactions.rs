@@ -5,7 +5,7 @@
 //! request of up to 100 operations, which is also the cheapest way to write. If one operation fails none
 //! is done, and the error says which one it was.
 //!
-//! `cargo run --example transactions` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example transactions` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

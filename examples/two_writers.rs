@@ -5,7 +5,7 @@
 //! program to say; here are three ways: read again and decide, a change that can be made anew on
 //! whatever the row is (`update_with`), and a context that puts one's own changes on top of the other's.
 //!
-//! `cargo run --example two_writers` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example two_writers` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

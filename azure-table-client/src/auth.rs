@@ -45,7 +45,7 @@ pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 pub const DEVELOPMENT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// How requests prove who sends them. `Debug` shows no secret.
+/// The credential of requests. `Debug` shows no secret.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Credential {
@@ -59,7 +59,7 @@ pub enum Credential {
     /// A token of Microsoft Entra ID, renewed before it expires.
     #[cfg(feature = "entra")]
     Token(BearerTokens),
-    /// Nothing: for services that ask for nothing.
+    /// No credential: for services that require none.
     Anonymous,
 }
 
@@ -74,7 +74,7 @@ impl Credential {
         }
     }
 
-    /// Whether it is sent as it is, and so may be used by whoever gets to see it.
+    /// Returns whether the credential itself is sent, so that anyone who reads a request can reuse it.
     pub(crate) const fn is_token(&self) -> bool {
         match self {
             #[cfg(feature = "entra")]
@@ -91,7 +91,7 @@ impl Credential {
         }
     }
 
-    /// Whether nobody may read it on the way.
+    /// Returns whether the credential must not be readable on the network.
     pub(crate) const fn is_secret(&self) -> bool {
         !matches!(self, Self::Anonymous)
     }

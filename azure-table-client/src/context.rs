@@ -26,10 +26,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::{TableClient, TableServiceClient};
+use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, NamedTable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
-use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
@@ -93,7 +93,7 @@ use state::{Pending, Tracker};
 /// the work of an earlier attempt for a conflict. [`last_report`](Self::last_report) returns the outcomes that
 /// were known when the save was dropped.
 pub struct TableContext {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     tracker: Tracker,
     merge_option: MergeOption,
     last_report: SaveReport,
@@ -107,7 +107,7 @@ impl TableContext {
             pipeline: Arc::clone(service.pipeline()),
             tracker: Tracker::new(
                 service.pipeline().protocol.dialect(),
-                service.pipeline().write_id.clone(),
+                service.pipeline().settings.write_id.clone(),
             ),
             merge_option: MergeOption::default(),
             last_report: SaveReport::default(),

@@ -106,14 +106,14 @@ fn a_signature_that_is_malformed() {
         ("sv=2019-02-02&sp=r", "has no sig parameter: it was cut off, or is something else"),
         (
             "https://me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
-            "is a whole URL; only its query is wanted, which is what follows the question mark",
+            "is a whole URL; only its query is wanted, which is the part after the question mark",
         ),
         ("sv=2019-02-02&amp;sig=c2Vj", "was taken out of HTML: it has &amp; where & is meant"),
         (
             "sv=2019-02-02&sig=c2Vj IA",
             "has a character that is not allowed in a URL; it must be percent-encoded",
         ),
-        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; it is used as it was given"),
+        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; pass it unchanged"),
         (
             "se=tomorrow&sig=c2Vj",
             "has a time in se that does not begin with a date like 2026-01-31",
@@ -217,7 +217,7 @@ async fn access_policies_that_are_too_many_or_no_policies() {
     let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
     let six: Vec<_> = (0..6).map(|n| StoredAccessPolicy::new(n.to_string())).collect();
     let error = blogs.set_access_policies(&six).await.unwrap_err();
-    assert_says(&error, ErrorKind::InvalidInput, "6 stored access policies: a table has at most 5");
+    assert_says(&error, ErrorKind::InvalidInput, "too many stored access policies (6, at most 5)");
     assert_eq!(error.attempts(), 0);
     blogs.set_access_policies(&six[..5]).await.unwrap();
 
@@ -232,7 +232,7 @@ async fn access_policies_that_are_too_many_or_no_policies() {
         assert_says(
             &error.unwrap_err(),
             ErrorKind::UnexpectedReply,
-            "GetTableAcl on Blogs: the answer is no list of stored access policies; a proxy or \
+            "GetTableAcl on Blogs: the response is not a list of stored access policies; a proxy or \
              another server may have sent it (200)",
         );
     }

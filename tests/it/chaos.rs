@@ -12,6 +12,7 @@
 
 mod bulk_runs;
 mod clock;
+mod contests;
 mod contexts;
 mod faults;
 mod ledger;

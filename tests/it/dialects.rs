@@ -163,7 +163,7 @@ async fn limits_of_cosmos_are_checked_before_anything_is_sent() {
             blogs.transaction().insert(&large("1", 40)).insert(&large("2", 40)).await.unwrap_err(),
             "a transaction has at most 2097152 bytes",
         ),
-        (service.create_table("a/b").await.unwrap_err(), "Cosmos DB takes 1 to 254 characters"),
+        (service.create_table("a/b").await.unwrap_err(), "Cosmos DB accepts 1 to 254 characters"),
         (service.properties().await.unwrap_err(), "Cosmos DB has no GetServiceProperties"),
         (service.stats().await.unwrap_err(), "Cosmos DB has no GetStats"),
         (blogs.access_policies().await.unwrap_err(), "Cosmos DB has no GetTableAcl"),

@@ -358,5 +358,5 @@ async fn rows_out_of_order_are_an_error_in_a_merge() {
     let list = |count| (0..count).map(|n| format!("A eq {n}")).collect::<Vec<_>>().join(" or ");
     assert_eq!(table.query().filter_text(&list(15)).await.unwrap().len(), 3);
     let error = table.query().filter_text(&list(16)).await.unwrap_err();
-    assert!(error.to_string().contains("not in the order of their keys"), "{error}");
+    assert!(error.to_string().contains("out of key order"), "{error}");
 }

@@ -6,7 +6,9 @@ use std::task::Poll;
 
 use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, Operation, TableClient, TableEntity, TableServiceClient};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, Operation, TableClient, TableEntity, TableServiceClient,
+};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 
 async fn filled(mock: &MockTableService, rows: usize) -> TableClient<DynamicEntity> {
@@ -39,6 +41,29 @@ async fn the_next_page_is_asked_for_when_half_of_one_is_used() {
     assert_eq!((rest.len(), sent()), (15, 3));
     assert!(rows.next().await.is_none());
     assert_eq!(rows.cost().to_string(), "25 rows in 3 pages by 3 requests");
+}
+
+#[tokio::test]
+async fn one_page_at_a_time_by_its_continuation() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 5).await;
+    let query = || table.query().page_size(2);
+    let mut page = query().page().await.unwrap();
+    let mut keys = Vec::new();
+    loop {
+        keys.extend((&page).into_iter().map(|row| row.key().row_key.clone()));
+        let Some(next) = page.continuation.take() else { break };
+        page = query().start_at(next).page().await.unwrap();
+    }
+    assert_eq!(keys, ["000000", "000001", "000002", "000003", "000004"]);
+    assert_eq!(page.into_iter().count(), 1);
+    assert_eq!(mock.requests().count(Operation::Query), 3);
+
+    let nothing = query().take(0).page().await.unwrap();
+    assert!(nothing.entities.is_empty() && nothing.continuation.is_none());
+    let error = query().page_size(0).page().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(mock.requests().count(Operation::Query), 3, "neither needs a request");
 }
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! What to do about a refusal, where that can be told.
+//! Advice on refused credentials.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use super::sas_time::read_time;
 /// A request that is dated further from the service's clock is refused.
 const MAX_SKEW: Duration = Duration::from_mins(15);
 
-/// How a request was sent that was refused, and when.
+/// A refused request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refused<'a> {
     pub(crate) code: &'a ErrorCode,
@@ -20,18 +20,18 @@ pub(crate) struct Refused<'a> {
     /// The table, if it is about one.
     pub(crate) resource: &'a str,
     pub(crate) is_https: bool,
-    /// The service's clock, if the answer shows it.
+    /// The service's clock, if the response has a date.
     pub(crate) service_time: Option<SystemTime>,
     /// This machine's clock.
     pub(crate) machine_time: SystemTime,
 }
 
-/// One sentence about what to do; it shows fields of a signature, and never the signature itself.
+/// Returns one sentence of advice; it shows fields of a signature, but never the signature itself.
 pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<String> {
     match credential {
         Credential::SharedKey(_) | Credential::SharedKeyLite(_) => of_key(refused),
         Credential::Sas(token) => of_signature(token, refused),
-        // Of a token it is said where its renewal is known.
+        // Advice on tokens is in `pipeline/bearer.rs`.
         _ => None,
     }
 }
@@ -59,7 +59,7 @@ fn of_key(refused: &Refused<'_>) -> Option<String> {
     })
 }
 
-/// How far apart the clocks are, if that is more than the service allows.
+/// Returns the distance of the clocks, if the service does not allow it.
 fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
     let service = refused.service_time?;
     let (by, side) = match refused.machine_time.duration_since(service) {
@@ -102,7 +102,7 @@ fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     (*code == ErrorCode::AuthorizationFailure).then(|| out_of_reach(token, refused))?
 }
 
-/// The service does not say why it is not authentic; its clock and the fields do.
+/// The service does not report the reason; its clock and the fields reveal it.
 fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
     let time = |name| token.field(name).and_then(|text| read_time(&text));
     let now = refused.service_time.and_then(|now| EdmDateTime::from_system_time(now).ok());
@@ -129,8 +129,8 @@ fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
     }
     match token.field("si") {
         Some(policy) => format!(
-            "The table's stored access policy {policy:?} may have expired, be gone, or say what \
-             the shared access signature says as well; or the account's key was regenerated."
+            "The table's stored access policy {policy:?} may have expired, be deleted, or have \
+             a field that the shared access signature has too; or the account's key was regenerated."
         ),
         None => "The shared access signature was changed after it was signed, or the account's \
                  key was regenerated: get a new one."
@@ -151,7 +151,7 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
     let permitted = match (token.field("sp"), token.field("si")) {
         (Some(letters), _) => format!("The shared access signature permits {letters:?}"),
         (None, Some(policy)) => format!(
-            "What the shared access signature permits is said by the table's stored access policy \
+            "The permissions of the shared access signature are in the table's stored access policy \
              {policy:?}"
         ),
         (None, None) => "The shared access signature permits nothing".to_owned(),
@@ -164,7 +164,7 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
     }
 }
 
-/// Why a table or a key is out of reach of a signature.
+/// Returns the reason why a signature does not cover a table or a key.
 fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     let Some(table) = token.field("tn") else {
         return Some(format!("{} needs the account's key.", refused.operation));

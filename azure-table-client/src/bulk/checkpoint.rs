@@ -31,7 +31,7 @@ pub struct Checkpoint {
     ranges: BTreeMap<u64, u64>,
     /// How many of those rows were refused.
     refused: u64,
-    /// The id of the run, if its rows have write ids.
+    /// The id of the run, once it has begun. The write ids of its rows follow from it.
     pub(super) run_id: Option<Uuid>,
 }
 
@@ -87,7 +87,7 @@ impl Checkpoint {
 const VERSION: &str = "1.";
 
 /// `1.<from>-<to>,<from>-<to>…`, where `<to>` is not settled. Then `;` and the number of refused rows, if
-/// there are any or an id follows; then `;` and the id of the run, if its rows have write ids.
+/// there are any or an id follows; then `;` and the id of the run, if it has begun.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;

@@ -2,9 +2,7 @@
 //! is an argument.
 
 use std::collections::VecDeque;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the service promises a partition, in entities a second.
 ///

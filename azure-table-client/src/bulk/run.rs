@@ -5,11 +5,10 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::group::{Window, count};
 use super::monitor::BulkMonitor;
@@ -18,13 +17,13 @@ use super::pace::Width;
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::slice::{Rest, Slice};
 use super::verdict::Verdict;
+use crate::client_core::ClientCore;
+use crate::clock::Sleep;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Reply, is_missing};
 use crate::outcome;
-use crate::pipeline::{
-    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
-};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
 
 /// Rows that are read before other tasks have their turn.
 const READ_AT_ONCE: u32 = 64;
@@ -50,7 +49,7 @@ impl fmt::Debug for Callbacks {
 
 /// What runs, whatever the entities are.
 pub(super) struct Run {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) window: Window,
     pub(super) width: Width,
     pub(super) monitor: BulkMonitor,
@@ -60,9 +59,8 @@ pub(super) struct Run {
     pub(super) patience: Duration,
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>,
-    pub(super) timer: Option<Pin<Box<Sleep>>>,
-    /// When the run began, if it resumes one whose rows have write ids: each of its rows may have been
-    /// applied by the earlier run.
+    pub(super) timer: Option<(Instant, Sleep)>,
+    /// When the run began, if it resumes an earlier one, which may have applied each of its rows.
     pub(super) earlier: Option<Instant>,
     /// Why nothing more is sent.
     pub(super) fatal: Option<Arc<Error>>,
@@ -182,13 +180,11 @@ impl Run {
         }
         let Some(at) = self.window.wakes_at() else { return Poll::Pending };
         let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != at {
-                    timer.as_mut().reset(at);
-                }
-                timer
+            Some((due, timer)) if *due == at => timer,
+            _ => {
+                let clock = &self.pipeline.clock;
+                &mut self.timer.insert((at, clock.sleep(clock.until(at)))).1
             }
-            None => self.timer.insert(Box::pin(sleep_until(at))),
         };
         timer.as_mut().poll(context).map(|()| Event::Wake)
     }
@@ -196,14 +192,17 @@ impl Run {
     /// Sends as many slices as may be on their way.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.width.limit() {
-            let now = Instant::now();
+            let now = self.pipeline.clock.instant();
             let Some(mut slice) = self.window.take(now, flush) else { return };
             slice.since.get_or_insert(now);
             slice.is_regrouped |= self.earlier.is_some();
             slice.open = slice.open.or(self.earlier);
             slice.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
-            self.in_flight.push(Box::pin(send(Arc::clone(&self.pipeline), slice, now)));
+            // It is not known when an earlier run sent a row.
+            let first_sent = slice.since.filter(|_| self.earlier.is_none());
+            let sent = send(Arc::clone(&self.pipeline), slice, now, first_sent);
+            self.in_flight.push(Box::pin(sent));
         }
     }
 
@@ -211,7 +210,7 @@ impl Run {
     fn take(&mut self, index: u64, row: Result<Row, Unfit>) {
         match row {
             Ok(row) => {
-                if let Err((row, error)) = self.window.push(row, Instant::now()) {
+                if let Err((row, error)) = self.window.push(row, self.pipeline.clock.instant()) {
                     self.not_attempted(vec![row], &error);
                 }
             }
@@ -232,7 +231,7 @@ impl Run {
             self.tell_progress();
             return;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let name = Arc::clone(&slice.partition);
         let verdict = result.as_ref().err().map(|error| Verdict::of(error, slice.rows.len()));
         self.take_down(&slice, verdict, sent_at, now);
@@ -471,7 +470,7 @@ impl Run {
 
     /// Rows that were kept have their outcomes.
     fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
             let open = match &outcome {
@@ -526,7 +525,12 @@ fn result(row: Row, outcome: RowOutcome) -> RowResult {
     RowResult { index: row.index, key: Some(row.key), outcome }
 }
 
-async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer {
+async fn send(
+    pipeline: Arc<ClientCore>,
+    slice: Slice,
+    sent_at: Instant,
+    first_sent: Option<Instant>,
+) -> Answer {
     // The run must see each failure, so as to slow down.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
@@ -537,7 +541,7 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
     let work = async {
         let reply = pipeline.send(slice.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        let committed = read(&pipeline, &slice, reply).await?;
+        let committed = read(&pipeline, &slice, reply, first_sent).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -549,7 +553,12 @@ async fn send(pipeline: Arc<Pipeline>, slice: Slice, sent_at: Instant) -> Answer
 }
 
 /// The results of a slice, of which earlier attempts may be open.
-async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<Committed, Error> {
+async fn read(
+    pipeline: &Arc<ClientCore>,
+    slice: &Slice,
+    reply: Reply,
+    first_sent: Option<Instant>,
+) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(slice.open), ..reply };
     let (request, sent) = (slice.request(), slice.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -557,18 +566,16 @@ async fn read(pipeline: &Arc<Pipeline>, slice: &Slice, reply: Reply) -> Result<C
         // The run sends it again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
-    let (options, start) = (CallOptions::default(), slice.since.unwrap_or_else(Instant::now));
-    outcome::settle(pipeline, request, sent, &options, start, Ok(reply)).await
+    outcome::settle(pipeline, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
 }
 
 /// Reads the rows of a slice that is not sent again, once; `error` is why.
-async fn conclude(pipeline: Arc<Pipeline>, slice: Slice, error: Error) -> Answer {
-    let now = Instant::now();
+async fn conclude(pipeline: Arc<ClientCore>, slice: Slice, error: Error) -> Answer {
+    let now = pipeline.clock.instant();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (slice.request(), slice.sent());
-    let start = slice.since.unwrap_or(now);
     let error = outcome::unknown(error);
-    let result = outcome::settle(&pipeline, request, sent, &options, start, Err(error)).await;
+    let result = outcome::settle(&pipeline, request, sent, &options, None, Err(error)).await;
     Answer { slice, sent_at: now, result, wait: None, is_final: true }
 }
 

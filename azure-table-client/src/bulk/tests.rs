@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::BulkOperation;

@@ -1,15 +1,16 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Expects, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, Expects, RetryPolicy};
 use crate::wire::PayloadFormat;
 
 /// A call that is ready to be sent: set what is special about it, then `.await` it.
@@ -31,7 +32,7 @@ use crate::wire::PayloadFormat;
 /// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
@@ -40,7 +41,7 @@ pub struct Call<T> {
 
 impl<T> Call<T> {
     pub(super) fn new(
-        pipeline: &Arc<Pipeline>,
+        pipeline: &Arc<ClientCore>,
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
@@ -126,7 +127,8 @@ impl<T> Call<T> {
         let request = self.request?;
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
-        let work = async {
+        // Pinned here, since a future that is passed on by value is stored twice and copied.
+        let work = pin!(async {
             let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
             let reply = resolved.into_reply();
             if request.operation.is_entity_read()
@@ -135,7 +137,7 @@ impl<T> Call<T> {
                 trace.row();
             }
             (self.read)(reply, &request)
-        };
+        });
         trace.run(work).await
     }
 }

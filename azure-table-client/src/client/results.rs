@@ -1,52 +1,14 @@
 //! What queries come to.
 
-use std::fmt;
-use std::ops::{AddAssign, Deref, DerefMut};
+use std::ops::{Deref, DerefMut};
 use std::vec;
 
 use super::Query;
-use super::pages::Page;
+use super::page::{Page, QueryCost};
 use crate::entity::{DecodeError, Row};
 use crate::error::Error;
 use crate::filter::{Projection, Selection};
-use crate::operation::Location;
-
-/// What a query took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct QueryCost {
-    /// Pages of the service.
-    pub pages: u64,
-    /// Entities that were found.
-    pub rows: u64,
-    /// Requests, those that had to be repeated included.
-    pub requests: u64,
-    /// Pages that came from the [secondary](crate::Location::Secondary), which lags behind.
-    pub secondary_pages: u64,
-}
-
-impl QueryCost {
-    pub(super) fn of_page(rows: usize, attempts: u32, location: Location) -> Self {
-        let secondary_pages = u64::from(location == Location::Secondary);
-        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts), secondary_pages }
-    }
-}
-
-impl AddAssign for QueryCost {
-    fn add_assign(&mut self, other: Self) {
-        self.pages += other.pages;
-        self.rows += other.rows;
-        self.requests += other.requests;
-        self.secondary_pages += other.secondary_pages;
-    }
-}
-
-impl fmt::Display for QueryCost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pages, rows, requests, .. } = self;
-        write!(f, "{rows} rows in {pages} pages by {requests} requests")
-    }
-}
+use crate::limits::PARTITION_KEY;
 
 /// All results of a query, in the order of their keys. Derefs to the list of them.
 #[derive(Debug, Clone)]
@@ -212,7 +174,7 @@ impl<E> Projection<E> for KeyOnly {
     type Output = ();
 
     fn select(&self, selection: &mut Selection) {
-        selection.system("PartitionKey");
+        selection.system(PARTITION_KEY);
     }
 
     fn read(&self, _: &mut Row<'_>, _: &mut usize) -> Result<(), DecodeError> {

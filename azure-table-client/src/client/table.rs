@@ -5,6 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Call, Query, Transaction};
+use crate::client_core::ClientCore;
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
@@ -16,7 +17,7 @@ use crate::operation::key::check_key;
 use crate::operation::query;
 use crate::operation::{Done, Reply, Request, Target, Written, table};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Pipeline};
+use crate::pipeline::CallOptions;
 use crate::wire::Operation;
 
 /// One table whose rows are of type `T`. Cheap to clone.
@@ -60,7 +61,7 @@ use crate::wire::Operation;
 /// are sent in the body: every operation on such a row goes as a batch of its own, and is told as what it is.
 /// Such a read goes to the primary, unless the client asks the [secondary](crate::LocationMode) only.
 pub struct TableClient<T> {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     target: Target,
     /// What is wrong with the columns of `T`; every call about an entity ends with it.
     fault: Option<LimitError>,
@@ -85,7 +86,7 @@ impl<T> fmt::Debug for TableClient<T> {
 }
 
 impl<T: TableEntity> TableClient<T> {
-    pub(crate) fn new(pipeline: Arc<Pipeline>, name: String) -> Self {
+    pub(crate) fn new(pipeline: Arc<ClientCore>, name: String) -> Self {
         let target = pipeline.target(&Arc::from(name));
         Self { pipeline, target, fault: T::check_columns().err(), entity: PhantomData }
     }
@@ -99,7 +100,7 @@ impl<T: TableEntity> TableClient<T> {
         &self.target
     }
 
-    pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
+    pub(crate) fn pipeline(&self) -> &Arc<ClientCore> {
         &self.pipeline
     }
 
@@ -153,7 +154,7 @@ impl<T: TableEntity> TableClient<T> {
             table::create(self.pipeline.protocol, &self.target.table),
             table::created_if_not_exists,
         )
-        .expecting(table::is_there)
+        .expecting(table::already_exists)
     }
 
     /// Deletes the table with all its entities. The name cannot be used again for 40 s or more; see
@@ -182,7 +183,7 @@ impl<T: TableEntity> TableClient<T> {
             table::delete(self.pipeline.protocol, &self.target.table),
             table::deleted_if_exists,
         )
-        .expecting(table::is_gone)
+        .expecting(table::not_found)
     }
 
     /// Whether the table is there: asks for it by its name in the list of tables.
@@ -195,7 +196,7 @@ impl<T: TableEntity> TableClient<T> {
             table::get(self.pipeline.protocol, &self.target.table),
             table::exists,
         )
-        .expecting(table::is_gone)
+        .expecting(table::not_found)
     }
 
     /// The stored access policies of the table.
@@ -427,7 +428,7 @@ impl<T: TableEntity> TableClient<T> {
     ) -> Result<Outcome, Error> {
         let (pipeline, key) = (&self.pipeline, key.into());
         check_key::<T>(&key)?;
-        let Some(column) = pipeline.write_id.as_deref() else {
+        let Some(column) = pipeline.settings.write_id.as_deref() else {
             return Err(Error::invalid_input("the client has no `write_id_column` to look for"));
         };
         let rows =

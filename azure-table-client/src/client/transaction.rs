@@ -1,12 +1,13 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -15,7 +16,7 @@ use crate::operation::entity::{Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::transaction::{Batch, Committed};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// An entity group transaction: up to 100 operations on entities of one partition, of which all are
 /// done or none is.
@@ -52,7 +53,7 @@ use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
 /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     batch: Result<Batch, Error>,
     options: CallOptions,
     write_id: Option<Uuid>,
@@ -60,7 +61,7 @@ pub struct Transaction<T> {
 }
 
 impl<T: TableEntity> Transaction<T> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, target: Target) -> Self {
+    pub(super) fn new(pipeline: Arc<ClientCore>, target: Target) -> Self {
         let batch = match T::check_columns() {
             Ok(()) => Ok(Batch::new(target)),
             Err(fault) => Err(fault.into()),
@@ -200,9 +201,9 @@ impl<T> Transaction<T> {
             request.set_write_id(id)?;
         }
         let trace = self.pipeline.trace(request.operation, &request.resource).batch(operations);
-        trace
-            .run(outcome::write(&self.pipeline, &request, Some(&sent), &self.options, &trace))
-            .await
+        let (pipeline, options) = (&self.pipeline, &self.options);
+        let work = pin!(outcome::write(pipeline, &request, Some(&sent), options, &trace));
+        trace.run(work).await
     }
 }
 

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-
-use tokio::time::Instant;
+use std::time::Instant;
 
 use super::state::{Change, Identity, Known, Tracked, Tracker, refusal};
 use crate::entity::EntityKey;

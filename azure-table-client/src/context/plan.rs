@@ -9,6 +9,7 @@ use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
 use super::state::{Change, Identity, Tracked, Tracker};
+use crate::client_core::ClientCore;
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
@@ -16,7 +17,6 @@ use crate::operation::entity::{self, Write};
 use crate::operation::transaction::{self, Batch, Refused};
 use crate::operation::{Request, Target};
 use crate::outcome::properties;
-use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
 /// What a save would send.
@@ -134,7 +134,7 @@ fn wire(
 }
 
 /// The target of writes whose ids are among their properties.
-fn target(pipeline: &Pipeline, table: &Arc<str>) -> Target {
+fn target(pipeline: &ClientCore, table: &Arc<str>) -> Target {
     Target { write_id: None, ..pipeline.target(table) }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn units(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<Unit>, Error> {
     let units: Result<Vec<_>, _> = match options.mode {
         Mode::Each => {
@@ -157,7 +157,7 @@ pub(super) fn units(
 
 /// A request whose changes have an open attempt together is sent again as it was, with the same write
 /// ids. A change in another request has an id of its own: an id that is found proves its whole request.
-fn repeat(tracker: &Tracker, unit: Unit, pipeline: &Pipeline) -> Result<Unit, Error> {
+fn repeat(tracker: &Tracker, unit: Unit, pipeline: &ClientCore) -> Result<Unit, Error> {
     let attempts = unit.changes.first().and_then(|first| tracker.get(&first.id));
     let attempts = attempts.map_or(&[][..], |tracked| &tracked.attempts);
     let has_same_keys =
@@ -189,7 +189,7 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
     tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
 }
 
-fn single(tracker: &Tracker, candidate: &Candidate, pipeline: &Pipeline) -> Result<Unit, Error> {
+fn single(tracker: &Tracker, candidate: &Candidate, pipeline: &ClientCore) -> Result<Unit, Error> {
     let Candidate { table, key, wire: change, .. } = candidate;
     let target = target(pipeline, table);
     let tracked = tracked(tracker, candidate)?;
@@ -245,7 +245,7 @@ fn unit(
 fn atomic(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<Unit>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let mut batch = Batch::new(target(pipeline, &first.table));
@@ -265,7 +265,7 @@ fn atomic(
 fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<Unit>, Error> {
     let mut units = Vec::new();
     // The transaction of each partition that is being filled, in the order of their first changes.

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use tokio::time::Instant;
 use tracing::debug;
 
 use super::TableContext;
@@ -14,13 +13,14 @@ use super::plan::{self, Candidate, Unit};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::{Findings, dropped, late};
 use super::state::{Change, Identity};
+use crate::client_core::ClientCore;
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::OperationResult;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 
 /// A request that was sent, its response, and the trace of the call, which ends once the outcome is
 /// known as well as it can be.
@@ -124,7 +124,7 @@ impl TableContext {
     /// Records the attempts of a request, whose outcome is unknown from here on, also if the save is
     /// dropped. Returns whether it can be sent.
     fn begin(&mut self, unit: &Unit) -> bool {
-        let sent_at = Instant::now();
+        let sent_at = self.pipeline.clock.instant();
         let keys = unit.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let mut refused = None;
         for candidate in &unit.changes {
@@ -245,7 +245,7 @@ impl TableContext {
         let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
         let read = outcome::read_back(&self.pipeline, &unit.table, &keys, &options.call);
         let mut rows = read.await.unwrap_or_default();
-        let write_id = self.pipeline.write_id.as_deref();
+        let write_id = self.pipeline.settings.write_id.as_deref();
         let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
         let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
         keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
@@ -421,7 +421,7 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: &Pipeline, unit: Unit, options: CallOptions) -> Response<'_> {
+async fn send(pipeline: &ClientCore, unit: Unit, options: CallOptions) -> Response<'_> {
     let Unit { request, changes, .. } = &unit;
     let trace = pipeline.trace(request.operation, request.resource.clone()).batch(changes.len());
     let reply = trace.within(pipeline.send(request, &options, &trace)).await;

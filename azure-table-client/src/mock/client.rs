@@ -2,6 +2,7 @@
 
 use super::{IN_PROCESS_ORIGIN, MockTableService};
 use crate::client::TableServiceClient;
+use crate::client_core::Settings;
 use crate::pipeline::{CurrentCredential, Endpoint, Pipeline};
 
 impl MockTableService {
@@ -13,6 +14,7 @@ impl MockTableService {
         let endpoint = Endpoint::of_account(IN_PROCESS_ORIGIN, self.account());
         let credential =
             CurrentCredential::on_this_machine(self.core().rules.credential.clone().into());
-        TableServiceClient::new(Pipeline::new(endpoint, credential, self.transport(), self.clock()))
+        let pipeline = Pipeline::new(endpoint, credential, self.transport(), self.clock());
+        TableServiceClient::new(pipeline, Settings::default())
     }
 }

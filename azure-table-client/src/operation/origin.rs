@@ -12,14 +12,9 @@ use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, PayloadFormat, headers, service_error};
 
 /// Whether the response proves what became of the attempt that it answers: a success, an error of the
-/// service about the request (4xx), or its statement that it is too busy to begin.
-pub(crate) fn closes_attempt(
-    request: &Request,
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> bool {
-    let status = request.status_of(status, headers, body);
+/// service about the request (4xx), or its statement that it is too busy to begin. `status` is that of
+/// the response or, of a batch, that of what is in it.
+pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     if status.is_success() {
         return true;
     }

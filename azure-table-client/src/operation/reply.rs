@@ -1,11 +1,10 @@
 //! How an answer is read, whatever the operation.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
-use tokio::time::Instant;
 
 use super::{Confirmation, Done, Location, Request, Written, server_wait};
 use crate::auth::{self, Credential, Refused};

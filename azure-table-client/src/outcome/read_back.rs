@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use super::evidence::{Found, properties};
 use crate::client::Query;
+use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::error::Error;
 use crate::filter::{CompareOp, Filter};
-use crate::pipeline::{CallOptions, Pipeline};
+use crate::pipeline::CallOptions;
 
 /// Returns the rows of one partition with these keys that the primary holds now.
 pub(crate) async fn read_back(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     table: &str,
     keys: &[&EntityKey],
     options: &CallOptions,
@@ -22,10 +23,10 @@ pub(crate) async fn read_back(
     let Some(rows) = keys.iter().map(row).reduce(|a, b| a | b) else { return Ok(HashMap::new()) };
     let filter = Filter::partition(&*first.partition_key) & rows;
     // The secondary may lag behind; without types, values cannot be compared.
-    let format = Some(pipeline.protocol(options)?.typed().format());
+    let format = Some(core.protocol(options)?.typed().format());
     let options =
         CallOptions { primary_only: true, format, client_request_id: None, ..options.clone() };
-    let query = Query::<DynamicEntity>::new(Arc::clone(pipeline), table.into(), None);
+    let query = Query::<DynamicEntity>::new(Arc::clone(core), table.into(), None);
     let found = query.matching(&filter).with_options(options).into_dynamic().await?;
     let mut all = HashMap::with_capacity(found.len());
     for read in found {

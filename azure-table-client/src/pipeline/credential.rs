@@ -6,23 +6,24 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::auth::Credential;
 use crate::error::Error;
 
-/// What the next request is signed with. Each attempt takes it as it then is, and keeps it to itself.
+/// The credential that signs the next request. Each attempt keeps the credential that it started with.
 #[derive(Debug)]
 pub(crate) struct CurrentCredential {
     credential: RwLock<Arc<Credential>>,
     /// Whether all credentials so far were account keys, whose signatures expire soon.
     had_keys_only: AtomicBool,
     takes: Takes,
-    /// Of the endpoint: what a token is for follows from it.
+    /// The endpoint, which determines the audience of tokens.
     base: Box<str>,
 }
 
-/// What may be sent to all endpoints: what nobody can read on the way, and else what is meant.
+/// The kinds of credentials that all endpoints may receive: any kind over HTTPS, and over HTTP the kinds that
+/// are allowed explicitly.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Takes {
     /// Signatures, by keys and shared ones.
     pub(crate) keys: bool,
-    /// Tokens, which whoever reads them can use.
+    /// Tokens, which can be reused by anyone who reads them.
     pub(crate) tokens: bool,
 }
 

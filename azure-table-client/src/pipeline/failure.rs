@@ -1,5 +1,3 @@
-//! Why an attempt is not the last word.
-
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -11,9 +9,9 @@ use crate::operation::transaction;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::{headers, service_error};
 
-/// Why an attempt is not the last word.
+/// The reason why an attempt may be retried.
 pub(super) enum Failure {
-    /// An answer, and its status or that of what is in it.
+    /// A response, with its own status or, of a batch, the status of the operation inside.
     Answer(StatusCode, HttpResponse),
     Transport(TransportError),
     TimedOut(Duration),
@@ -34,7 +32,7 @@ impl Failure {
         })
     }
 
-    /// What the transport says, where it failed.
+    /// Returns the error of the transport, if it failed.
     pub(super) const fn transport(&self) -> Option<&TransportError> {
         match self {
             Self::Transport(error) => Some(error),
@@ -56,7 +54,7 @@ impl Failure {
         matches!(self, Self::TimedOut(_))
     }
 
-    /// What a policy is told of it.
+    /// Returns the description of the failure that the retry policy receives.
     pub(super) fn attempt(&self, number: u32, now: SystemTime) -> FailedAttempt {
         let mut failed = FailedAttempt::new(number);
         if let Self::Answer(status, response) = self {
@@ -64,20 +62,6 @@ impl Failure {
             failed.retry_after = retry::server_wait(&response.headers, &response.body, now);
         }
         failed
-    }
-
-    /// Its name where there is no answer.
-    pub(super) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Answer(..) => "answer",
-            Self::TimedOut(_) => "timeout",
-            Self::Transport(error) => match error.kind() {
-                TransportErrorKind::Connect => "connect",
-                TransportErrorKind::Interrupted => "interrupted",
-                TransportErrorKind::TooLarge => "too_large",
-                TransportErrorKind::Invalid => "invalid",
-            },
-        }
     }
 
     /// The error code of the service's response. Parses the body.
@@ -101,7 +85,7 @@ impl Failure {
         }
     }
 
-    /// The answer, or the error that stands for none.
+    /// Returns the response, or the error of an attempt without a response.
     pub(super) fn into_answer(self) -> Result<HttpResponse, Error> {
         match self {
             Self::Answer(_, response) => Ok(response),

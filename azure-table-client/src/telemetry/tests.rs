@@ -1,4 +1,4 @@
-//! What spans, events and observers are told, on the service in memory and in virtual time.
+//! Spans, events and observers, on the mock in virtual time.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -155,7 +155,7 @@ async fn expected_refusals_are_no_errors_and_others_are() {
     assert_eq!(call.fields.get("db.response.status_code"), "404");
     assert_eq!(attempts[0].fields.get("otel.status_code"), "ERROR");
     assert_eq!(attempts[0].fields.get("error.type"), "404");
-    // A missing table is no missing row.
+    // A missing table differs from a missing row.
     Recorder::start();
     let towns = service.table_named::<DynamicEntity>("Towns");
     towns.get_if_exists(KEY).await.unwrap_err();
@@ -185,7 +185,7 @@ async fn a_retried_attempt_is_an_error_of_its_own_span_only() {
     assert_eq!(of("http.request.resend_count"), ["", "1", "2"]);
     assert_eq!(of("error.type"), ["503", "500", ""]);
     assert_eq!(of("otel.status_code"), ["ERROR", "ERROR", ""]);
-    // Of spans and of events.
+    // Covers spans and events.
     assert!(!recorded.text().contains(AS_TEXT), "{}", recorded.text());
     let warnings = recorded.events.iter().filter(|event| event.level == Level::WARN);
     assert_eq!(warnings.count(), 2);
@@ -209,7 +209,7 @@ async fn a_retried_attempt_is_an_error_of_its_own_span_only() {
     assert_eq!(call.fields.get("error.type"), "timeout");
     assert!(attempts.iter().all(|attempt| attempt.fields.get("error.type") == "timeout"));
     assert_eq!(attempts.len(), 3);
-    // Nobody answered.
+    // No attempt has a response.
     for retry in recorded.warnings("will retry") {
         assert_eq!(["code", "request_id"].map(|field| retry.fields.get(field)), ["", ""]);
     }
@@ -494,7 +494,7 @@ async fn a_query_is_one_span_and_so_is_each_page_that_is_asked_for_by_itself() {
     assert_eq!(recorded.calls().map(rows).collect::<Vec<_>>(), ["10", "10", "5"]);
 }
 
-/// Keeps what it is told, as text, and adds headers.
+/// Keeps its events as text, and adds headers.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -587,7 +587,7 @@ async fn observers_are_told_of_attempts_waits_and_ends() {
     assert_eq!((counts.waited, counts.failed), (Duration::from_secs(3), 0));
     assert!(counts.bytes_out > 0 && counts.bytes_in > 0 && counts.time >= counts.waited);
 
-    // A row that is there already.
+    // The row exists.
     table.insert(&entity()).await.unwrap_err();
     assert_eq!(notes.take().pop().unwrap(), "Insert failed 1 0 0 0");
     assert_eq!(stats.of(Operation::Insert).failed, 1);
@@ -596,7 +596,7 @@ async fn observers_are_told_of_attempts_waits_and_ends() {
     table.query().await.unwrap();
     assert_eq!(notes.take().pop().unwrap(), "Query succeeded 1 0 1 1");
 
-    // A future that is dropped on its way.
+    // The future is dropped before its response comes.
     mock.faults().add(Fault::hang());
     let get = tokio::time::timeout(Duration::from_secs(1), table.get(KEY).into_future());
     get.await.unwrap_err();
@@ -659,7 +659,7 @@ async fn no_secret_no_key_and_no_value_is_told() {
         table.query().filter_text("City eq 'Ouagadougou'").await.unwrap();
         table.query().filter_text("PartitionKey eq 'Zanzibar'").page_size(1).await.unwrap();
         table.transaction().merge(&entity(), IfMatch::Any).await.unwrap();
-        // Its answer is lost, and it is read back.
+        // The response is lost, and the row is read back.
         mock.faults().add(Fault::lose_reply().times(1));
         table.merge(&entity(), IfMatch::Any).await.unwrap();
         table.delete(KEY, IfMatch::Any).await.unwrap();

@@ -1,5 +1,5 @@
-//! Entities from JSON, straight into the struct: every value is borrowed from the reply until the
-//! field takes it over, and no map stands between.
+//! Entities from JSON, directly into the struct: every value is borrowed from the response until the field
+//! takes ownership. No map is built.
 
 mod row;
 mod value;
@@ -13,10 +13,10 @@ use serde::de::{
 use self::row::{RowReader, RowSeed, Texts};
 use crate::entity::{DecodeError, Form, ReadRow, Row};
 
-/// Why a JSON body could not be read.
+/// The reason why a JSON body could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// It is no JSON, or not of the expected form.
+    /// The body is not JSON, or has another form than expected.
     Json(serde_json::Error),
     /// An entity in it does not fit the struct.
     Decode(DecodeError),
@@ -82,20 +82,20 @@ fn as_text(body: &[u8]) -> Result<&str, ReadError> {
     std::str::from_utf8(body).map_err(|error| ReadError::Json(serde_json::Error::custom(error)))
 }
 
-/// What happens while a body is read.
+/// A step of reading a body.
 enum Step<'a, 'de> {
-    /// It is read once more, from the beginning.
+    /// The body is read again from the beginning.
     Restart,
-    /// A row is there.
+    /// A row is complete.
     Row(&'a mut Row<'de>),
 }
 
-/// What becomes of the rows. Called through a pointer, so that all this is compiled once and not for
-/// each type of entity.
+/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
+/// type of entity.
 type Take<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
 
-/// Reads once for speed; if that fails, once more in the way that lets a lone surrogate spoil only
-/// the property that has it.
+/// Reads for speed first. If that fails, reads again in a way that limits the damage of a lone surrogate to its
+/// property.
 fn read<'de>(
     body: &'de str,
     row: &dyn Fn() -> Row<'de>,
@@ -281,7 +281,7 @@ mod tests {
             (error.property(), error.reason()),
             ("Bad", &DecodeReason::NoUnicode { offset: 8 })
         );
-        // Where nobody asks for the property, it does not matter.
+        // A bad property that the struct does not have is harmless.
         let rows = read_page::<KeysOnly>(body, true).unwrap();
         assert_eq!(rows.len(), 1);
     }

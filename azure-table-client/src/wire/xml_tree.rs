@@ -1,5 +1,5 @@
-//! The documents that are XML whatever format is asked for: stored access policies, and the settings
-//! and statistics of the service.
+//! The documents that are XML in every format: stored access policies, and the settings and statistics of the
+//! service.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InvalidXml;
 
-/// An element with the text that is directly in it, and no attributes: none of them means anything.
+/// An element with its direct text. Its attributes are ignored, because none has a meaning here.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Element {
     pub(crate) name: String,
@@ -68,7 +68,7 @@ impl Element {
         Self { name: start.local_name().as_ref().to_owned(), ..Self::default() }
     }
 
-    /// Whether all characters can stand in XML; a reference may name others.
+    /// Returns whether XML allows all characters; a reference may name others.
     fn is_valid(&self) -> bool {
         let is_char = |c: char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
         self.text.chars().all(is_char) && self.children.iter().all(Self::is_valid)
@@ -78,13 +78,13 @@ impl Element {
         self.text.trim().is_empty()
     }
 
-    /// The first element in it of this name, whatever else is in it.
+    /// Returns the first child of this name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 }
 
-/// What every document begins with.
+/// The beginning of every document.
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 
 /// A document in the making.

@@ -337,7 +337,7 @@ async fn a_refused_row_is_not_forgotten() {
     table.insert(&row("", 0)).await.unwrap();
     let rows = || (0..2).map(|n| BulkOperation::Insert(row("", n)));
     let report = table.bulk().run(rows()).await.unwrap_err().into_report();
-    assert_eq!(report.checkpoint.to_string(), "1.0-2;1");
+    assert!(report.checkpoint.to_string().starts_with("1.0-2;1;"), "{}", report.checkpoint);
     let error = table.bulk().resume(report.checkpoint).run(rows()).await.unwrap_err();
     let text = "2 rows: 0 applied, 2 settled before; 0 requests; 1 refused before";
     assert_eq!(error.to_string(), text);

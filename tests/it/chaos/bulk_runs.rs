@@ -159,7 +159,7 @@ impl World {
         let mut outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
         for (at, row) in rows.iter_mut().enumerate() {
             if let Some((outcome, is_undetectable)) = outcomes.remove(&at) {
-                row.take(&outcome, is_resumed, self.has_write_ids());
+                row.take(&outcome, is_resumed);
                 row.is_undetectable |= is_undetectable;
             } else if is_dropped && !checkpoint.is_settled(u64::try_from(at).unwrap()) {
                 // It may have been in flight.
@@ -180,16 +180,12 @@ impl World {
 }
 
 impl Row {
-    fn take(&mut self, outcome: &RowOutcome, is_resumed: bool, has_write_ids: bool) {
+    fn take(&mut self, outcome: &RowOutcome, is_resumed: bool) {
         let was_unknown = is_resumed && self.known == Known::Unknown;
-        let is_recognized = has_write_ids && matches!(self.change, Change::Write(..));
         self.known = match outcome {
             RowOutcome::Applied { .. } => Known::Applied,
             // The second run did not send it, which says nothing about the first one.
             RowOutcome::NotAttempted(_) if was_unknown => Known::Unknown,
-            // A checkpoint does not record what was sent: without a write id, a resumed run takes the
-            // row of the first run for another program's, as the documentation says.
-            RowOutcome::Failed(_) if was_unknown && !is_recognized => Known::Unknown,
             RowOutcome::Failed(_) | RowOutcome::NotAttempted(_) => Known::NotApplied,
             _ => Known::Unknown,
         };

@@ -46,11 +46,7 @@ impl Changes {
     /// Records a report, before later saves change the rows.
     fn take(&mut self, report: &SaveReport, requests: &Requests) {
         for (at, result) in report.results.iter().enumerate() {
-            let known = match result.outcome {
-                SaveOutcome::Applied { .. } => Known::Applied,
-                SaveOutcome::Unknown(_) => Known::Unknown,
-                _ => Known::NotApplied,
-            };
+            let known = known_of(&result.outcome);
             let key = (result.key.partition_key.clone(), result.key.row_key.clone());
             // An earlier change that was resolved, and the change that supersedes it, have a result each.
             let is_last = report.results[at + 1..].iter().all(|later| later.key != result.key);
@@ -197,6 +193,14 @@ impl World {
                 changes.writes.insert(id, (key.clone(), Effect::Mark, NOT_SAVED));
             }
         }
+    }
+}
+
+pub(super) const fn known_of(outcome: &SaveOutcome) -> Known {
+    match outcome {
+        SaveOutcome::Applied { .. } => Known::Applied,
+        SaveOutcome::Unknown(_) => Known::Unknown,
+        _ => Known::NotApplied,
     }
 }
 

@@ -95,6 +95,8 @@ pub(super) enum Kind {
     NotDeleted,
     /// A row without versions has a value that the reports exclude.
     Register,
+    /// More callers hold or released a claim than the row allows.
+    TwoWinners,
 }
 
 /// A contradiction between a report and the store.

@@ -30,6 +30,7 @@ pub(super) struct Requests {
 /// A request that was delivered twice.
 #[derive(Debug, Default)]
 struct Delivery {
+    url: String,
     /// The marks that are new with this request, and the write id next to each.
     marks: Vec<(u64, Option<String>)>,
     /// The path and the ETag of each deletion.
@@ -92,12 +93,20 @@ impl Requests {
         key: &Key,
         etag: &str,
     ) -> bool {
-        let path = format!("(PartitionKey='{}',RowKey='{}')", key.0, key.1);
+        let path = path(key);
         let repeated = self.repeated.lock().unwrap();
         let mut of_deletion = repeated.iter().skip(deliveries).filter(|delivery| {
             delivery.deletions.iter().any(|(url, tag)| url.contains(&path) && tag == etag)
         });
         of_deletion.any(|delivery| !self.is_provable(delivery))
+    }
+
+    /// Whether a proxy delivered a request about this row twice, after this number of repeated
+    /// deliveries.
+    pub(super) fn is_repeated_since(&self, deliveries: usize, key: &Key) -> bool {
+        let path = path(key);
+        let repeated = self.repeated.lock().unwrap();
+        repeated.iter().skip(deliveries).any(|delivery| delivery.url.contains(&path))
     }
 
     /// Whether a row shows a write id of this request.
@@ -126,10 +135,14 @@ impl Requests {
     }
 }
 
+fn path((partition_key, row_key): &Key) -> String {
+    format!("(PartitionKey='{partition_key}',RowKey='{row_key}')")
+}
+
 impl Delivery {
     /// Reads a request before which the rows had these marks.
     fn of(request: &HttpRequest, stored: &BTreeSet<u64>) -> Self {
-        let mut delivery = Self::default();
+        let mut delivery = Self { url: request.url.clone(), ..Self::default() };
         let mut url = String::new();
         let mut line = |line: &str| {
             if let Some(rest) = line.strip_prefix("DELETE ") {

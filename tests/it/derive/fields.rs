@@ -367,14 +367,14 @@ async fn names_that_only_the_whole_shows_are_checked_before_anything_is_sent() {
             assert!(error.contains(text), "{error}");
         }
     }
-    refused::<TwoGroups>("\"lat\" is there twice").await;
-    refused::<TwoSeries>("\"cpu100\" is there twice").await;
-    refused::<SplitAndPart>("\"text_1\" is there twice").await;
+    refused::<TwoGroups>("\"lat\" appears twice").await;
+    refused::<TwoSeries>("\"cpu100\" appears twice").await;
+    refused::<SplitAndPart>("\"text_1\" appears twice").await;
     refused::<ReservedByPrefix>("\"RowKey\" is reserved").await;
     let entity =
         Collision { p: String::new(), r: String::new(), lat: 1.0, position: Position::default() };
     let error = DynamicEntity::from_entity(&entity).unwrap_err();
-    assert_eq!(error.to_string(), r#"property "lat" is there twice"#);
+    assert_eq!(error.to_string(), r#"property "lat" appears twice"#);
 }
 
 #[derive(Debug, PartialEq, TableEntity)]
@@ -673,7 +673,7 @@ fn what_is_extra_cannot_hide_a_column_nor_break_the_body() {
     }
     let twice = vec![("A".to_owned(), EdmValue::Int32(1)), ("A".to_owned(), EdmValue::Int32(2))];
     let error = DynamicEntity::from_entity(&Old { others: twice, ..Old::default() }).unwrap_err();
-    assert_eq!(error.to_string(), r#"property "A" is there twice"#);
+    assert_eq!(error.to_string(), r#"property "A" appears twice"#);
 }
 
 /// The paper's `RatingAsString`, a property without a setter.

@@ -285,7 +285,7 @@ async fn a_discriminator_that_is_somewhere_within_an_entity_is_found() {
         table.get(("p", "r")).await.unwrap_err(),
     ] {
         assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("\"Kind\" is there twice"), "{error}");
+        assert!(error.to_string().contains("\"Kind\" appears twice"), "{error}");
     }
 }
 

@@ -9,12 +9,12 @@ use azure_core::error::ErrorKind;
 use azure_core::time::OffsetDateTime;
 use tokio::time::sleep;
 
-use crate::clock::{Clock, TokioClock};
+use crate::clock::{SharedClock, TokioClock};
 
 /// Issues `secret-1`, `secret-2` …
 #[derive(Debug)]
 pub(crate) struct Issuer {
-    pub(crate) clock: TokioClock,
+    pub(crate) clock: SharedClock,
     asked: AtomicU64,
     life: Duration,
     takes: Mutex<Duration>,
@@ -26,7 +26,7 @@ impl Issuer {
     /// Its tokens are valid for so long.
     pub(crate) fn of(life: Duration) -> Arc<Self> {
         Arc::new(Self {
-            clock: TokioClock::starting_at(SystemTime::now()),
+            clock: Arc::new(TokioClock::starting_at(SystemTime::now())),
             asked: AtomicU64::new(0),
             life,
             takes: Mutex::default(),
@@ -43,12 +43,12 @@ impl Issuer {
         self.fails.store(fails, Ordering::Relaxed);
     }
 
-    /// How often it was asked.
+    /// Returns the number of requests for a token.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What it was asked for last.
+    /// Returns the scope of the last request.
     pub(crate) fn scope(&self) -> String {
         self.scopes.lock().unwrap().last().cloned().unwrap_or_default()
     }

@@ -131,7 +131,7 @@ async fn the_old_token_is_used_while_renewals_fail_and_it_is_valid() {
     for _ in 0..10 {
         assert_eq!(setup.get().await, "Bearer secret-1");
     }
-    assert_eq!(setup.issuer.asked(), 2, "not asked again at once");
+    assert_eq!(setup.issuer.asked(), 2, "no immediate second request");
     advance(30 * SECOND).await;
     assert_eq!(setup.get().await, "Bearer secret-1");
     assert_eq!(setup.issuer.asked(), 3);
@@ -205,7 +205,7 @@ async fn odd_tokens_are_an_error_that_does_not_show_them() {
         assert_eq!(error.kind(), ErrorKind::Credential);
         assert!(!format!("{error} {error:?}").contains("sec"), "{error:?}");
     }
-    // Whatever date of expiry there is, nothing overflows.
+    // No date of expiry overflows.
     for days in [-3_000_000, 0, 2_000_000] {
         let expires = OffsetDateTime::UNIX_EPOCH + azure_core::time::Duration::days(days);
         let tokens = BearerTokens::new(Arc::new(Odd("secret", expires)));

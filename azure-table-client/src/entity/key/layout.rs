@@ -251,6 +251,7 @@ impl KeyLayout {
             KeyPiece::Part { .. } => match self.end_of(at) {
                 End::Chars(width) => after_chars(rest, width)?,
                 End::Separator => rest.find(SEPARATOR)?,
+                End::Behind(0) => rest.len(),
                 End::Behind(behind) => {
                     let all = rest.chars().count();
                     after_chars(rest, all.checked_sub(behind)?)?

@@ -177,7 +177,7 @@ async fn the_tenant_is_found_out_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_names_no_tenant_is_not_taken_at_its_word() {
-    // It takes no tokens, and tells nobody in particular that nothing is there.
+    // The mock accepts no tokens, and its challenge names no tenant.
     let mock = MockTableService::new();
     let made = Arc::new(AtomicUsize::new(0));
     let tokens = BearerTokens::of_tenant({
@@ -214,7 +214,7 @@ async fn a_tenant_without_a_credential_is_an_error_and_asked_for_again() {
     blogs.create().await.unwrap();
 }
 
-/// Answers 403, as the service does where a role is missing.
+/// Responds with 403, like the service where a role is missing.
 #[derive(Debug, Default)]
 struct NoRole {
     authorized: Mutex<Vec<(Option<String>, bool)>>,
@@ -247,7 +247,7 @@ async fn a_missing_role_is_named_and_not_sent_again() {
     assert_eq!(error.code(), Some(&ErrorCode::AuthorizationPermissionMismatch));
     assert_eq!((error.status(), error.attempts()), (Some(403), 1));
     assert!(error.to_string().contains("Storage Table Data Contributor"), "{error}");
-    // Challenges are sent in this version, and loggers are told that the header is a secret.
+    // Challenges are sent in this version, and the header is marked as sensitive for loggers.
     let sent = transport.authorized.lock().unwrap().clone();
     assert_eq!(sent, [(Some("2020-12-06".to_owned()), true)]);
 }

@@ -20,7 +20,7 @@ fn written(entity: &DynamicEntity) -> String {
     String::from_utf8(body).unwrap()
 }
 
-/// An entry with these elements as its properties, beside the keys.
+/// An entry with the keys and these elements as its properties.
 fn entry(properties: &str) -> String {
     format!(
         "<entry xmlns='{ATOM}' xmlns:d='{DATA}' xmlns:m='{METADATA}'><content \

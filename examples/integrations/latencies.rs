@@ -3,7 +3,7 @@
 //! A dot is a request that was done, a cross one that was refused or lost. On the embedded service
 //! some replies are slow and some inserts are refused, and both can be seen.
 //!
-//! `cargo run --example latencies [FILE]` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example latencies [FILE]` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. Without a file it writes
 //! one into the directory for temporary files.
 

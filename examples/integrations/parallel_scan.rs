@@ -7,7 +7,7 @@
 //!
 //! A service on this machine is given a round trip of 20 ms, as there would be nothing to gain without.
 //!
-//! `cargo run --example parallel_scan [FILE]` runs it on the embedded service; without a file it writes a
+//! `cargo run -p azure-table-integrations --example parallel_scan [FILE]` runs it on the embedded service; without a file it writes a
 //! temporary one, and deletes it. With `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or
 //! emulator.
 

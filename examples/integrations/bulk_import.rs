@@ -3,7 +3,7 @@
 //! Two lines are no rows: one cannot be read, and one has a key that the service does not take. They
 //! are reported with the number of their line, and all others are imported.
 //!
-//! `cargo run --example bulk_import` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example bulk_import` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;

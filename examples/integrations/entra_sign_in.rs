@@ -4,7 +4,7 @@
 //! service has a role (`Storage Table Data Contributor` on the account or one table), and the client
 //! asks a credential of `azure_identity` for tokens, keeps them, and has them renewed in time.
 //!
-//! `cargo run --example entra_sign_in --features entra` runs it on the embedded service, with a
+//! `cargo run -p azure-table-integrations --example entra_sign_in --features entra` runs it on the embedded service, with a
 //! credential of its own. With `AZURE_TABLE_ENDPOINT` set, such as
 //! `https://account.table.core.windows.net`, it runs there as who is logged in by `az login` or
 //! `azd auth login`. A connection string has no part in this.

@@ -9,7 +9,7 @@
 //! | `DELETE /notes/{book}/{name}`, `If-Match` | deletes that version |
 //! | `GET /notes/{book}` | a page of notes, and the link to the next one |
 //!
-//! `cargo run --example web_service` serves it on a loopback port, asks it a few things and ends, on
+//! `cargo run -p azure-table-integrations --example web_service` serves it on a loopback port, asks it a few things and ends, on
 //! the embedded service or on that of `AZURE_STORAGE_CONNECTION_STRING`. With `--serve 127.0.0.1:8080`
 //! it serves until Ctrl-C, and what was written stays. Its tests are run by `cargo test`, on the mock
 //! and without a port.

@@ -5,7 +5,7 @@
 //! conventions of OpenTelemetry have for it. For a collector, use `opentelemetry-otlp` in the place of
 //! `opentelemetry-stdout`.
 //!
-//! `cargo run --example console_telemetry` runs it on the embedded service, which is busy once. With
+//! `cargo run -p azure-table-integrations --example console_telemetry` runs it on the embedded service, which is busy once. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]

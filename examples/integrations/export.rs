@@ -4,7 +4,7 @@
 //! A line is an entity as the service itself writes it, with each type that JSON does not show:
 //! `{"PartitionKey":"part-0","RowKey":"000000","Views":"7","Views@odata.type":"Edm.Int64"}`.
 //!
-//! `cargo run --example export` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example export` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -6,7 +6,7 @@
 //! requests then do not pass through the server at all. For that the service must let pages of that
 //! origin ask it, which a CORS rule of the account says.
 //!
-//! `cargo run --example sas_for_browser` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example sas_for_browser` runs it on the embedded service. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator; the account's CORS rules
 //! are put back as they were.
 
