@@ -1,5 +1,8 @@
 #[cfg(feature = "reqwest")]
 mod http;
+#[cfg(not(feature = "reqwest"))]
+#[path = "builder/no_http.rs"]
+mod http;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +25,7 @@ use crate::pipeline::{
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
+use http::HttpSettings;
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
@@ -30,8 +34,7 @@ pub struct TableServiceClientBuilder {
     credential: Credential,
     allow_http: bool,
     transport: Option<Arc<dyn Transport>>,
-    #[cfg(feature = "reqwest")]
-    http: http::HttpSettings,
+    http: HttpSettings,
     clock: SharedClock,
     secondary: Option<String>,
     locations: LocationMode,
@@ -55,8 +58,7 @@ impl TableServiceClientBuilder {
             credential,
             allow_http: false,
             transport: None,
-            #[cfg(feature = "reqwest")]
-            http: http::HttpSettings::default(),
+            http: HttpSettings::default(),
             clock: Arc::new(SystemClock),
             secondary: None,
             locations: LocationMode::default(),
@@ -333,22 +335,7 @@ impl TableServiceClientBuilder {
             tokens: everywhere(Endpoint::is_https),
         };
         let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
-        let transport = match self.transport {
-            Some(transport) => {
-                #[cfg(feature = "reqwest")]
-                self.http.check_unused()?;
-                transport
-            }
-            #[cfg(feature = "reqwest")]
-            None => self.http.into_transport()?,
-            #[cfg(not(feature = "reqwest"))]
-            None => {
-                return Err(Error::configuration(
-                    "the client has no transport: call transport(..) on its builder, or turn on the feature \
-                     rustls, native-tls or reqwest of azure-table-client",
-                ));
-            }
-        };
+        let transport = http::transport(self.transport, self.http)?;
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;
@@ -374,27 +361,5 @@ impl fmt::Debug for TableServiceClientBuilder {
             .field("version", &self.version)
             .field("format", &self.format)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, feature = "mock", not(feature = "reqwest")))]
-mod tests {
-    use super::*;
-    use crate::error::ErrorKind;
-    use crate::mock::MockTableService;
-
-    #[test]
-    fn without_reqwest_a_client_needs_a_transport() {
-        let mock = MockTableService::new();
-        let builder = || {
-            TableServiceClientBuilder::from_connection_string(&mock.connection_string()).unwrap()
-        };
-        let error = builder().build().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(
-            error.to_string().starts_with("the client has no transport: call transport(..)"),
-            "{error}"
-        );
-        builder().transport(mock.transport()).build().unwrap();
     }
 }

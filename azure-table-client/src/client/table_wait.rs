@@ -81,7 +81,7 @@ impl TableServiceClient {
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
                 Some(Err(error)) if reports_deletion(&error) => {
-                    waits.next(error).await.map_err(done)?
+                    waits.next(error).await.map_err(done)?;
                 }
                 // The table no longer exists, or exists again.
                 Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
