@@ -9,7 +9,7 @@ mod permissions;
 mod refusal;
 mod sas;
 mod sas_error;
-mod sas_signature;
+pub(crate) mod sas_signature;
 mod sas_terms;
 mod sas_time;
 mod shared_key;
@@ -30,13 +30,9 @@ pub use bearer::{BearerTokens, TokenCredential};
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
 pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
-pub(crate) use refusal::{Refused, hint};
+pub(crate) use refusal::{RefusedRequest, hint};
 pub use sas::SasToken;
 pub use sas_error::SasError;
-#[cfg(feature = "mock")]
-pub(crate) use sas_signature::{
-    AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
-};
 pub use sas_terms::SasProtocol;
 pub(crate) use sas_time::read_time;
 pub use shared_key::SharedKey;

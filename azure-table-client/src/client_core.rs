@@ -17,7 +17,6 @@ pub(crate) struct ClientCore {
 
 /// The settings of queries and of the outcomes of writes. The pipeline does not read them.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each one is an independent setting")]
 pub(crate) struct Settings {
     pub(crate) scans: ScanPolicy,
     pub(crate) max_comparisons: usize,

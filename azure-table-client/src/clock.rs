@@ -122,7 +122,7 @@ impl dyn Clock {
         }
     }
 
-    /// Waits for `work`, but only until `at`; `None` is no limit.
+    /// Waits for `work`, but only until `at`; `None` is unlimited.
     pub(crate) async fn timeout_at<F: Future + Unpin>(
         &self,
         at: Option<Instant>,

@@ -247,7 +247,7 @@ impl TableContext {
     /// pending, and is tried again by the next save unless it is detached.
     ///
     /// REST: as the calls of [`TableClient`] with the same effect. Retries:
-    /// [guarded](crate::guide::errors#which-calls-are-tried-again). A change whose outcome is not known
+    /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is not known
     /// stays pending: the next save sends it again as it was, and reads the row if it is refused.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save_changes_with(SaveOptions::default()).await

@@ -17,8 +17,6 @@ pub(crate) use text::Rounded;
 use crate::entity::EntityKey;
 use crate::wire::Operation;
 
-type Source = Arc<dyn std::error::Error + Send + Sync>;
-
 /// The error of a call. One pointer wide.
 ///
 /// The text describes the failure at this level; [`source`](std::error::Error::source) returns the cause.
@@ -47,7 +45,7 @@ struct Inner {
     deadline: Option<Duration>,
     /// One sentence of advice.
     hint: Option<Box<str>>,
-    source: Option<Source>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 /// The kind of an error.

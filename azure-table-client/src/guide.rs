@@ -1,21 +1,21 @@
-//! Guides, one page for each question.
+//! Guides, one page for each topic.
 //!
 //! | page | about |
 //! |---|---|
-//! | [`questions`] | "how do I …": short answers, with links to the long ones |
+//! | [`questions`] | "how do I …": the call or attribute to use, with a link to the details |
 //! | [`entities`] | entities and keys: types, order, limits, missing properties |
 //! | [`partitions`] | designing partitions: scaling, atomicity, the cost of queries |
 //! | [`queries`] | queries and their cost: plans, conditions, projections, pages |
 //! | [`units_of_work`] | the context: tracking, saves, conflicts, interrupted saves |
 //! | [`concurrency`] | several writers of one entity |
 //! | [`batches`] | transactions and bulk runs |
-//! | [`errors`] | errors and retries: the calls that are retried, and the outcome of a failed write |
+//! | [`errors`] | errors and retries: the failures that are retried, and the outcome of a failed write |
 #![cfg_attr(
     feature = "mock",
     doc = "| [`testing`] | the in-memory mock of the service, and faults |"
 )]
 #![cfg_attr(not(feature = "mock"), doc = "| `testing` | requires the feature `mock` |")]
-//! | [`outcomes`] | what each call reports after a lost response, a timeout, or a repeated delivery |
+//! | [`outcomes`] | the reports of each kind of write after a lost response, a timeout, or a repeated delivery |
 //! | [`telemetry`] | spans, counters and hooks |
 //! | [`security`] | credentials, signatures, key rotation, redaction |
 //! | [`protocol_versions`] | old versions of the service, and formats |
@@ -99,7 +99,7 @@ pub mod troubleshooting {
     #![doc = include_str!("../docs/troubleshooting.md")]
 }
 
-/// Moving from another client: its types and calls, and their counterparts here.
+/// Moving from another client: its types and calls, and their counterparts in this crate.
 ///
 /// | client | page |
 /// |---|---|

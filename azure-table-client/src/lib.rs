@@ -1,7 +1,7 @@
 //! Typed async client for Azure Table Storage and the Cosmos DB Table API.
 //!
-//! Derive [`TableEntity`] on a struct, open its table on a [`TableServiceClient`], and call what
-//! [`TableClient`] offers. [`DynamicEntity`] holds an entity of any shape. With the feature
+//! Derive [`TableEntity`] on a struct, open its table on a [`TableServiceClient`], and call the
+//! methods of [`TableClient`]. [`DynamicEntity`] holds an entity of any shape. With the feature
 //! `mock`, `mock::MockTableService` runs the service in memory, for tests.
 //!
 //! ```
@@ -51,22 +51,25 @@
     doc = "| [`mock::MockTableService`] | The service in memory, for tests. |"
 )]
 //!
-//! The [guides](guide) explain them: [how do I …?](guide::questions), [troubleshooting](guide::troubleshooting), and
-//! [migration](guide::migration) from other clients.
+//! The [guides](guide) explain these types. Start with [how do I …?](guide::questions); see also
+//! [troubleshooting](guide::troubleshooting) and [migration](guide::migration) from other clients.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // ---- values ----
+mod decode;
 mod dialect;
 pub mod edm;
 pub mod entity;
 mod etag;
+mod key;
 pub mod limits;
+pub mod serde;
 
 // ---- bytes of the protocol ----
 mod wire;
 
-// ---- who, when, and how a request travels ----
+// ---- requests: credentials, retries, transport ----
 pub mod auth;
 mod client_core;
 pub mod clock;
@@ -78,7 +81,7 @@ mod pipeline;
 pub mod telemetry;
 pub mod transport;
 
-// ---- what users call ----
+// ---- the clients ----
 pub mod bulk;
 pub mod client;
 pub mod context;

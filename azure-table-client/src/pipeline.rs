@@ -28,8 +28,8 @@ use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
 
 use attempts::Attempts;
-pub(crate) use budget::{Budget, TOKENS};
-pub(crate) use credential::{CurrentCredential, Takes};
+pub(crate) use budget::{Budget, DEFAULT_TOKENS};
+pub(crate) use credential::{AcceptedCredentials, CurrentCredential};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
 pub use retry::{FailedAttempt, RetryPolicy};
@@ -51,7 +51,7 @@ pub(crate) struct Pipeline {
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: Budget,
     /// A permit for each request in flight; `None` is unlimited.
-    pub(crate) places: Option<Semaphore>,
+    pub(crate) permits: Option<Semaphore>,
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
     /// The version and the format of requests, and of responses unless a call specifies another.
@@ -103,8 +103,8 @@ impl Pipeline {
             clock,
             skew: Skew::default(),
             retry: RetryPolicy::default(),
-            budget: Budget::new(Some(TOKENS)),
-            places: None,
+            budget: Budget::new(Some(DEFAULT_TOKENS)),
+            permits: None,
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
             protocol: Protocol::default(),

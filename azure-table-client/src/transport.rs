@@ -56,7 +56,7 @@ pub struct HttpResponse {
 pub enum TransportErrorKind {
     /// No connection: the request was not sent.
     Connect,
-    /// The connection broke, or the reply was cut or no HTTP: the request may have been received.
+    /// The connection broke, or the response was cut or not HTTP: the request may have been received.
     Interrupted,
     /// The response is larger than the client accepts.
     TooLarge,
@@ -105,7 +105,7 @@ impl fmt::Display for TransportError {
             TransportErrorKind::Interrupted => {
                 "the connection broke before the whole reply was read"
             }
-            TransportErrorKind::TooLarge => "the reply is larger than the client takes",
+            TransportErrorKind::TooLarge => "the response is larger than the client accepts",
             TransportErrorKind::Invalid => "the request could not be made",
         })
     }

@@ -1,9 +1,9 @@
-//! Imports a CSV of 20,000 lines with a progress bar, stops on the way, and goes on from a checkpoint.
+//! Imports a CSV of 20,000 lines with a progress bar, stops halfway, and resumes from a checkpoint.
 //!
-//! Two lines are no rows: one cannot be read, and one has a key that the service does not take. They
-//! are reported with the number of their line, and all others are imported.
+//! Two lines are invalid: one cannot be read, and one has a key that the service refuses. The example
+//! reports them by their line numbers, and imports all others.
 //!
-//! `cargo run -p azure-table-integrations --example bulk_import` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example bulk_import` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -48,15 +48,15 @@ fn write_csv(path: &Path) -> Result<(), Box<dyn Error>> {
 struct Import {
     table: TableClient<Reading>,
     csv: PathBuf,
-    /// Where it goes on, also in another process.
+    /// The file of the checkpoint, from which another process can resume as well.
     checkpoint: PathBuf,
     bar: ProgressBar,
-    /// Lines that are no rows: their number, and why.
+    /// The invalid lines: their number, and the reason.
     bad: Vec<(u64, String)>,
 }
 
 impl Import {
-    /// From where the last run stopped to the end of the file, or until so many rows are done.
+    /// Imports from the position of the last run to the end of the file, or until `stop_after` rows are done.
     async fn run(&mut self, stop_after: u64) -> Result<BulkReport, Box<dyn Error>> {
         let settled = match fs::read_to_string(&self.checkpoint) {
             Ok(text) => text.parse()?,
@@ -66,7 +66,7 @@ impl Import {
         let stopping = Arc::clone(&stop);
         let bulk = self.table.bulk().concurrency(8).resume(settled).on_progress(move |progress| {
             bar.set_position(progress.finished());
-            bar.set_message(format!("{} requests on their way", progress.in_flight));
+            bar.set_message(format!("{} requests in flight", progress.in_flight));
             if progress.applied >= stop_after {
                 stopping.notify_one();
             }
@@ -74,7 +74,7 @@ impl Import {
         let monitor = bulk.monitor();
         let mut unreadable = Vec::new();
         let mut file = csv::Reader::from_path(&self.csv)?;
-        // Line by line: no more than a window of rows is in memory.
+        // Line by line: at most a window of rows is in memory.
         let rows = file.deserialize().filter_map(|line| match line {
             Ok(row) => Some(BulkOperation::InsertOrReplace(row)),
             Err(error) => {
@@ -87,13 +87,13 @@ impl Import {
             biased;
             // A program would wait for `tokio::signal::ctrl_c()` here.
             () = stop.notified() => {}
-            report = bulk.run(rows) => drop(report.or_else(partly)?),
+            report = bulk.run(rows) => drop(report.or_else(accept_failed_rows)?),
         }
-        // What was answered is settled, also where the run was dropped.
+        // Rows with a response are resolved, even if the run was dropped.
         fs::write(&self.checkpoint, monitor.checkpoint().to_string())?;
         let report = monitor.report();
         for refused in report.failures() {
-            // The first row is in line 2, and lines that are no rows are not counted.
+            // The first row is in line 2, and invalid lines have no index.
             let line = unreadable.iter().fold(refused.index + 2, |line, (unreadable, _)| {
                 line + u64::from(*unreadable <= line)
             });
@@ -106,8 +106,8 @@ impl Import {
     }
 }
 
-/// Rows that failed are no reason to end, but a run that ended early is.
-fn partly(error: BulkError) -> Result<BulkReport, BulkError> {
+/// Failed rows are acceptable; a run that ended early is an error.
+fn accept_failed_rows(error: BulkError) -> Result<BulkReport, BulkError> {
     if error.report().stopped.is_some() { Err(error) } else { Ok(error.into_report()) }
 }
 
@@ -135,9 +135,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("import it until 8,000 rows are done, and stop", first.to_string());
     let last = import.run(u64::MAX).await?.progress;
     import.bar.finish_and_clear();
-    steps.done("go on from the checkpoint", last.to_string());
+    steps.done("resume from the checkpoint", last.to_string());
     assert!(first.applied >= 8000 && first.applied < u64::from(LINES));
-    // Nothing that was done is done again.
+    // The second run skips the rows of the first.
     assert_eq!(last.skipped, first.applied + first.failed);
     assert_eq!(last.skipped + last.applied, u64::from(LINES) - 1);
 

@@ -1,11 +1,11 @@
 //! OpenTelemetry to the console: the spans of a call and of its attempts, and the time of the calls as
 //! a histogram.
 //!
-//! The spans are the client's own. The histogram is fed by an observer, under the name that the
-//! conventions of OpenTelemetry have for it. For a collector, use `opentelemetry-otlp` in the place of
+//! The client creates the spans. An observer fills the histogram, whose name follows the
+//! conventions of OpenTelemetry. For a collector, use `opentelemetry-otlp` instead of
 //! `opentelemetry-stdout`.
 //!
-//! `cargo run -p azure-table-integrations --example console_telemetry` runs it on the embedded service, which is busy once. With
+//! `cargo run -p azure-table-integrations --example console_telemetry` runs it on the mock, which is busy once. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
@@ -28,7 +28,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 const TABLE: &str = "ExampleTelemetry";
 
-/// Records how long the calls take.
+/// Records the durations of the calls.
 #[derive(Debug)]
 struct Durations(Histogram<f64>);
 
@@ -50,14 +50,14 @@ impl Observer for Durations {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let resource = Resource::builder().with_service_name("console-telemetry").build();
-    // What is printed can be looked at too.
+    // Keeps the printed spans for the checks below.
     let printed = InMemorySpanExporter::default();
     let traces = SdkTracerProvider::builder()
         .with_resource(resource.clone())
         .with_simple_exporter(opentelemetry_stdout::SpanExporter::default())
         .with_simple_exporter(printed.clone())
         .build();
-    // DEBUG has the attempts, INFO only the calls.
+    // DEBUG includes the attempts, INFO only the calls.
     let wanted = Targets::new().with_target("azure_table_client", LevelFilter::DEBUG);
     let layer = tracing_opentelemetry::layer().with_tracer(traces.tracer("console_telemetry"));
     let layer = layer.with_location(false).with_threads(false).with_tracked_inactivity(false);
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     work(&service).await?;
     let spans = printed.get_finished_spans()?;
-    // What is still to be sent is sent.
+    // Sends the spans that are not sent yet.
     traces.shutdown()?;
     metrics.shutdown()?;
 
@@ -96,13 +96,13 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let mut blog = DynamicEntity::new("Channel9", "secret-key");
     blog.set("Text", "secret text");
     blogs.insert(&blog).await?;
-    // It is not there, which is no error.
+    // The row does not exist, which is an expected result.
     blogs.get_if_exists(("Channel9", "secret-name")).await?;
     blogs.delete_table().await?;
     Ok(())
 }
 
-/// Checks the spans of the insert, and gives the number of its attempts.
+/// Checks the spans of the insert. Returns the number of its attempts.
 fn check(spans: &[SpanData]) -> Result<usize, Box<dyn Error>> {
     let name = format!("Insert {TABLE}");
     let call = spans.iter().find(|span| span.name == name).ok_or("no span of the insert")?;
@@ -110,7 +110,7 @@ fn check(spans: &[SpanData]) -> Result<usize, Box<dyn Error>> {
     let attempts: Vec<_> =
         spans.iter().filter(|span| span.parent_span_id == call.span_context.span_id()).collect();
     let (last, before) = attempts.split_last().ok_or("no attempt")?;
-    // An attempt that is repeated is an error, and the call that succeeds is none.
+    // A retried attempt is an error; the call that succeeds is not.
     for failed in before {
         assert!(matches!(failed.status, Status::Error { .. }));
         assert_eq!(attribute(failed, "http.response.status_code"), Some(Value::I64(503)));
@@ -119,7 +119,7 @@ fn check(spans: &[SpanData]) -> Result<usize, Box<dyn Error>> {
     assert_eq!((&last.status, &call.status), (&Status::Unset, &Status::Unset));
     let counted = i64::try_from(attempts.len())?;
     assert_eq!(attribute(call, "azure_table.attempts"), Some(Value::I64(counted)));
-    // Keys and values are told nowhere.
+    // The spans contain neither keys nor values.
     assert!(!format!("{spans:?}").contains("secret"));
     Ok(attempts.len())
 }

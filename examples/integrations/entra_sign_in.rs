@@ -1,13 +1,13 @@
-//! Signing in with Microsoft Entra ID: no key and no signature anywhere in the program, but who runs it.
+//! Signing in with Microsoft Entra ID: the program has an identity instead of a key or a signature.
 //!
-//! A key opens all of an account and does not say who used it. With Entra ID each person and each
-//! service has a role (`Storage Table Data Contributor` on the account or one table), and the client
-//! asks a credential of `azure_identity` for tokens, keeps them, and has them renewed in time.
+//! A key opens a whole account and does not identify its user. With Entra ID each person and each
+//! service has a role (`Storage Table Data Contributor` on the account or one table). The client
+//! requests tokens from a credential of `azure_identity`, keeps them, and renews them in time.
 //!
-//! `cargo run -p azure-table-integrations --example entra_sign_in --features entra` runs it on the embedded service, with a
+//! `cargo run -p azure-table-integrations --example entra_sign_in --features entra` runs it on the mock, with a
 //! credential of its own. With `AZURE_TABLE_ENDPOINT` set, such as
-//! `https://account.table.core.windows.net`, it runs there as who is logged in by `az login` or
-//! `azd auth login`. A connection string has no part in this.
+//! `https://account.table.core.windows.net`, it runs there as the user who is logged in by `az login` or
+//! `azd auth login`. It uses no connection string.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
 
@@ -41,33 +41,33 @@ struct Visit {
 async fn main() -> Result<(), Box<dyn Error>> {
     match std::env::var(ENDPOINT) {
         Ok(endpoint) => on_account(&endpoint).await,
-        Err(_) => embedded().await,
+        Err(_) => on_mock().await,
     }
 }
 
 async fn on_account(endpoint: &str) -> Result<(), Box<dyn Error>> {
-    println!("Running on {endpoint}, as who is logged in.\n");
-    // In Azure itself, ManagedIdentityCredential takes its place; the rest stays.
+    println!("Running on {endpoint}, as the user who is logged in.\n");
+    // Inside Azure, use ManagedIdentityCredential instead.
     let credential = DeveloperToolsCredential::new(None)?;
     let mut steps = Steps::counting(Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?));
     let service =
         TableServiceClient::builder(endpoint, credential).transport(steps.transport()).build()?;
-    let visits = work(&service, &mut steps).await.map_err(|error| said(&error))?;
+    let visits = work(&service, &mut steps).await.map_err(|error| cause(&error))?;
     visits.delete_table().await?;
     steps.done("delete the table", "");
     steps.total();
     Ok(())
 }
 
-/// The embedded service takes the tokens of a credential that is part of this example.
-async fn embedded() -> Result<(), Box<dyn Error>> {
-    println!("Running on the embedded service; set {ENDPOINT} for a real one.\n");
-    let taken = Arc::new(AtomicU64::new(1));
-    let number = Arc::clone(&taken);
+/// Runs on the mock, which accepts the tokens of a credential that is part of this example.
+async fn on_mock() -> Result<(), Box<dyn Error>> {
+    println!("Running on the mock; set {ENDPOINT} for a real service.\n");
+    let accepted = Arc::new(AtomicU64::new(1));
+    let number = Arc::clone(&accepted);
     let is_valid = move |token: &str| token == format!("token-{}", number.load(Ordering::Relaxed));
     let mock = MockTableService::builder().tokens(is_valid).build();
     let mut steps = Steps::counting(mock.transport());
-    // Tokens do not travel over plain HTTP, and so not on this machine either.
+    // Tokens are not sent over plain HTTP, not even to this machine.
     let transport = steps.transport();
     let client = |credential: &Arc<Issuer>| {
         TableServiceClient::builder("https://localhost/devstoreaccount1", Arc::clone(credential))
@@ -79,39 +79,36 @@ async fn embedded() -> Result<(), Box<dyn Error>> {
     let issuer = Issuer::of(2, mock.clock());
     let service = client(&issuer)?;
     let visits = work(&service, &mut steps).await?;
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 
-    // As if the session had been ended before its time. The refused request is sent once more.
-    taken.store(2, Ordering::Relaxed);
+    // Simulates a session that was ended early. The client retries the refused request.
+    accepted.store(2, Ordering::Relaxed);
     assert_eq!(visits.query().count().await?, 5);
-    assert_eq!(issuer.asked(), 2);
-    steps.done(
-        "the token is not taken any more: another one, and on it goes",
-        "one refused request",
-    );
+    assert_eq!(issuer.requests(), 2);
+    steps.done("the token is refused: the client renews it and continues", "one refused request");
 
-    taken.store(3, Ordering::Relaxed);
+    accepted.store(3, Ordering::Relaxed);
     let Err(refused) = visits.query().count().await else {
-        return Err("a token that is not valid was taken".into());
+        return Err("an invalid token was accepted".into());
     };
     assert_eq!(refused.kind(), ErrorKind::Credential);
-    steps.done("whoever may not sign in any more", said(&refused));
+    steps.done("a user who may not sign in any more", cause(&refused));
 
-    let nobody = Issuer::of(0, mock.clock());
-    let stranger: TableClient<Visit> = client(&nobody)?.table_named(visits.name());
+    let signed_out = Issuer::of(0, mock.clock());
+    let stranger: TableClient<Visit> = client(&signed_out)?.table_named(visits.name());
     let Err(refused) = stranger.query().count().await else {
-        return Err("nobody was signed in".into());
+        return Err("the call succeeded without a user".into());
     };
     assert_eq!(refused.kind(), ErrorKind::Credential);
-    assert_eq!(nobody.asked(), 1);
-    steps.done("who is not signed in at all: nothing is sent", said(&refused));
+    assert_eq!(signed_out.requests(), 1);
+    steps.done("a user who is not signed in: nothing is sent", cause(&refused));
 
-    // The table goes with the service.
+    // The table is dropped with the mock.
     steps.total();
     Ok(())
 }
 
-/// With a token a program does what it does with a key.
+/// A program uses the same calls with a token as with a key.
 async fn work(
     service: &TableServiceClient,
     steps: &mut Steps,
@@ -127,27 +124,27 @@ async fn work(
     Ok(visits)
 }
 
-/// What the credential says is the cause.
-fn said(error: &azure_table_client::Error) -> String {
+/// Returns the cause that the credential reports.
+fn cause(error: &azure_table_client::Error) -> String {
     let cause = error.source().map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
 
-/// Issues `token-1`, `token-2` … up to `most` of them, each for an hour.
+/// Issues `token-1`, `token-2` … up to `most` tokens, each valid for an hour.
 #[derive(Debug)]
 struct Issuer {
     clock: Arc<dyn Clock>,
-    asked: AtomicU64,
+    requests: AtomicU64,
     most: u64,
 }
 
 impl Issuer {
     fn of(most: u64, clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { clock, asked: AtomicU64::new(0), most })
+        Arc::new(Self { clock, requests: AtomicU64::new(0), most })
     }
 
-    fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 }
 
@@ -159,7 +156,7 @@ impl TokenCredential for Issuer {
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure_core::Result<AccessToken> {
         assert_eq!(scopes, ["https://storage.azure.com/.default"]);
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if number > self.most {
             let kind = azure_core::error::ErrorKind::Credential;
             return Err(azure_core::Error::with_message(kind, "please log in"));

@@ -1,10 +1,10 @@
-//! Exports a table to JSON lines and back: another table then has the same rows, each property of the
-//! same type and to the last bit. And to CSV for a spreadsheet, which is one way: it has no types.
+//! Exports a table to JSON lines and imports them into another table, which then has the same rows, with
+//! identical types and values. Also exports to CSV for a spreadsheet; CSV has no types, so it cannot be imported.
 //!
-//! A line is an entity as the service itself writes it, with each type that JSON does not show:
+//! A line is an entity in the JSON of the service, with each type that JSON does not show:
 //! `{"PartitionKey":"part-0","RowKey":"000000","Views":"7","Views@odata.type":"Edm.Int64"}`.
 //!
-//! `cargo run -p azure-table-integrations --example export` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example export` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +23,7 @@ type AnyError = Box<dyn Error + Send + Sync>;
 
 const ROWS: i32 = 1000;
 
-/// Rows with each type, and the values that are lost most easily.
+/// Returns a row with each type, and with values that are easily lost.
 fn row(n: i32) -> Result<DynamicEntity, AnyError> {
     let scores = [5.0, 0.1 + 0.2, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     let day = EdmDateTime::from_ticks(633_752_640_000_000_000 + i64::from(n))?;
@@ -35,14 +35,14 @@ fn row(n: i32) -> Result<DynamicEntity, AnyError> {
         .set("Posted", day)
         .set("Id", EdmValue::Guid(format!("{n:032x}").parse()?))
         .set("Data", n.to_be_bytes().to_vec());
-    // Rows of one table may have other properties.
+    // Rows of one table may have different properties.
     if n % 3 == 0 {
         row.set("IsRead", true);
     }
     Ok(row)
 }
 
-/// Row by row, as the pages come: no more than a page is in memory.
+/// Writes row by row: at most a page is in memory.
 async fn export(table: &TableClient<DynamicEntity>, path: &Path) -> Result<(), AnyError> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut rows = table.query().stream();
@@ -61,7 +61,7 @@ async fn import(table: &TableClient<DynamicEntity>, path: &Path) -> Result<BulkR
     Ok(table.bulk().try_run_stream(stream::iter(rows)).await?)
 }
 
-/// A column for each property that any row has; the lines are read twice, since they tell which.
+/// Writes a column for each property of any row. Reads the lines twice, first to find the columns.
 fn to_csv(lines: &Path, path: &Path) -> Result<usize, AnyError> {
     let mut names = BTreeSet::new();
     for row in read(lines)? {
@@ -81,7 +81,7 @@ fn to_csv(lines: &Path, path: &Path) -> Result<usize, AnyError> {
     Ok(names.len() + 2)
 }
 
-/// What rows hold besides their versions and timestamps, which are those of their table.
+/// Returns the properties of rows without versions and timestamps, which differ between tables.
 fn contents(rows: &[DynamicEntity]) -> HashMap<&EntityKey, BTreeMap<&str, &EdmValue>> {
     rows.iter().map(|row| (row.key(), row.properties().collect())).collect()
 }
@@ -92,7 +92,7 @@ async fn main() -> Result<(), AnyError> {
         azure_table_examples::connect().map_err(|error| error.to_string())?;
     let source = service.table_named::<DynamicEntity>("ExampleExport");
     let copy = service.table_named::<DynamicEntity>("ExampleImport");
-    // Tables of this run alone.
+    // Tables that only this run uses.
     source.create().await?;
     copy.create().await?;
     let written: Vec<DynamicEntity> = (0..ROWS).map(row).collect::<Result<_, _>>()?;
@@ -111,19 +111,19 @@ async fn main() -> Result<(), AnyError> {
     let (before, after) = (source.query().await?, copy.query().await?);
     assert_eq!(contents(&before), contents(&written));
     assert_eq!(contents(&after), contents(&written));
-    steps.done("compare them", "1,000 rows are what was written, in both tables");
+    steps.done("compare them", "both tables have the 1,000 rows that were written");
 
     let document = format!(r#"{{"Rows":[{}]}}"#, text.lines().collect::<Vec<_>>().join(","));
     let mock = MockTableService::new();
     mock.seed_json(&document)?;
     let seeded = mock.client().table_named::<DynamicEntity>("Rows").query().await?;
     assert_eq!(contents(&seeded), contents(&written));
-    steps.done("begin a unit test with them", "the mock has the same rows");
+    steps.done("start a unit test with them", "the mock has the same rows");
 
     let columns = to_csv(&lines, &directory.join("rows.csv"))?;
     let mut csv = csv::Reader::from_path(directory.join("rows.csv"))?;
     assert_eq!((columns, csv.records().count()), (10, written.len()));
-    steps.done("make a CSV of them", format!("{columns} columns"));
+    steps.done("write them as CSV", format!("{columns} columns"));
 
     fs::remove_dir_all(directory)?;
     source.delete_table().await?;

@@ -1,9 +1,9 @@
-//! A plot of how long requests take, as an SVG, from what the client tells its observers.
+//! A plot of request latencies as an SVG, from the data that the client passes to observers.
 //!
-//! A dot is a request that was done, a cross one that was refused or lost. On the embedded service
-//! some replies are slow and some inserts are refused, and both can be seen.
+//! A dot is a request that succeeded, a cross one that was refused or lost. On the mock,
+//! some responses are slow and some inserts are refused; the plot shows both.
 //!
-//! `cargo run -p azure-table-integrations --example latencies [FILE]` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example latencies [FILE]` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. Without a file it writes
 //! one into the directory for temporary files.
 
@@ -33,7 +33,7 @@ struct Blog {
     text: String,
 }
 
-/// A request: when it was over, and how long it took.
+/// A request: its end and its duration.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     operation: Operation,
@@ -68,7 +68,7 @@ const RETRIES: u32 = 10;
 
 fn disturb(mock: &MockTableService) {
     let faults = mock.faults();
-    // The further away the service, the longer each takes.
+    // Simulates the round trip to a distant service.
     faults.add(Fault::delay_reply(Duration::from_millis(2)));
     faults.add(Fault::delay_reply(SLOW).on(Operation::Get).skip(200).times(SLOW_GETS));
     faults.add(Fault::busy().on(Operation::Insert).skip(100).times(REFUSED_INSERTS));
@@ -83,7 +83,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let latencies = Arc::new(Latencies { start: Instant::now(), points: Mutex::default() });
     let stats = Arc::new(ClientStats::default());
     let service = builder
-        // No insert gives up, even if all refusals are its own.
+        // Enough retries for an insert that receives all refusals.
         .retry(RetryPolicy::fixed(RETRIES, Duration::from_millis(20)))
         .observer(latencies.clone())
         .observer(stats.clone())
@@ -108,9 +108,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!();
     }
     plot::write(&points, &operations, &path)?;
-    println!("\n{} requests, {refused} of them not done: {}", points.len(), path.display());
+    println!("\n{} requests, {refused} of them failed: {}", points.len(), path.display());
 
-    // Nothing is missing in the plot.
+    // The plot has every request.
     assert_eq!(points.len() as u64, stats.total().requests);
     assert_eq!(fs::read_to_string(&path)?.matches("<circle").count(), points.len() - refused);
     if mock.is_some() {
@@ -142,7 +142,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     Ok(worked?)
 }
 
-/// So many percent of the requests took no longer.
+/// Returns the duration that this percentage of the requests did not exceed.
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or_default()

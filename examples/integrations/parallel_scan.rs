@@ -1,13 +1,13 @@
-//! A whole table into a file of JSON lines, read in several ranges of keys at the same time.
+//! Reads a whole table into a file of JSON lines, in several ranges of keys at the same time.
 //!
-//! One query is one page after the other, as each page says where the next one begins: its speed is
-//! bounded by the round trip. `parallel` finds out how the keys are spread, splits them into ranges, and
-//! asks for a page of each at once. What comes out goes to the file as it comes, so that the
-//! memory needed does not grow with the table.
+//! One query reads one page after the other, because each page names the start of the next one: its speed is
+//! limited by the round trip. `parallel` determines the distribution of the keys, splits them into ranges, and
+//! requests a page of each at the same time. The rows are written to the file as they arrive, so that the
+//! memory does not grow with the table.
 //!
-//! A service on this machine is given a round trip of 20 ms, as there would be nothing to gain without.
+//! For a service on this machine, the example adds a round trip of 20 ms, since otherwise there is nothing to gain.
 //!
-//! `cargo run -p azure-table-integrations --example parallel_scan [FILE]` runs it on the embedded service; without a file it writes a
+//! `cargo run -p azure-table-integrations --example parallel_scan [FILE]` runs it on the mock; without a file it writes a
 //! temporary one, and deletes it. With `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or
 //! emulator.
 
@@ -39,11 +39,11 @@ struct Reading {
 
 const ROWS: u32 = 20_000;
 const RANGES: usize = 8;
-/// A page has up to 1,000 rows. With these, a small table has the pages of a larger one.
+/// The size of a page, instead of 1,000 rows: a small table then has as many pages as a larger one.
 const PAGE: u32 = 100;
 const ROUND_TRIP: Duration = Duration::from_millis(20);
 
-/// The way to a service elsewhere.
+/// The transport to a distant service.
 #[derive(Debug)]
 struct Distant(Arc<dyn Transport>);
 
@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for line in BufReader::new(File::open(&path)?).lines() {
         let reading: Reading = serde_json::from_str(&line?)?;
         assert_eq!(reading.device, format!("device-{:03}", reading.id % 100));
-        assert!(seen.insert(reading.id), "a row that is there twice");
+        assert!(seen.insert(reading.id), "a row that was read twice");
     }
     assert_eq!(seen.len(), usize::try_from(ROWS)?);
     let bytes = std::fs::metadata(&path)?.len();
@@ -106,7 +106,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the rows into the file as they come; how many a second.
+/// Writes the rows into the file as they arrive. Returns the number of rows a second.
 async fn scan(
     mut rows: EntityStream<Reading>,
     path: &Path,

@@ -1,14 +1,14 @@
-//! A shared access signature for a browser: a page asks the service itself, and can do what it is to
-//! do and nothing else.
+//! A shared access signature for a browser: a page calls the service directly, with the permissions that it
+//! needs and no more.
 //!
-//! The server knows the account's key and who is logged in. It signs, without asking the service, a
-//! signature that reads one partition of one table for an hour, and hands the page a URL. The page's
-//! requests then do not pass through the server at all. For that the service must let pages of that
-//! origin ask it, which a CORS rule of the account says.
+//! The server has the account's key and knows the logged-in user. Without a request to the service, it creates a
+//! signature that permits reading one partition of one table for an hour, and passes a URL to the page. The page's
+//! requests then bypass the server. The service accepts requests of pages from that origin if a
+//! CORS rule of the account permits it.
 //!
-//! `cargo run -p azure-table-integrations --example sas_for_browser` runs it on the embedded service. With
+//! `cargo run -p azure-table-integrations --example sas_for_browser` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator; the account's CORS rules
-//! are put back as they were.
+//! are restored.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
 
@@ -32,8 +32,8 @@ struct Message {
 }
 
 const ORIGIN: &str = "https://www.example.org";
-/// How long a change of the rules may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// The longest time that a change of the rules may take.
+const MAX_WAIT: Duration = Duration::from_mins(2);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     steps.done("messages for Joe and for Ann", "");
 
-    // A signature begins a little earlier, lest a clock that is behind take it for one of the future.
+    // The signature begins a little earlier, so that a clock that is behind does not refuse it.
     let now = SystemTime::now();
     let sas = TableSas::new(messages.name())
         .permissions(TablePermissions::READ)
@@ -54,9 +54,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .starts_at(now - Duration::from_mins(15))
         .expires_at(now + Duration::from_hours(1));
     let token = service.sign_table_sas(&sas)?;
-    steps.done("sign for Joe, who has just logged in", "nothing is asked of the service");
+    steps.done("sign for Joe, who has just logged in", "without a request");
 
-    only_what_it_says(&service, messages.name(), token.clone(), &mut steps).await?;
+    check_the_permissions(&service, messages.name(), token.clone(), &mut steps).await?;
 
     let url = format!("{}/{}()?{}", service.endpoint(), messages.name(), token.as_query());
     let before = service.properties().await?;
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cors = Some(before.cors.unwrap_or_default());
     service.set_properties(&ServiceProperties { cors, ..ServiceProperties::default() }).await?;
     messages.delete_table().await?;
-    steps.done("put the CORS rules back, delete the table", "");
+    steps.done("restore the CORS rules, delete the table", "");
     seen?;
     steps.total();
 
@@ -78,8 +78,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A client of its own that has the signature and no key.
-async fn only_what_it_says(
+/// Uses a client that has the signature and no key.
+async fn check_the_permissions(
     service: &TableServiceClient,
     table: &str,
     token: SasToken,
@@ -92,20 +92,20 @@ async fn only_what_it_says(
     let mine = inbox.query().filter(|m| m.to.eq("joe")).await?;
     assert_eq!(mine.len(), 2);
 
-    // What is out of the range is not there for him, in a query or by its key.
+    // Rows outside the range are invisible to Joe, in a query and by their keys.
     let listed = inbox.query().filter(|m| m.to.eq("ann")).await?;
     let read = inbox.get_if_exists(Message::key("ann", 1_u32)?).await?;
     let of_ann = match (listed.is_empty(), read) {
         (true, None) => "and none of Ann's",
         _ if is_azurite(steps, service.endpoint()).await? => {
-            "and Ann's too: Azurite does not look at the keys of a signature"
+            "and Ann's too: Azurite ignores the keys of a signature"
         }
         _ => return Err("a signature for one partition has read another".into()),
     };
-    steps.done("whoever has the signature reads Joe's messages", of_ann);
+    steps.done("the holder of the signature reads Joe's messages", of_ann);
 
     let Err(refused) = inbox.insert(&Message { number: 3, ..mine[0].clone() }).await else {
-        return Err("a signature to read has written".into());
+        return Err("a signature for reading has written".into());
     };
     assert_eq!(refused.status(), Some(403));
     steps.done("and writes nothing", refused.to_string());
@@ -118,7 +118,7 @@ async fn is_azurite(steps: &Steps, url: &str) -> Result<bool, Box<dyn Error>> {
     Ok(server.is_some_and(|server| server.starts_with("Azurite")))
 }
 
-/// What a browser sends for a page of this origin, and whether it would show the page the answer.
+/// Sends the requests of a browser for a page of this origin, and checks whether the page may read the responses.
 async fn from_the_page(
     service: &TableServiceClient,
     before: &ServiceProperties,
@@ -129,11 +129,11 @@ async fn from_the_page(
         allowed_origins: vec![ORIGIN.to_owned()],
         allowed_methods: vec!["GET".to_owned()],
         allowed_headers: vec!["x-ms-*".to_owned()],
-        // So that the page sees where the next one begins.
+        // Lets the page read the continuation of a query.
         exposed_headers: vec!["x-ms-continuation-*".to_owned()],
         max_age: Duration::from_mins(5),
     };
-    // The rules are one list: what is to stay is in it, and the first one that fits counts.
+    // The rules are one list: a request sets all of them, and the first match counts.
     let rules = before.cors.iter().flatten().cloned();
     let cors = Some([rule].into_iter().chain(rules).take(5).collect());
     service.set_properties(&ServiceProperties { cors, ..ServiceProperties::default() }).await?;
@@ -146,21 +146,22 @@ async fn from_the_page(
             assert_eq!(allowed, ORIGIN);
             break;
         }
-        if start.elapsed() > PATIENCE {
-            return Err("the CORS rule was set, and does not hold".into());
+        if start.elapsed() > MAX_WAIT {
+            return Err("the CORS rule was set, and has no effect".into());
         }
         // An account may take half a minute.
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     let elsewhere = fetch(steps, url, "https://elsewhere.example").await?;
-    // Rules that were there before may let in whom they want.
+    // Existing rules may permit other origins.
     let has_others = before.cors.iter().flatten().next().is_some();
     assert!(has_others || !elsewhere.headers.contains_key("access-control-allow-origin"));
-    steps.done("a CORS rule, and requests as browsers send them", format!("taken from {ORIGIN}"));
+    steps
+        .done("a CORS rule, and requests as browsers send them", format!("accepted from {ORIGIN}"));
     Ok(())
 }
 
-/// What `fetch` sends. The origin is the browser's to say, not the page's.
+/// Sends a request like `fetch`. The browser sets the origin; the page cannot.
 async fn fetch(steps: &Steps, url: &str, origin: &str) -> Result<HttpResponse, Box<dyn Error>> {
     let headers = [
         ("accept".parse()?, "application/json;odata=nometadata".parse()?),

@@ -1,17 +1,17 @@
 //! A small web service of notes on axum: the versions of the table are the ETags of HTTP, a page links
-//! to the next one by its continuation token, and the errors of the client are statuses.
+//! to the next one by its continuation token, and the errors of the client become statuses.
 //!
-//! | request | answer |
+//! | request | response |
 //! |---|---|
-//! | `PUT /notes/{book}/{name}`, `If-None-Match: *` | writes a new note; 412 if it is there |
-//! | the same with `If-Match: <etag>` (or `*`) | writes it in the place of that version; 412 if there is another |
+//! | `PUT /notes/{book}/{name}`, `If-None-Match: *` | writes a new note; 412 if it exists |
+//! | `PUT /notes/{book}/{name}`, `If-Match: <etag>` (or `*`) | replaces that version; 412 if the note has another version |
 //! | `GET /notes/{book}/{name}` | the note and its ETag; 304 to an `If-None-Match` with that ETag |
 //! | `DELETE /notes/{book}/{name}`, `If-Match` | deletes that version |
 //! | `GET /notes/{book}` | a page of notes, and the link to the next one |
 //!
-//! `cargo run -p azure-table-integrations --example web_service` serves it on a loopback port, asks it a few things and ends, on
-//! the embedded service or on that of `AZURE_STORAGE_CONNECTION_STRING`. With `--serve 127.0.0.1:8080`
-//! it serves until Ctrl-C, and what was written stays. Its tests are run by `cargo test`, on the mock
+//! `cargo run -p azure-table-integrations --example web_service` serves it on a loopback port, sends a few requests
+//! and ends. The notes are in the mock or in the account of `AZURE_STORAGE_CONNECTION_STRING`. With
+//! `--serve 127.0.0.1:8080` it serves until Ctrl-C, and keeps the notes. `cargo test` runs its tests, on the mock
 //! and without a port.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
@@ -33,7 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use azure_table_client::client::Continuation;
-use azure_table_client::{ETag, IfMatch, TableClient, TableEntity};
+use azure_table_client::{IfMatch, TableClient, TableEntity};
 use failure::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -51,7 +51,7 @@ struct Note {
     text: String,
 }
 
-/// What is sent to write a note.
+/// The body of a request that writes a note.
 #[derive(Deserialize)]
 struct Text {
     text: String,
@@ -89,7 +89,7 @@ async fn read(
     Ok(if is_known {
         (StatusCode::NOT_MODIFIED, etag).into_response()
     } else {
-        (etag, Json(note.into_entity())).into_response()
+        (etag, Json(note.into_inner())).into_response()
     })
 }
 
@@ -130,7 +130,7 @@ async fn list(
     let Some(page) = query.pages().next().await.transpose()? else {
         return Ok(Json(PageOfNotes { notes: Vec::new(), next: None }));
     };
-    // The token has only characters that a URL takes as they are.
+    // The token needs no escaping in a URL.
     let next = page.continuation.map(|after| format!("?after={after}"));
     Ok(Json(PageOfNotes { notes: page.entities, next }))
 }
@@ -139,11 +139,11 @@ fn value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str
     headers.get(name).map(|value| value.to_str().map_err(|_| Failure::NoCondition)).transpose()
 }
 
-/// The ETags of the table go out and come back as they are: only the table service compares them.
+/// Returns the ETag of the request. ETags are those of the table, and only the table service compares them.
 fn if_match(headers: &HeaderMap) -> Result<Option<IfMatch>, Failure> {
-    Ok(value(headers, &IF_MATCH)?.map(|value| match value {
-        "*" => IfMatch::Any,
-        version => ETag::from(version).into(),
+    Ok(value(headers, &IF_MATCH)?.map(|value| {
+        let Ok(condition) = value.parse();
+        condition
     }))
 }
 

@@ -370,8 +370,8 @@ async fn a_response_in_another_format_is_reported_as_such() {
         (FIRST, "text/html", "<html />", "instead of Atom"),
         (ServiceVersion::default(), ATOM, atom, "instead of JSON"),
         // The content type contradicts the body.
-        (FIRST, ATOM, json, "not the Atom"),
-        (ServiceVersion::default(), JSON, atom, "not the JSON"),
+        (FIRST, ATOM, json, "not valid Atom"),
+        (ServiceVersion::default(), JSON, atom, "not valid JSON"),
     ] {
         let table = answering(version, kind, body);
         let errors = [table.query().await.unwrap_err(), table.get(("p", "r")).await.unwrap_err()];

@@ -186,26 +186,26 @@ async fn unexpected_formats() {
     for (version, kind, body, expected) in [
         (latest, "text/csv", "p,r".to_owned(), "text/csv instead of JSON"),
         (latest, atom, feed(""), "application/atom+xml instead of JSON"),
-        (latest, json, feed(""), "not the JSON it should be"),
-        (latest, json, "[".repeat(100_000), "not the JSON it should be"),
+        (latest, json, feed(""), "not valid JSON"),
+        (latest, json, "[".repeat(100_000), "not valid JSON"),
         (first, json, "{}".to_owned(), "application/json;odata=minimalmetadata instead of Atom"),
-        (first, atom, "{}".to_owned(), "not the Atom it should be"),
+        (first, atom, "{}".to_owned(), "not valid Atom"),
         // The root element is in another namespace.
-        (first, atom, "<feed xmlns='urn:x'/>".to_owned(), "not the Atom it should be"),
-        (first, atom, format!("{BOMB}{}", feed("&b;")), "not the Atom it should be"),
-        (first, atom, feed(&entry("<d:Text>&b;</d:Text>")), "not the Atom it should be"),
-        (first, atom, feed(&"<a>".repeat(100_000)), "not the Atom it should be"),
+        (first, atom, "<feed xmlns='urn:x'/>".to_owned(), "not valid Atom"),
+        (first, atom, format!("{BOMB}{}", feed("&b;")), "not valid Atom"),
+        (first, atom, feed(&entry("<d:Text>&b;</d:Text>")), "not valid Atom"),
+        (first, atom, feed(&"<a>".repeat(100_000)), "not valid Atom"),
         (
             first,
             atom,
             feed(&format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000))),
-            "not the Atom it should be",
+            "not valid Atom",
         ),
     ] {
         let table = answering(version, kind, &body).table_named::<DynamicEntity>("Blogs");
         let error = table.query().await.unwrap_err();
         let expected = format!(
-            "Query on Blogs: the answer is {expected}; a proxy or another server may have sent it (200)"
+            "Query on Blogs: the response is {expected}; a proxy or another server may have sent it (200)"
         );
         assert_says(&error, ErrorKind::UnexpectedReply, &expected);
     }

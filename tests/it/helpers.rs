@@ -123,7 +123,7 @@ async fn a_lost_race_is_retried() {
         plain.insert(&counter(0)).await.unwrap();
         let updated = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap();
         let expected = i32::try_from(races).unwrap() * 100 + 1;
-        assert_eq!((updated.hits, updated.status()), (expected, 204));
+        assert_eq!((updated.hits, updated.response().status), (expected, 204));
         assert_eq!(updated.rounds() as usize, races + 1);
         let stored = plain.get(KEY).await.unwrap();
         assert_eq!((stored.hits, &stored.etag), (expected, &updated.etag));
@@ -293,34 +293,35 @@ async fn one_of_many_inserts() {
     let mut inserted = 0;
     let mut hits = Vec::new();
     for task in tasks {
-        let obtained = task.await.unwrap();
-        inserted += usize::from(obtained.was_inserted());
+        let (obtained, outcome) = task.await.unwrap();
+        inserted += usize::from(outcome == Outcome::Applied);
         hits.push(obtained.hits);
     }
     let stored = table.get(KEY).await.unwrap().hits;
     assert_eq!((inserted, hits), (1, vec![stored; 20]));
     assert_eq!(*made.lock().unwrap(), 20, "each found nothing at first");
-    let found = table.get_or_insert(&counter(99)).await.unwrap();
-    assert_eq!((found.inserted(), found.hits, found.status()), (Outcome::NotApplied, stored, 200));
+    let (found, inserted) = table.get_or_insert(&counter(99)).await.unwrap();
+    assert_eq!((inserted, found.hits), (Outcome::NotApplied, stored));
+    assert_eq!((found.response().status, found.rounds()), (200, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_insert_of_unknown_origin_is_reported_as_such() {
     let (_, table, plain) = tables(Foul::Insert, 1).await;
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::NotApplied, 100));
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::NotApplied, 100));
     plain.delete(KEY, IfMatch::Any).await.unwrap();
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Applied, 1));
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::Applied, 1));
     assert_eq!(plain.get(KEY).await.unwrap().etag, obtained.etag);
 
     let (_, table, _) = tables(Foul::LostReply, 1).await;
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Unknown, 1));
-    assert!(!obtained.was_inserted());
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::Unknown, 1));
 
     let (_, table, _) = tables(Foul::InsertAndDelete, 3).await;
-    assert!(table.get_or_insert(&counter(1)).await.unwrap().was_inserted());
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.rounds()), (Outcome::Applied, 4));
     let (_, table, plain) = tables(Foul::InsertAndDelete, usize::MAX).await;
     let error = table.get_or_insert(&counter(1)).await.unwrap_err();
     assert_eq!((error.code(), error.rounds()), (Some(&ErrorCode::EntityAlreadyExists), 10));

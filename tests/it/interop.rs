@@ -112,7 +112,7 @@ async fn read(
             let written = case.written_by(client);
             let plain = case.plainly_written_by(client);
             if has_types {
-                let got = table.get(&case.key).await.unwrap().into_entity();
+                let got = table.get(&case.key).await.unwrap().into_inner();
                 let of_query = queried.iter().find(|entity| *entity.key() == case.key).unwrap();
                 for (how, entity) in [("by get", &got), ("by query", of_query)] {
                     check(case, how, entity.value(&case.property), Some(&written));

@@ -155,6 +155,8 @@ fn only_the_clock_uses_the_timers_of_tokio() {
     for source in sources() {
         let is_exempt =
             matches!(source.module(), "clock" | "mock") || source.path.ends_with("issuer.rs");
-        assert!(is_exempt || !source.code.contains("tokio::time"), "{}", source.path);
+        // Docs in macros are strings, where the path is between backticks.
+        let code = source.code.replace("`tokio::time", "");
+        assert!(is_exempt || !code.contains("tokio::time"), "{}", source.path);
     }
 }

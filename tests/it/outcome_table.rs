@@ -438,7 +438,7 @@ fn of_run(report: &BulkReport, rows: usize) -> String {
     let reports: Vec<_> = reports.collect();
     if reports.is_empty() {
         assert_eq!((report.progress.read, report.progress.held()), (rows as u64, rows as u64));
-        return "not settled".to_owned();
+        return "not resolved".to_owned();
     }
     assert_eq!(reports.len(), rows);
     the_same(reports)
@@ -460,7 +460,7 @@ async fn observe((kind, _, api, settings): Cell, way: Way) -> String {
     let is_applied = stage.is_applied();
     let is_false = match &*report {
         "not applied" => is_applied,
-        "nothing" | "not settled" | "unknown" => false,
+        "nothing" | "not resolved" | "unknown" => false,
         // A success, or a state that matches.
         _ => !was_applied,
     };

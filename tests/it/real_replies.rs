@@ -189,8 +189,8 @@ async fn entities(
     } else {
         let fetched = table.get(keys(&reply.body)).await.unwrap();
         assert_eq!(Some(fetched.etag.as_str()), reply.header("etag"));
-        assert_eq!(fetched.request_id(), reply.header("x-ms-request-id"));
-        vec![fetched.into_entity()]
+        assert_eq!(fetched.response().request_id.as_deref(), reply.header("x-ms-request-id"));
+        vec![fetched.into_inner()]
     };
     assert_eq!(read.len(), rows.len());
     for (entity, row) in read.iter().zip(&rows) {
@@ -244,7 +244,7 @@ async fn untyped(
     let read = if is_page {
         table.query().format(Metadata::None).pages().next().await.unwrap().unwrap().entities
     } else {
-        vec![table.get(key).format(Metadata::None).await.unwrap().into_entity()]
+        vec![table.get(key).format(Metadata::None).await.unwrap().into_inner()]
     };
     read.iter().map(|row| DynamicEntity::from_entity(row).unwrap()).collect()
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use azure_table_client::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
-use azure_table_client::entity::serde::{Serde, SerdeEntity};
 use azure_table_client::entity::{DecodeError, DecodeReason, EncodeError, KeyError};
 use azure_table_client::mock::MockTableService;
+use azure_table_client::serde::{Serde, SerdeEntity};
 use azure_table_client::{DynamicEntity, Error, ErrorKind, IfMatch, TableClient, TableEntity};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

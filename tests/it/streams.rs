@@ -51,7 +51,7 @@ async fn one_page_at_a_time_by_its_continuation() {
     let mut page = query().page().await.unwrap();
     let mut keys = Vec::new();
     loop {
-        keys.extend((&page).into_iter().map(|row| row.key().row_key.clone()));
+        keys.extend(page.entities.iter().map(|row| row.key().row_key.clone()));
         let Some(next) = page.continuation.take() else { break };
         page = query().start_at(next).page().await.unwrap();
     }

@@ -481,7 +481,7 @@ async fn a_row_with_long_keys_is_read_in_a_batch() {
     let etag = table.insert(&entity).await.unwrap().etag;
 
     let fetched = table.get((&*partition, &*key)).await.unwrap();
-    assert_eq!((fetched.status(), &fetched.etag), (200, &etag));
+    assert_eq!((fetched.response().status, &fetched.etag), (200, &etag));
     assert_eq!(fetched.get::<i32>("Rating"), Some(Ok(3)));
     let sent = keep.last();
     assert_eq!((sent.method.as_str(), sent.url.rsplit_once('/').unwrap().1), ("POST", "$batch"));

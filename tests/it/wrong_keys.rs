@@ -255,3 +255,29 @@ async fn a_context_refuses_to_delete_by_such_a_key() {
     context.save_changes().await.unwrap();
     assert_eq!(mock.row_count("Rows"), Some(1));
 }
+
+#[tokio::test]
+async fn the_error_of_a_key_function_is_the_error_of_the_call() {
+    let (mock, table) = table::<Day>().await;
+    let (key, any) = (|| Day::key(-1, 1, "x"), IfMatch::Any);
+    let expected = key().unwrap_err().to_string();
+    let mut context = TableContext::new(&mock.client());
+    let mut tracked = context.table_of(&table);
+    let transaction = table.transaction().delete(key(), any.clone()).await.unwrap_err();
+    assert_eq!(transaction.batch_index(), Some(0));
+    for error in [
+        table.get(key()).await.unwrap_err(),
+        table.get_if_exists(key()).await.unwrap_err(),
+        table.delete(key(), any.clone()).await.unwrap_err(),
+        table.delete_if_exists(key(), any).await.unwrap_err(),
+        table.update_with(key(), |_| ()).await.unwrap_err(),
+        table.get_or_insert_with(key(), || panic!("the key is refused first")).await.unwrap_err(),
+        tracked.find(key()).await.unwrap_err(),
+        tracked.delete_key(key()).unwrap_err(),
+        transaction,
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+    assert_eq!(mock.requests().total(), 0);
+}

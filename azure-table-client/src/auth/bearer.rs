@@ -21,7 +21,7 @@ use crate::clock::SharedClock;
 use crate::error::Error;
 use audience::{STORAGE, audience_of_endpoint, scope_of_audience};
 pub(crate) use cache::Token;
-use cache::{Cache, Source};
+use cache::{Cache, TokenSource};
 pub(crate) use challenge::Challenge;
 
 /// Tokens of Microsoft Entra ID from a credential of `azure_core`: one of the crate [`azure_identity`], or your
@@ -69,7 +69,7 @@ pub struct BearerTokens {
 impl BearerTokens {
     /// The tokens of this credential.
     pub fn new(credential: Arc<dyn TokenCredential>) -> Self {
-        Self::of(Source::Credential(credential))
+        Self::of(TokenSource::Credential(credential))
     }
 
     /// The tokens of a credential of the tenant that the account belongs to, where that is not known
@@ -97,10 +97,10 @@ impl BearerTokens {
     where
         F: Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync + 'static,
     {
-        Self::of(Source::Tenant(Arc::new(credential)))
+        Self::of(TokenSource::Tenant(Arc::new(credential)))
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: TokenSource) -> Self {
         let cache = Arc::new(Cache::new(source, scope_of_audience(STORAGE)));
         Self { is_audience_set: false, cache }
     }

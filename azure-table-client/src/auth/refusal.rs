@@ -14,7 +14,7 @@ const MAX_SKEW: Duration = Duration::from_mins(15);
 
 /// A refused request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct RefusedRequest<'a> {
     pub(crate) code: &'a ErrorCode,
     pub(crate) operation: Operation,
     /// The table, if it is about one.
@@ -27,16 +27,16 @@ pub(crate) struct Refused<'a> {
 }
 
 /// Returns one sentence of advice; it shows fields of a signature, but never the signature itself.
-pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<String> {
+pub(crate) fn hint(credential: &Credential, refused: &RefusedRequest<'_>) -> Option<String> {
     match credential {
-        Credential::SharedKey(_) | Credential::SharedKeyLite(_) => of_key(refused),
-        Credential::Sas(token) => of_signature(token, refused),
+        Credential::SharedKey(_) | Credential::SharedKeyLite(_) => advise_on_key(refused),
+        Credential::Sas(token) => advise_on_signature(token, refused),
         // Advice on tokens is in `pipeline/bearer.rs`.
         _ => None,
     }
 }
 
-fn of_key(refused: &Refused<'_>) -> Option<String> {
+fn advise_on_key(refused: &RefusedRequest<'_>) -> Option<String> {
     if *refused.code == ErrorCode::AuthorizationFailure {
         return Some(
             "The network rules of the account may not let this machine in: add its address or its \
@@ -60,7 +60,7 @@ fn of_key(refused: &Refused<'_>) -> Option<String> {
 }
 
 /// Returns the distance of the clocks, if the service does not allow it.
-fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
+fn clocks_apart(refused: &RefusedRequest<'_>) -> Option<(Duration, &'static str)> {
     let service = refused.service_time?;
     let (by, side) = match refused.machine_time.duration_since(service) {
         Ok(ahead) => (ahead, "ahead of"),
@@ -69,7 +69,7 @@ fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
     (by > MAX_SKEW).then_some((by, side))
 }
 
-fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+fn advise_on_signature(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let code = refused.code;
     if *code == ErrorCode::AuthenticationFailed {
         return Some(not_authentic(token, refused));
@@ -103,7 +103,7 @@ fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
 }
 
 /// The service does not report the reason; its clock and the fields reveal it.
-fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
+fn not_authentic(token: &SasToken, refused: &RefusedRequest<'_>) -> String {
     let time = |name| token.field(name).and_then(|text| read_time(&text));
     let now = refused.service_time.and_then(|now| EdmDateTime::from_system_time(now).ok());
     if let (Some(expiry), Some(now)) = (time("se"), now)
@@ -138,7 +138,7 @@ fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
     }
 }
 
-fn by_https_only(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+fn by_https_only(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let is_https_only = token.field("spr").is_some_and(|protocols| protocols == "https");
     (is_https_only && !refused.is_https).then(|| {
         "The shared access signature can be used by https only, and the endpoint is http."
@@ -165,7 +165,7 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
 }
 
 /// Returns the reason why a signature does not cover a table or a key.
-fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+fn out_of_reach(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let Some(table) = token.field("tn") else {
         return Some(format!("{} needs the account's key.", refused.operation));
     };
@@ -207,7 +207,7 @@ mod tests {
 
     fn hint_of(token: &str, code: &'static str, operation: Operation) -> Option<String> {
         let credential = SasToken::new(&format!("{token}&sig=c2VjcmV0")).unwrap().into();
-        let refused = Refused {
+        let refused = RefusedRequest {
             code: &ErrorCode::from(code.to_owned()),
             operation,
             resource: "Blogs",
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_key_that_is_good_and_refused_points_to_the_network() {
         let code = ErrorCode::AuthorizationFailure;
-        let refused = Refused {
+        let refused = RefusedRequest {
             code: &code,
             operation: Operation::Get,
             resource: "Blogs",
@@ -274,7 +274,7 @@ mod tests {
     fn a_refused_key_says_how_far_the_clocks_are_apart() {
         let credential = SharedKey::development().into();
         let of = |machine_time, service_time| {
-            let refused = Refused {
+            let refused = RefusedRequest {
                 code: &ErrorCode::AuthenticationFailed,
                 operation: Operation::Get,
                 resource: "Blogs",

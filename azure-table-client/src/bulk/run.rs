@@ -377,13 +377,11 @@ impl Run {
     }
 
     fn applied(&mut self, slice: Slice, committed: Committed) {
-        let Committed { operations, confirmation, .. } = committed;
+        let Committed { operations, response } = committed;
         let rows = slice.rows.into_iter().zip(operations);
-        self.end(
-            rows.map(|(row, result)| {
-                (row, RowOutcome::Applied { etag: result.etag, confirmation })
-            }),
-        );
+        self.end(rows.map(|(row, result)| {
+            (row, RowOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
+        }));
     }
 
     /// Reads the rows of a slice that may have been applied, and that is not sent again.

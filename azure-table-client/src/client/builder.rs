@@ -1,5 +1,8 @@
 #[cfg(feature = "reqwest")]
 mod http;
+#[cfg(not(feature = "reqwest"))]
+#[path = "builder/no_http.rs"]
+mod http;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +19,13 @@ use crate::error::Error;
 use crate::limits;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{
-    Budget, CurrentCredential, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS, Takes,
+    AcceptedCredentials, Budget, CurrentCredential, DEFAULT_TOKENS, Endpoint, LocationMode,
+    Pipeline, RetryPolicy,
 };
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
+use http::HttpSettings;
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
@@ -29,8 +34,7 @@ pub struct TableServiceClientBuilder {
     credential: Credential,
     allow_http: bool,
     transport: Option<Arc<dyn Transport>>,
-    #[cfg(feature = "reqwest")]
-    http: http::HttpSettings,
+    http: HttpSettings,
     clock: SharedClock,
     secondary: Option<String>,
     locations: LocationMode,
@@ -54,13 +58,12 @@ impl TableServiceClientBuilder {
             credential,
             allow_http: false,
             transport: None,
-            #[cfg(feature = "reqwest")]
-            http: http::HttpSettings::default(),
+            http: HttpSettings::default(),
             clock: Arc::new(SystemClock),
             secondary: None,
             locations: LocationMode::default(),
             retry: None,
-            retry_budget: Some(TOKENS),
+            retry_budget: Some(DEFAULT_TOKENS),
             max_in_flight: None,
             try_timeout: None,
             deadline: None,
@@ -97,7 +100,7 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// When and how often a failed attempt is done again.
+    /// Sets when and how often a failed attempt is retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
         self
@@ -106,10 +109,9 @@ impl TableServiceClientBuilder {
     /// Sets the number of tokens that all calls of this client share for their retries, 500 by default; `None`
     /// is unlimited.
     ///
-    /// A retry takes 5, after a timeout 10. If the call then goes well, the budget gets back what
-    /// its last retry took; a call that goes well at once brings in one. Without enough of them a
-    /// failed attempt is the last one, so that an outage is not multiplied by the retries of all
-    /// who meet it.
+    /// A retry costs 5 tokens, after a timeout 10. A call that then succeeds returns the cost of its last retry,
+    /// and a call that succeeds at the first attempt returns one token. Without enough tokens there is no retry,
+    /// so that retries do not multiply the load of an outage.
     pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
         self.retry_budget = tokens;
         self
@@ -131,7 +133,7 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Whether reads go to the primary, to the secondary, or to one after the other.
+    /// Sets whether reads use the primary, the secondary, or both in turn.
     pub fn locations(mut self, mode: LocationMode) -> Self {
         self.locations = mode;
         self
@@ -145,18 +147,17 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// The time for a whole call with its attempts and waits; 5 minutes by default.
+    /// Sets the time limit of a whole call with its attempts and waits; 5 minutes by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Whether the rows are read back when it is not known whether a write was applied; they are by
-    /// default.
+    /// Sets whether rows are read back when the outcome of a write is unknown; they are by default.
     ///
-    /// A write that is sent again after a timeout or a broken connection may meet its own first attempt:
-    /// an insert finds its own row (409), an update another ETag (412), a delete nothing (404). The client
-    /// then reads the rows at the primary, within the deadline of the call, and decides by these rules:
+    /// A retry after a timeout or a broken connection may fail because the first attempt was applied: an insert
+    /// finds its own row (409), an update another ETag (412), a delete no row (404). The client then reads the
+    /// rows at the primary, within the deadline of the call, and decides by these rules:
     ///
     /// | evidence | result |
     /// |---|---|
@@ -173,27 +174,25 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Lets no call take a matching state for success; see [`Call::exact`](super::Call::exact).
+    /// Sets whether a matching state never counts as success; see [`Call::exact`](super::Call::exact).
     pub fn exact(mut self, exact: bool) -> Self {
         self.settings.exact = exact;
         self
     }
 
-    /// Lets a matching state count as success for updates that are conditional on an ETag too; see
+    /// Sets whether a matching state proves updates that are conditional on an ETag; see
     /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
     pub fn accept_matching_state(mut self, accept: bool) -> Self {
         self.settings.accept_matching_state = accept;
         self
     }
 
-    /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated, a random one
-    /// or that of [`Call::write_id`](super::Call::write_id). A row that has the id proves that the write was
-    /// applied; see [`resolve_outcomes`](Self::resolve_outcomes). The value that an entity itself has in that
-    /// column is not sent.
+    /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated: a random one, or the
+    /// one of [`Call::write_id`](super::Call::write_id). A row with the id proves that the write was applied; see
+    /// [`resolve_outcomes`](Self::resolve_outcomes). The entity's own value of that column is not sent.
     ///
-    /// With ids, a 409 or 412 is read back also at the first attempt: a proxy may have delivered the
-    /// request twice and passed on the second response. Deletes have no id, so that this cannot be
-    /// detected for them, nor for any write without this column.
+    /// With ids, a 409 or 412 leads to a read-back even after a single attempt, because a proxy may have delivered
+    /// the request twice. Without ids, and for deletes, the client cannot detect that.
     pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
         self.settings.write_id = Some(Arc::from(name.into()));
         self
@@ -331,33 +330,18 @@ impl TableServiceClientBuilder {
         let everywhere = |is: fn(&Endpoint) -> bool| {
             self.allow_http || (is(&endpoint) && secondary.as_ref().is_none_or(is))
         };
-        let takes = Takes {
+        let accepted = AcceptedCredentials {
             keys: everywhere(Endpoint::is_private),
             tokens: everywhere(Endpoint::is_https),
         };
-        let credential = CurrentCredential::new(self.credential, endpoint.base(), takes)?;
-        let transport = match self.transport {
-            Some(transport) => {
-                #[cfg(feature = "reqwest")]
-                self.http.check_unused()?;
-                transport
-            }
-            #[cfg(feature = "reqwest")]
-            None => self.http.into_transport()?,
-            #[cfg(not(feature = "reqwest"))]
-            None => {
-                return Err(Error::configuration(
-                    "the client has no transport: call transport(..) on its builder, or turn on the feature \
-                     rustls, native-tls or reqwest of azure-table-client",
-                ));
-            }
-        };
+        let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
+        let transport = http::transport(self.transport, self.http)?;
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;
         pipeline.retry = self.retry.unwrap_or(pipeline.retry);
         pipeline.budget = Budget::new(self.retry_budget);
-        pipeline.places = self.max_in_flight.map(Semaphore::new);
+        pipeline.permits = self.max_in_flight.map(Semaphore::new);
         pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
         pipeline.protocol = protocol;
@@ -377,27 +361,5 @@ impl fmt::Debug for TableServiceClientBuilder {
             .field("version", &self.version)
             .field("format", &self.format)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, feature = "mock", not(feature = "reqwest")))]
-mod tests {
-    use super::*;
-    use crate::error::ErrorKind;
-    use crate::mock::MockTableService;
-
-    #[test]
-    fn without_reqwest_a_client_needs_a_transport() {
-        let mock = MockTableService::new();
-        let builder = || {
-            TableServiceClientBuilder::from_connection_string(&mock.connection_string()).unwrap()
-        };
-        let error = builder().build().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Configuration);
-        assert!(
-            error.to_string().starts_with("the client has no transport: call transport(..)"),
-            "{error}"
-        );
-        builder().transport(mock.transport()).build().unwrap();
     }
 }

@@ -30,6 +30,22 @@ use crate::wire::PayloadFormat;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// `into_future` returns the future, for `tokio::spawn`, `join!` and the like. It borrows nothing:
+///
+/// ```
+/// # use std::future::IntoFuture;
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+/// # blogs.create().await?;
+/// let task = tokio::spawn(blogs.insert(&DynamicEntity::new("Channel9", "1")).into_future());
+/// let inserted = task.await??;
+/// # let _ = inserted.etag;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
     pipeline: Arc<ClientCore>,

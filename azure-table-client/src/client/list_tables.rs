@@ -24,7 +24,7 @@ use crate::wire::Operation;
 /// or a page size out of bounds.
 ///
 /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`, one
-/// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
+/// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 #[derive(Debug)]
 pub struct ListTables {
@@ -53,7 +53,7 @@ impl ListTables {
     }
 
     setters! { options:
-        deadline "each page (not of the whole list, which `tokio::time::timeout` can limit)", retry,
+        deadline "each page (to limit the whole list, wrap it in a timeout)", retry,
         client_request_id, format
     }
 

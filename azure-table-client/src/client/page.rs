@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::AddAssign;
-use std::{slice, vec};
+use std::vec;
 
 use crate::operation::Location;
 use crate::operation::continuation::Continuation;
@@ -30,7 +30,7 @@ impl<T> Page<T> {
         Self { entities: Vec::new(), continuation: None, request_id: None, cost }
     }
 
-    /// Cuts the page to the rows that are `left` to take, and subtracts them.
+    /// Truncates the page to the rows that are `left` to take, and subtracts them.
     pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
         let Some(left) = left else { return };
         self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
@@ -45,15 +45,6 @@ impl<T> IntoIterator for Page<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.entities.into_iter()
-    }
-}
-
-impl<'p, T> IntoIterator for &'p Page<T> {
-    type Item = &'p T;
-    type IntoIter = slice::Iter<'p, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.entities.iter()
     }
 }
 

@@ -60,9 +60,9 @@ impl<T> Pages<T> {
             None => None,
         };
         let dialect = fetcher.pipeline.protocol.dialect();
-        let is_unordered = split.as_ref().is_some_and(|split| !split.in_order);
-        let is_merged = is_unordered && dialect.has_key_order();
-        if is_unordered && !is_merged && !split.as_ref().is_some_and(|split| split.is_disjoint()) {
+        let unordered = split.as_ref().filter(|split| !split.in_order);
+        let is_merged = unordered.is_some() && dialect.has_key_order();
+        if !is_merged && unordered.is_some_and(|split| !split.is_disjoint()) {
             return Err(not_mergeable());
         }
         if is_merged && !fetcher.select.is_empty() {

@@ -18,9 +18,9 @@ use super::stream::EntityStream;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 
-/// The number of pages that an ordered stream buffers of each later range.
+/// The number of pages that an ordered stream buffers for each later range.
 const AHEAD: usize = 4;
-/// Each range has a request in flight.
+/// The limit on ranges. Each range has a request in flight.
 const MAX_RANGES: usize = 256;
 
 /// A query that is read in several key ranges concurrently.
@@ -68,7 +68,7 @@ impl<E, T> Parallel<E, T> {
         self
     }
 
-    /// The results one by one; the stream ends after the first error.
+    /// Returns the results one by one. The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,
@@ -77,7 +77,7 @@ impl<E, T> Parallel<E, T> {
         EntityStream::new(pages(self.query.checked(), self.ranges, ahead))
     }
 
-    /// The number of results; see [`Query::count`].
+    /// Counts the results; see [`Query::count`].
     ///
     /// # Errors
     /// The errors of the query itself.
@@ -127,7 +127,7 @@ impl<E, T> fmt::Debug for Parallel<E, T> {
     }
 }
 
-/// The pages. They are in key order if `ahead` limits the pages that are buffered of each range.
+/// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
 fn pages<T: Send + 'static>(
     query: Result<CheckedQuery<T>, Error>,
     ranges: usize,
@@ -147,7 +147,7 @@ struct Ranges<T> {
     buffers: VecDeque<RangeBuffer<T>>,
     /// The number of the first range in `buffers`.
     first: usize,
-    /// The number of pages that are buffered of each later range; `None` without an order.
+    /// The number of pages that are buffered for each later range; `None` for the order of arrival.
     ahead: Option<usize>,
     /// The number of rows left to take.
     left: Option<u64>,

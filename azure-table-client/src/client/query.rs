@@ -73,7 +73,7 @@ pub use plan::QueryPlan;
 /// page size out of bounds, a table scan that the client [refuses](super::ScanPolicy::Refuse).
 ///
 /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
-/// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
+/// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
     pipeline: Arc<ClientCore>,
@@ -196,7 +196,7 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { options:
-        deadline "each page (not of the whole query, which `tokio::time::timeout` can limit)", retry,
+        deadline "each page (to limit the whole query, wrap it in a timeout)", retry,
         client_request_id, format
     }
 

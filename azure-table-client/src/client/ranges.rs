@@ -1,9 +1,9 @@
 //! Splits the keys of a query into ranges that are read concurrently.
 //!
-//! The service does not report how its rows are spread over their keys, so a few queries for single keys
-//! search for starts of ranges. They form a tree: the children of a range are the keys that differ from
-//! each other in the first character after the prefix that all its keys share. If a level has too few keys,
-//! each of its ranges is split again. Every range starts at a key that exists.
+//! The service does not report the distribution of its keys, so a few queries for single keys search for
+//! the starts of ranges. A range is split at the first character after the prefix that all its keys share: for each
+//! different character, a new range starts at the first key that has it. Ranges are split again until there are
+//! enough of them. Every range starts at a key that exists.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,9 +17,9 @@ use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
-/// The number of children that a range is split into at most. Keys with more different characters, such as
-/// Chinese text, share the last child.
-const MAX_CHILDREN: usize = 64;
+/// The limit on the parts of a range. Keys with more different characters, such as Chinese text, share the
+/// last part.
+const MAX_PARTS: usize = 64;
 
 /// Searches the keys of a query for starts of ranges.
 struct KeySearch<'s> {
@@ -89,7 +89,7 @@ impl KeySearch<'_> {
         while starts.len() < count {
             let ranges = starts.iter().enumerate().map(|(at, start)| {
                 let end = starts.get(at + 1).map(String::as_str);
-                self.children(start, end)
+                self.parts(start, end)
             });
             let finer: Vec<_> = try_join_all(ranges).await?.into_iter().flatten().collect();
             if finer.len() == starts.len() {
@@ -103,8 +103,8 @@ impl KeySearch<'_> {
         Ok((0..count).map(|at| std::mem::take(&mut starts[at * all / count])).collect())
     }
 
-    /// Returns the first keys of the children of the range that starts at the key `first`.
-    async fn children(&self, first: &str, end: Option<&str>) -> Result<Vec<String>, Error> {
+    /// Splits the range that starts at the key `first`. Returns the first keys of its parts.
+    async fn parts(&self, first: &str, end: Option<&str>) -> Result<Vec<String>, Error> {
         let boundaries: Vec<usize> =
             first.char_indices().map(|(at, _)| at).chain([first.len()]).collect();
         // Bisect for the longest prefix that all keys of the range share.
@@ -118,9 +118,9 @@ impl KeySearch<'_> {
             }
         }
         let prefix = &first[..boundaries[low]];
-        let mut children = vec![first.to_owned()];
-        while children.len() < MAX_CHILDREN
-            && let Some(last) = children.last()
+        let mut parts = vec![first.to_owned()];
+        while parts.len() < MAX_PARTS
+            && let Some(last) = parts.last()
         {
             let next = match last[prefix.len()..].chars().next() {
                 Some(c) => self.first_after(&last[..prefix.len() + c.len_utf8()], end).await?,
@@ -128,11 +128,11 @@ impl KeySearch<'_> {
                 None => self.first_from(&format!("{last}\0"), end).await?,
             };
             match next {
-                Some(key) if key.starts_with(prefix) => children.push(key),
+                Some(key) if key.starts_with(prefix) => parts.push(key),
                 _ => break,
             }
         }
-        Ok(children)
+        Ok(parts)
     }
 
     /// Returns the first key after all keys that start with `prefix`.

@@ -8,7 +8,7 @@ use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
-/// The default limit on reading and writing a row again.
+/// The default limit on rounds.
 pub(super) const ROUNDS: u32 = 10;
 /// The delays between rounds, which separate concurrent writers of a row.
 const WAITS: RetryPolicy =

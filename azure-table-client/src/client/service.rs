@@ -10,7 +10,7 @@ use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
-use crate::operation::{Done, Reply, table};
+use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
 
 /// The environment variable that [`TableServiceClient::from_env`] reads.
@@ -192,8 +192,8 @@ impl TableServiceClient {
     /// deleted: see [`create_table_and_wait`](Self::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn create_table(&self, name: &str) -> Call<Done> {
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
+    pub fn create_table(&self, name: &str) -> Call<ResponseInfo> {
         Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
     }
 
@@ -203,7 +203,7 @@ impl TableServiceClient {
     /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::create(self.core.protocol, name), table::created_if_not_exists)
             .expecting(table::already_exists)
@@ -216,15 +216,15 @@ impl TableServiceClient {
     /// 404 `ResourceNotFound` if there is no such table.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete_table(&self, name: &str) -> Call<Done> {
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
+    pub fn delete_table(&self, name: &str) -> Call<ResponseInfo> {
         Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
     }
 
     /// Deletes a table with all its entities if it exists; `false` if it did not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
             .expecting(table::not_found)
@@ -233,7 +233,7 @@ impl TableServiceClient {
     /// Returns whether a table of this name exists, by a query of the list of tables.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
         Call::new(&self.core, table::get(self.core.protocol, name), table::exists)
             .expecting(table::not_found)
@@ -246,7 +246,7 @@ impl TableServiceClient {
     /// [Cosmos DB](crate::Dialect), which does not support it.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn properties(&self) -> Call<ServiceProperties> {
         let request = service_properties::get();
         Call::new(&self.core, Ok(request), service_properties::properties)
@@ -262,8 +262,8 @@ impl TableServiceClient {
     /// which does not support it.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
-    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
-    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
+    /// Retries: [repeatable](crate::guide::errors#retry-classes).
+    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<ResponseInfo> {
         let request = service_properties::set(properties);
         Call::new(&self.core, request, Reply::accepted)
     }
@@ -277,7 +277,7 @@ impl TableServiceClient {
     /// which does not support it.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn stats(&self) -> Call<ServiceStats> {
         Call::new(&self.core, Ok(stats::get()), stats::stats)
     }
@@ -285,7 +285,7 @@ impl TableServiceClient {
     /// Lists the tables by name; see [`ListTables`].
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(Arc::clone(&self.core))
     }

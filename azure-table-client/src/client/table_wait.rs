@@ -7,7 +7,7 @@ use super::TableServiceClient;
 use crate::clock::SharedClock;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
-use crate::operation::Done;
+use crate::operation::ResponseInfo;
 use crate::outcome;
 use crate::pipeline::CallOptions;
 
@@ -36,17 +36,17 @@ impl TableServiceClient {
     /// within `deadline`.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn create_table_and_wait(
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
-                Err(error) if is_going(&error) => waits.next(error).await?,
+                Err(error) if reports_deletion(&error) => waits.next(error).await?,
                 created => return created,
             }
         }
@@ -61,12 +61,12 @@ impl TableServiceClient {
     /// [outcome](Error::outcome) is [`Applied`](crate::Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn delete_table_and_wait(
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
+    ) -> Result<ResponseInfo, Error> {
         let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // The deletion stays applied, even if a later query fails.
@@ -80,7 +80,9 @@ impl TableServiceClient {
             };
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
-                Some(Err(error)) if is_going(&error) => waits.next(error).await.map_err(done)?,
+                Some(Err(error)) if reports_deletion(&error) => {
+                    waits.next(error).await.map_err(done)?;
+                }
                 // The table no longer exists, or exists again.
                 Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
                 _ => return Ok(deleted),
@@ -107,7 +109,7 @@ fn is_being_deleted(code: &ErrorCode) -> bool {
     *code == ErrorCode::TableBeingDeleted
 }
 
-fn is_going(error: &Error) -> bool {
+fn reports_deletion(error: &Error) -> bool {
     error.code().is_some_and(is_being_deleted)
 }
 

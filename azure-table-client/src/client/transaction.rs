@@ -8,7 +8,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::client_core::ClientCore;
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{IntoKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Target;
@@ -50,7 +50,7 @@ use crate::pipeline::{CallOptions, RetryPolicy};
 /// [told](crate::client::TableServiceClientBuilder::resolve_outcomes).
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
-/// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+/// Retries: [guarded](crate::guide::errors#retry-classes).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
     pipeline: Arc<ClientCore>,
@@ -112,9 +112,11 @@ impl<T: TableEntity> Transaction<T> {
 
     /// Deletes the entity with these keys. Keys that no `T` has are refused, as in
     /// [`get`](super::TableClient::get).
-    pub fn delete(mut self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Self {
-        let (key, condition) = (key.into(), condition.into());
+    pub fn delete(mut self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Self {
+        let (key, condition) = (key.into_key(), condition.into());
         self.batch = self.batch.and_then(|mut batch| {
+            let key =
+                key.map_err(|error| Error::from(error).with_batch(Some(batch.len()), None))?;
             check_key::<T>(&key)
                 .map_err(|error| error.with_batch(Some(batch.len()), Some(key.clone())))?;
             batch.delete(&key, &condition)?;

@@ -6,7 +6,7 @@ use super::change::dynamic;
 use super::state::{Add, Known, Pending, Tracker};
 use super::{ContextTable, EntityState, MergeOption, TableContext};
 use crate::client::TableClient;
-use crate::entity::{EntityKey, NamedTable, TableEntity};
+use crate::entity::{EntityKey, IntoKey, NamedTable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::pipeline::CallOptions;
@@ -17,11 +17,8 @@ impl TableContext {
     ///
     /// # Errors
     /// As there.
-    pub async fn find<T: NamedTable>(
-        &mut self,
-        key: impl Into<EntityKey>,
-    ) -> Result<Option<T>, Error> {
-        let key = key.into();
+    pub async fn find<T: NamedTable>(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
         self.table::<T>().find(key).await
     }
 
@@ -54,9 +51,9 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// no `T` has.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub async fn find(&mut self, key: impl Into<EntityKey>) -> Result<Option<T>, Error> {
-        let key = key.into();
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    pub async fn find(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
         let client = self.client();
         client.check_key(&key)?;
         let option = self.context.merge_option;
@@ -93,7 +90,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// [`TableClient::get`] reads without a context. Else as [`find`](Self::find).
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub async fn refresh(&mut self, entity: &T, option: MergeOption) -> Result<Option<T>, Error> {
         let key = entity.entity_key()?;
         self.refresh_key(key, option).await
@@ -105,7 +102,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// As there.
     pub async fn refresh_key(
         &mut self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         option: MergeOption,
     ) -> Result<Option<T>, Error> {
         if option == MergeOption::NoTracking {
@@ -113,7 +110,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
                 "a refresh without tracking has no effect: use `TableClient::get`",
             ));
         }
-        let key = key.into();
+        let key = key.into_key()?;
         match self.client().get_row(&key, CallOptions::default()).await? {
             Some(row) => self.context.meet(&self.table, row, option, None).map(Some),
             None => {

@@ -7,7 +7,7 @@ use super::query::ContextQuery;
 use super::state::{Add, Properties, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::check_readable;
@@ -82,8 +82,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     ///
     /// # Errors
     /// It is not tracked, or no `T` has these keys.
-    pub fn delete_key(&mut self, key: impl Into<EntityKey>) -> Result<(), Error> {
-        let key = key.into();
+    pub fn delete_key(&mut self, key: impl IntoKey) -> Result<(), Error> {
+        let key = key.into_key()?;
         check_key::<T>(&key)?;
         self.context.tracker.delete(&self.table, &key)
     }
@@ -105,9 +105,9 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     }
 
     /// What is known of the entity with these keys; `None` if it is not tracked.
-    pub fn entry(&self, key: impl Into<EntityKey>) -> Option<Entry<'_>> {
-        let tracker = &self.context.tracker;
-        tracker.get(&tracker.identity(&self.table, &key.into())).map(Entry)
+    pub fn entry(&self, key: impl IntoKey) -> Option<Entry<'_>> {
+        let (tracker, key) = (&self.context.tracker, key.into_key().ok()?);
+        tracker.get(&tracker.identity(&self.table, &key)).map(Entry)
     }
 
     /// A query whose entities are tracked.

@@ -11,9 +11,9 @@ use super::projection::{Projection, Selection};
 use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::FromEdm;
-use crate::entity::serde::Serde;
 use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
 use crate::limits::TIMESTAMP;
+use crate::serde::Serde;
 
 /// A property of `E`. It is compared with values of type `T`, which the codec `C` stores, and read
 /// as an `F`, the type of the field.

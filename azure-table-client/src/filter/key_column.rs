@@ -8,9 +8,8 @@ use std::marker::PhantomData;
 use super::condition::{Condition, any};
 use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{
-    DecodeError, Descending, KeyArgument, KeyError, KeyLayout, KeyPart, KeyParts, Row, WholeKey,
-};
+use crate::entity::{DecodeError, Descending, KeyArgument, KeyError, KeyPart, Row};
+use crate::key::{KeyLayout, KeyParts, WholeKey};
 
 /// A key of `E` whose parts are the tuple `P`.
 pub struct KeyColumn<E, P> {

@@ -129,8 +129,8 @@ impl<'f> Plan<'f> {
         self.partition.low.as_deref().filter(|_| self.partition.is_exact())
     }
 
-    /// Returns the bounds of the keys as a filter, if there are any. RowKeys are bounded only within one
-    /// partition, where they limit the scan.
+    /// Returns the bounds of both ranges as a filter, if there are any. A RowKey limits the scan only within
+    /// one partition, so the filter omits its bounds otherwise.
     pub(crate) fn keys_as_filter(&self) -> Option<Filter> {
         let partition = self.partition.bounds(PARTITION_KEY);
         let row = self.partition.is_exact().then(|| self.row.bounds(ROW_KEY));
@@ -145,7 +145,7 @@ impl<'f> Plan<'f> {
         key(PARTITION_KEY).zip(key(ROW_KEY))
     }
 
-    /// Returns the property of the filter that determines the kind.
+    /// Returns the reason for the kind, for messages.
     pub(crate) fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {
             (PlanKind::Point, _) => "the filter states both keys",
@@ -210,7 +210,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_empty(&self) -> bool {
-        matches!((&self.low, &self.high), (Some(low), Some(high)) if high.excludes(low))
+        self.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn is_exact(&self) -> bool {
@@ -224,13 +224,12 @@ impl<'f> Range<'f> {
         self.low.is_none() && self.high.is_none()
     }
 
-    #[cfg(feature = "mock")]
     fn is_past(&self, key: &str) -> bool {
         self.high.as_ref().is_some_and(|high| high.excludes(key))
     }
 
     fn is_before(&self, other: &Self) -> bool {
-        matches!((&self.high, &other.low), (Some(high), Some(low)) if high.excludes(low))
+        other.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn intersect(self, other: Self) -> Self {

@@ -15,7 +15,7 @@ impl QueryFilter {
         Ok(Self { tree: Filter::parse(text)?, text: text.to_owned() })
     }
 
-    /// Checks that the service can parse the text of `tree`.
+    /// Displays `tree` as text. Fails if it is nested too deeply for the text to be parsed.
     pub(crate) fn checked(tree: Filter) -> Result<Self, FilterError> {
         tree.check_depth()?;
         Ok(tree.into())

@@ -66,6 +66,7 @@ impl<T: Integral<i64>> ColumnCodec<T> for AsI64 {
     label = "no `<` and the like",
     note = "numbers, date-times and text have one, and what `as_padded`, `as_i32` or `as_i64` stores"
 )]
+#[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
 
 impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
@@ -74,6 +75,7 @@ impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
 
 /// A type whose Edm values have the same order as its values.
+#[doc(hidden)]
 pub trait OrderedEdm: ToEdm {}
 
 macro_rules! ordered {
@@ -106,6 +108,7 @@ impl<T: OrderedEdm> OrderedEdm for Option<T> {}
     label = "not text",
     note = "`starts_with` is for text"
 )]
+#[doc(hidden)]
 pub trait TextEdm: ToEdm {}
 
 impl TextEdm for String {}

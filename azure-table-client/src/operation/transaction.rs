@@ -5,6 +5,7 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -13,7 +14,7 @@ use uuid::Uuid;
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
 use super::server_wait::HEADERS_IN_MILLISECONDS;
-use super::{Confirmation, Done, Header, Reply, Request, Target, Written};
+use super::{Confirmation, Header, Reply, Request, ResponseInfo, Target, Written};
 use crate::entity::{EntityKey, TableEntity, new_write_id};
 use crate::error::{Error, Outcome};
 use crate::etag::{ETag, IfMatch};
@@ -33,18 +34,22 @@ pub struct OperationResult {
     pub status: u16,
 }
 
-/// The result of a transaction that was committed.
+/// The result of a transaction that was committed. Derefs to the information about the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
     /// The results of the operations, in their order.
     pub operations: Vec<OperationResult>,
-    /// The HTTP status of the whole, 202.
-    pub status: u16,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-    /// How the success is known.
-    pub confirmation: Confirmation,
+    /// Information about the response; its status is 202.
+    pub response: ResponseInfo,
+}
+
+impl Deref for Committed {
+    type Target = ResponseInfo;
+
+    fn deref(&self) -> &ResponseInfo {
+        &self.response
+    }
 }
 
 /// The operations of a transaction, as they will be sent.
@@ -394,12 +399,7 @@ pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<
     };
     let operations = messages.iter().map(result).collect::<Result<_, _>>();
     let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
-    Ok(Committed {
-        operations,
-        status: reply.status.as_u16(),
-        request_id: reply.request_id().map(str::to_owned),
-        confirmation: Confirmation::Response,
-    })
+    Ok(Committed { operations, response: reply.info() })
 }
 
 /// Reads the response to the writes of one request: a transaction, or one write alone.
@@ -411,15 +411,14 @@ pub(crate) fn results(
     if let Some(sent) = sent {
         return committed(reply, request, sent);
     }
-    let (etag, Done { status, request_id, confirmation }) =
-        if request.operation == Operation::Delete {
-            (None, reply.done(request)?)
-        } else {
-            let Written { etag, status, request_id, confirmation } = reply.written(request)?;
-            (Some(etag), Done { status, request_id, confirmation })
-        };
-    let operations = vec![OperationResult { etag, status }];
-    Ok(Committed { operations, status, request_id, confirmation })
+    let (etag, response) = if request.operation == Operation::Delete {
+        (None, reply.done(request)?)
+    } else {
+        let Written { etag, response } = reply.written(request)?;
+        (Some(etag), response)
+    };
+    let operations = vec![OperationResult { etag, status: response.status }];
+    Ok(Committed { operations, response })
 }
 
 /// The results of writes that were found to be applied, from the present ETags of their rows.
@@ -427,9 +426,11 @@ pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmati
     let status = StatusCode::NO_CONTENT.as_u16();
     Committed {
         operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
-        status: StatusCode::ACCEPTED.as_u16(),
-        request_id: None,
-        confirmation,
+        response: ResponseInfo {
+            status: StatusCode::ACCEPTED.as_u16(),
+            request_id: None,
+            confirmation,
+        },
     }
 }
 

@@ -13,7 +13,7 @@ use super::bearer::Bearer;
 use super::budget::Spent;
 use super::failure::Failure;
 use super::location::{LocationMode, Route};
-use super::prepare::Added;
+use super::prepare::AttemptValues;
 use super::retry::{self, RetryPolicy};
 use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline, unreachable};
@@ -50,11 +50,11 @@ pub(super) struct Attempts<'c> {
     /// The date of the last attempt.
     dated: SystemTime,
     /// It was dated by the service's own date.
-    is_dated_anew: bool,
+    has_new_date: bool,
     /// The credential that signed the last attempt.
     pub(super) credential: Arc<Credential>,
     /// It was signed again, as the credential had been replaced meanwhile.
-    is_signed_anew: bool,
+    has_new_signature: bool,
     /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
     #[cfg(feature = "entra")]
@@ -111,9 +111,9 @@ impl<'c> Attempts<'c> {
             sent_at: now,
             open: None,
             dated: SystemTime::UNIX_EPOCH,
-            is_dated_anew: false,
+            has_new_date: false,
             credential: pipeline.credential.get(),
-            is_signed_anew: false,
+            has_new_signature: false,
             spent: None,
             #[cfg(feature = "entra")]
             bearer: Bearer::default(),
@@ -127,7 +127,7 @@ impl<'c> Attempts<'c> {
             let failure = match self.send().await? {
                 #[cfg(feature = "entra")]
                 Ok((_, response)) if self.has_new_token(&response)? => continue,
-                Ok((status, response)) if self.goes_on(status, &response) => continue,
+                Ok((status, response)) if self.should_resend(status, &response) => continue,
                 Ok((status, response)) => {
                     self.pipeline.budget.earn(self.spent);
                     if let Some(error) = self.foreign(&response) {
@@ -150,7 +150,7 @@ impl<'c> Attempts<'c> {
                 Err(failure) => failure,
             };
             let is_closed = match &failure {
-                Failure::Answer(status, response) => is_closed_by(*status, response),
+                Failure::Response(status, response) => is_closed_by(*status, response),
                 _ => failure.is_unsent(),
             };
             if !is_closed {
@@ -183,9 +183,9 @@ impl<'c> Attempts<'c> {
         if failure.is_timeout()
             && self.deadline.is_some_and(|at| self.pipeline.clock.until(at).is_zero())
         {
-            return Err(self.late(""));
+            return Err(self.deadline_reached(""));
         }
-        match failure.into_answer() {
+        match failure.into_response() {
             Ok(response) => Ok(self.reply(response)),
             Err(error) => Err(self.failed(error).with_hint(hint)),
         }
@@ -194,8 +194,8 @@ impl<'c> Attempts<'c> {
     /// Sends one attempt. Returns its response with the status or, of a batch, the status of the operation inside.
     async fn send(&mut self) -> Result<Result<(StatusCode, HttpResponse), Failure>, Error> {
         let pipeline = self.pipeline;
-        // While it waits for a place it is not an attempt.
-        let _place = self.place().await?;
+        // An attempt begins once it has a permit.
+        let _permit = self.permit().await?;
         self.credential = pipeline.credential.get();
         #[cfg(feature = "entra")]
         let token = self.authorization().await?;
@@ -204,7 +204,7 @@ impl<'c> Attempts<'c> {
         let now = pipeline.clock.instant();
         let left = self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
         if left.is_zero() {
-            return Err(self.late(""));
+            return Err(self.deadline_reached(""));
         }
         self.count += 1;
         self.sent_at = now;
@@ -216,7 +216,7 @@ impl<'c> Attempts<'c> {
         let attempt = AttemptTrace::begin(self.trace, self.request, number, location, id);
         let outgoing = pipeline.prepare(
             self.request,
-            Added {
+            AttemptValues {
                 credential: &self.credential,
                 format: self.format,
                 client_request_id: id,
@@ -232,11 +232,11 @@ impl<'c> Attempts<'c> {
             Some(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
                 let status = self.request.status_of(*status, headers, body);
-                attempt.answered(status, &response);
+                attempt.responded(status, &response);
                 if !retry::is_transient(status) {
                     return Ok(Ok((status, response)));
                 }
-                return Ok(Err(Failure::Answer(status, response)));
+                return Ok(Err(Failure::Response(status, response)));
             }
             Some(Err(error)) => Failure::Transport(error),
             None => Failure::TimedOut(limit),
@@ -245,22 +245,22 @@ impl<'c> Attempts<'c> {
         Ok(Err(failure))
     }
 
-    async fn place(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
-        let Some(places) = &self.pipeline.places else { return Ok(None) };
-        let place = self.pipeline.clock.timeout_at(self.deadline, pin!(places.acquire())).await;
+    async fn permit(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
+        let Some(permits) = &self.pipeline.permits else { return Ok(None) };
+        let permit = self.pipeline.clock.timeout_at(self.deadline, pin!(permits.acquire())).await;
         // It is never closed.
-        let place = place.and_then(Result::ok);
-        let late = || self.late("too many requests of this client are in flight");
-        place.map(Some).ok_or_else(late)
+        let permit = permit.and_then(Result::ok);
+        let late = || self.deadline_reached("too many requests of this client are in flight");
+        permit.map(Some).ok_or_else(late)
     }
 
     /// Returns whether to send the request again for a reason that does not count as a failure.
-    fn goes_on(&mut self, status: StatusCode, response: &HttpResponse) -> bool {
+    fn should_resend(&mut self, status: StatusCode, response: &HttpResponse) -> bool {
         match status {
-            StatusCode::NOT_FOUND => self.route.lacks(),
+            StatusCode::NOT_FOUND => self.route.not_found(),
             StatusCode::FORBIDDEN if is_not_authentic(response) => {
-                if !self.is_dated_anew && self.is_misdated(response) {
-                    self.is_dated_anew = true;
+                if !self.has_new_date && self.is_misdated(response) {
+                    self.has_new_date = true;
                     return true;
                 }
                 self.is_replaced()
@@ -274,8 +274,8 @@ impl<'c> Attempts<'c> {
     /// Whether the credential was replaced meanwhile, for the first time in this call.
     fn is_replaced(&mut self) -> bool {
         let is_replaced =
-            !self.is_signed_anew && self.pipeline.credential.is_newer_than(&self.credential);
-        self.is_signed_anew |= is_replaced;
+            !self.has_new_signature && self.pipeline.credential.is_newer_than(&self.credential);
+        self.has_new_signature |= is_replaced;
         is_replaced
     }
 
@@ -345,17 +345,17 @@ impl<'c> Attempts<'c> {
             location,
             signed: Some(signed),
         };
-        self.trace.answered(&reply.client_request_id, Some(&reply));
+        self.trace.responded(&reply.client_request_id, Some(&reply));
         reply
     }
 
     /// The error of a call that reached its deadline.
-    fn late(&self, message: &'static str) -> Error {
+    fn deadline_reached(&self, message: &'static str) -> Error {
         self.failed(Error::deadline(self.whole_deadline, message))
     }
 
     pub(super) fn failed(&self, error: Error) -> Error {
-        self.trace.answered(&self.client_request_id, None);
+        self.trace.responded(&self.client_request_id, None);
         let outcome = if self.open.is_some() { Outcome::Unknown } else { Outcome::NotApplied };
         error
             .with_operation(self.request.operation, &self.request.resource)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The default budget: a hundred retries, or fifty after timeouts.
-pub(crate) const TOKENS: u32 = 500;
+pub(crate) const DEFAULT_TOKENS: u32 = 500;
 const COST: u32 = 5;
 /// A timeout costs more, because it held a connection of an overloaded service.
 const COST_OF_TIMEOUT: u32 = 10;

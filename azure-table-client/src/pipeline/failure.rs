@@ -12,7 +12,7 @@ use crate::wire::{headers, service_error};
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
     /// A response, with its own status or, of a batch, the status of the operation inside.
-    Answer(StatusCode, HttpResponse),
+    Response(StatusCode, HttpResponse),
     Transport(TransportError),
     TimedOut(Duration),
 }
@@ -20,7 +20,7 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Answer(..) | Self::TimedOut(_) => true,
+            Self::Response(..) | Self::TimedOut(_) => true,
             Self::Transport(error) => retry::is_transient_error(error.kind()),
         }
     }
@@ -36,7 +36,7 @@ impl Failure {
     pub(super) const fn transport(&self) -> Option<&TransportError> {
         match self {
             Self::Transport(error) => Some(error),
-            Self::Answer(..) | Self::TimedOut(_) => None,
+            Self::Response(..) | Self::TimedOut(_) => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Failure {
     /// Returns the description of the failure that the retry policy receives.
     pub(super) fn attempt(&self, number: u32, now: SystemTime) -> FailedAttempt {
         let mut failed = FailedAttempt::new(number);
-        if let Self::Answer(status, response) = self {
+        if let Self::Response(status, response) = self {
             failed.status = Some(status.as_u16());
             failed.retry_after = retry::server_wait(&response.headers, &response.body, now);
         }
@@ -66,29 +66,29 @@ impl Failure {
 
     /// The error code of the service's response. Parses the body.
     pub(super) fn code(&self) -> Option<String> {
-        let Self::Answer(_, HttpResponse { headers, body, .. }) = self else { return None };
+        let Self::Response(_, HttpResponse { headers, body, .. }) = self else { return None };
         let body = transaction::failed_body(headers, body).unwrap_or(body);
         service_error::parse(body).map(|error| error.code).filter(|code| is_code(code))
     }
 
     /// The service's id of the request.
     pub(super) fn request_id(&self) -> Option<&str> {
-        let Self::Answer(_, response) = self else { return None };
+        let Self::Response(_, response) = self else { return None };
         response.headers.get(&headers::X_MS_REQUEST_ID)?.to_str().ok()
     }
 
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::Answer(status, _) => status.to_string(),
+            Self::Response(status, _) => status.to_string(),
             Self::Transport(error) => error.to_string(),
             Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
         }
     }
 
     /// Returns the response, or the error of an attempt without a response.
-    pub(super) fn into_answer(self) -> Result<HttpResponse, Error> {
+    pub(super) fn into_response(self) -> Result<HttpResponse, Error> {
         match self {
-            Self::Answer(_, response) => Ok(response),
+            Self::Response(_, response) => Ok(response),
             Self::Transport(error) => Err(Error::from(error)),
             Self::TimedOut(limit) => {
                 Err(Error::timeout(format!("no response within {}", Rounded(limit))))

@@ -97,13 +97,13 @@ impl Route {
     }
 
     /// Handles a 404 from the secondary. Returns whether the primary is queried next.
-    pub(crate) fn lacks(&mut self) -> bool {
-        let goes_on = self.alternates && self.at == Location::Secondary;
-        if goes_on {
+    pub(crate) fn not_found(&mut self) -> bool {
+        let uses_primary = self.alternates && self.at == Location::Secondary;
+        if uses_primary {
             self.at = Location::Primary;
             self.alternates = false;
         }
-        goes_on
+        uses_primary
     }
 }
 
@@ -152,9 +152,9 @@ mod tests {
     #[test]
     fn what_the_secondary_lacks_is_asked_of_the_primary() {
         let mut route = Route::new(LocationMode::SecondaryThenPrimary, false).unwrap();
-        assert!(route.lacks() && route.location() == Location::Primary && !route.lacks());
+        assert!(route.not_found() && route.location() == Location::Primary && !route.not_found());
         route.failed(Instant::now(), SECOND);
         assert_eq!(route.location(), Location::Primary, "the other one does not have it");
-        assert!(!Route::new(LocationMode::SecondaryOnly, false).unwrap().lacks());
+        assert!(!Route::new(LocationMode::SecondaryOnly, false).unwrap().not_found());
     }
 }

@@ -18,7 +18,7 @@ static USER_AGENT: HeaderValue =
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
 /// The values that an attempt adds to its request.
-pub(super) struct Added<'a> {
+pub(super) struct AttemptValues<'a> {
     pub(super) credential: &'a Credential,
     pub(super) format: PayloadFormat,
     pub(super) client_request_id: &'a str,
@@ -46,10 +46,18 @@ impl Pipeline {
     pub(super) fn prepare(
         &self,
         request: &Request,
-        added: Added<'_>,
+        added: AttemptValues<'_>,
     ) -> Result<HttpRequest, Error> {
-        let Added { credential, format, client_request_id, date, token, location, time, .. } =
-            added;
+        let AttemptValues {
+            credential,
+            format,
+            client_request_id,
+            date,
+            token,
+            location,
+            time,
+            ..
+        } = added;
         let mut map = added.headers;
         let endpoint = self.endpoint_at(location);
         let date = headers::http_date(date);

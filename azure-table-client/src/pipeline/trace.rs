@@ -184,7 +184,7 @@ impl CallTrace<'_> {
     }
 
     /// Records the last response to a request, or that no response came.
-    pub(super) fn answered(&self, client_request_id: &str, reply: Option<&Reply>) {
+    pub(super) fn responded(&self, client_request_id: &str, reply: Option<&Reply>) {
         if self.is_on {
             let mut tally = self.tally();
             tally.client_request_id = Some(client_request_id.to_owned());
@@ -204,14 +204,14 @@ impl CallTrace<'_> {
             error.outcome() != Outcome::Unknown
                 && self.expects.is_some_and(|expects| error.code().is_some_and(expects))
         };
-        self.tell(match result {
+        self.report(match result {
             Ok(()) => CallOutcome::Succeeded,
             Err(error) if is_expected(error) => CallOutcome::Expected(error),
             Err(error) => CallOutcome::Failed(error),
         });
     }
 
-    fn tell(&self, outcome: CallOutcome<'_>) {
+    fn report(&self, outcome: CallOutcome<'_>) {
         self.is_over.store(true, Ordering::Relaxed);
         if let CallOutcome::Failed(error) = outcome {
             self.warn(error);
@@ -316,7 +316,7 @@ impl CallTrace<'_> {
 impl Drop for CallTrace<'_> {
     fn drop(&mut self) {
         if !self.is_over.load(Ordering::Relaxed) {
-            self.tell(CallOutcome::Dropped);
+            self.report(CallOutcome::Dropped);
         }
     }
 }

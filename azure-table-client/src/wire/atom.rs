@@ -7,17 +7,13 @@
 //!
 //! [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 
-mod read;
-mod write;
+pub(crate) mod read;
+pub(crate) mod write;
 
 use std::fmt;
 
-#[cfg(feature = "mock")]
-pub(crate) use read::read_row;
 pub(crate) use read::{read_one, read_page};
 pub(crate) use write::{entity, table_name};
-#[cfg(feature = "mock")]
-pub(crate) use write::{null, property, typed};
 
 use crate::entity::DecodeError;
 

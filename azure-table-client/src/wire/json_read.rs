@@ -29,7 +29,7 @@ pub(crate) fn read_page<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
-    let mut take = |step: Step<'_, '_>| match step {
+    let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => {
             values.clear();
             Ok(())
@@ -37,7 +37,7 @@ pub(crate) fn read_page<T>(
         Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
-    read(as_text(body)?, &row, true, &mut take)?;
+    read(as_text(body)?, &row, true, &mut consume)?;
     Ok(values)
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn read_one<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let mut value = None;
-    let mut take = |step: Step<'_, '_>| match step {
+    let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => Ok(()),
         Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
-    read(as_text(body)?, &row, false, &mut take)?;
+    read(as_text(body)?, &row, false, &mut consume)?;
     value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
 }
 
@@ -92,7 +92,7 @@ enum Step<'a, 'de> {
 
 /// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
 /// type of entity.
-type Take<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
+type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
 
 /// Reads for speed first. If that fails, reads again in a way that limits the damage of a lone surrogate to its
 /// property.
@@ -100,13 +100,13 @@ fn read<'de>(
     body: &'de str,
     row: &dyn Fn() -> Row<'de>,
     is_page: bool,
-    take: &mut Take<'_>,
+    consume: &mut Consumer<'_>,
 ) -> Result<(), ReadError> {
-    match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, take) {
+    match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, consume) {
         // A surrogate is always escaped.
         Err(ReadError::Json(error)) if body.contains("\\u") => {
-            take(Step::Restart).map_err(ReadError::Decode)?;
-            match read_once(body, RowReader::new(row(), Texts::Any), is_page, take) {
+            consume(Step::Restart).map_err(ReadError::Decode)?;
+            match read_once(body, RowReader::new(row(), Texts::Any), is_page, consume) {
                 Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
                 other => other,
             }
@@ -119,11 +119,11 @@ fn read_once<'de>(
     body: &'de str,
     mut reader: RowReader<'de>,
     is_page: bool,
-    take: &mut Take<'_>,
+    consume: &mut Consumer<'_>,
 ) -> Result<(), ReadError> {
     let mut failure = None;
     let mut json = serde_json::Deserializer::from_str(body);
-    let rows = RowsSeed { reader: &mut reader, take, failure: &mut failure };
+    let rows = RowsSeed { reader: &mut reader, consume, failure: &mut failure };
     let outcome = if is_page { PageSeed(rows).deserialize(&mut json) } else { rows.one(&mut json) };
     match (failure, outcome.and_then(|()| json.end())) {
         (Some(failure), _) => Err(ReadError::Decode(failure)),
@@ -183,14 +183,14 @@ impl Visitor<'_> for IsValue {
 
 struct RowsSeed<'a, 't, 'de> {
     reader: &'a mut RowReader<'de>,
-    take: &'a mut Take<'t>,
+    consume: &'a mut Consumer<'t>,
     failure: &'a mut Option<DecodeError>,
 }
 
 impl<'de> RowsSeed<'_, '_, 'de> {
     /// Hands on the row that was read; an error of it ends the reading.
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        (self.take)(Step::Row(&mut self.reader.row)).map_err(|error| {
+        (self.consume)(Step::Row(&mut self.reader.row)).map_err(|error| {
             *self.failure = Some(error);
             E::custom("an entity does not fit")
         })

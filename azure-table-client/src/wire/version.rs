@@ -37,10 +37,6 @@ impl ServiceVersion {
     /// The default version.
     pub const V2019_02_02: Self = Self(*b"2019-02-02");
 
-    /// After all of them.
-    #[cfg(feature = "mock")]
-    pub(crate) const NEWEST: Self = Self(*b"9999-12-31");
-
     /// The version of this date, also one that this client does not speak.
     pub(crate) fn of_date(text: &str) -> Option<Self> {
         let bytes: [u8; 10] = text.as_bytes().try_into().ok()?;

@@ -84,35 +84,6 @@ impl Element {
     }
 }
 
-/// Strict reading: unknown content is an error, like on the service.
-#[cfg(feature = "mock")]
-impl Element {
-    /// Returns the children, if the element has this name and only children.
-    pub(crate) fn elements(&self, name: &str) -> Result<&[Self], InvalidXml> {
-        let is_it = self.name == name && self.has_no_text();
-        is_it.then_some(&*self.children).ok_or(InvalidXml)
-    }
-
-    /// Returns the children of these names, each of which may occur once. Other children are an error.
-    pub(crate) fn fields<const N: usize>(
-        &self,
-        names: [&str; N],
-    ) -> Result<[Option<&Self>; N], InvalidXml> {
-        let mut fields = [None; N];
-        for child in self.elements(&self.name)? {
-            let at = names.iter().position(|name| *name == child.name);
-            let place = at.map(|at| &mut fields[at]).filter(|place| place.is_none());
-            *place.ok_or(InvalidXml)? = Some(child);
-        }
-        Ok(fields)
-    }
-
-    /// The text in it, if there is nothing else.
-    pub(crate) fn leaf(&self) -> Result<&str, InvalidXml> {
-        self.children.is_empty().then_some(&*self.text).ok_or(InvalidXml)
-    }
-}
-
 /// The beginning of every document.
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 
@@ -124,12 +95,6 @@ impl Document {
     /// The body of a request.
     pub(crate) fn new() -> Self {
         Self(DECLARATION.to_vec())
-    }
-
-    /// Returns the body of a response, which the service begins with a byte order mark.
-    #[cfg(feature = "mock")]
-    pub(crate) fn of_service() -> Self {
-        Self(["\u{feff}".as_bytes(), DECLARATION].concat())
     }
 
     /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
@@ -174,14 +139,9 @@ mod tests {
     fn elements_and_texts() {
         let text = "\u{feff}<?xml version='1.0'?>\n<!-- c --><A x='1'>\n <B>a &lt;&#233;<![CDATA[<]]></B><C/></A>\n";
         let root = read(text).unwrap();
-        let [c, b, absent] = root.fields(["C", "B", "D"]).unwrap();
-        assert_eq!(b.unwrap().leaf().unwrap(), "a <é<");
-        assert_eq!(c.unwrap().leaf().unwrap(), "");
-        assert!(absent.is_none() && root.leaf().is_err());
-        assert!(root.fields(["B"]).is_err(), "C is unknown");
-        assert!(read("<A><B/><B/></A>").unwrap().fields(["B"]).is_err(), "twice");
-        assert!(read("<A>x<B/></A>").unwrap().fields(["B"]).is_err(), "text beside elements");
-        assert!(root.elements("B").is_err(), "another name");
+        assert_eq!(root.child("B").unwrap().text, "a <é<");
+        assert_eq!(root.child("C").unwrap().text, "");
+        assert_eq!((root.child("D"), root.children.len()), (None, 2));
     }
 
     #[test]
@@ -219,8 +179,9 @@ mod tests {
         });
         let bytes = document.into_bytes();
         let root = Element::read(&bytes).unwrap();
-        let [b, c] = root.fields(["B", "C"]).unwrap();
-        assert_eq!(b.unwrap().leaf().unwrap(), "a <b> & \"c\" ]]> \r\n é");
-        assert!(c.is_some() && String::from_utf8(bytes).unwrap().ends_with("<C /></A>"));
+        assert_eq!(root.child("B").unwrap().text, "a <b> & \"c\" ]]> \r\n é");
+        assert!(
+            root.child("C").is_some() && String::from_utf8(bytes).unwrap().ends_with("<C /></A>")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The SVG.
+//! The plot as an SVG.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use super::{Point, ms};
 
-/// How long each request took by the time when it was over, on a scale that shows 1 ms and 1 s.
+/// Plots the duration of each request by its end, on a logarithmic scale from 1 ms to 1 s.
 pub(super) fn write(
     points: &[Point],
     operations: &[Operation],

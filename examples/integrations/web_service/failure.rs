@@ -1,4 +1,4 @@
-//! What of the table becomes which status.
+//! The HTTP status for each error of the table.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Response};
 use azure_table_client::{Error, ErrorCode, ErrorKind, Outcome};
 use serde_json::json;
 
-/// Why a request is not done.
+/// The reason for a failed request.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A write must say which version it means.
+    /// The request writes a note without a condition.
     NoCondition,
     Table(Error),
 }
@@ -32,7 +32,7 @@ impl IntoResponse for Failure {
         };
         let mut body = json!({ "error": text });
         if let Self::Table(error) = &self {
-            // For the operator: it finds the request in the logs of the table service.
+            // The operator finds the request in the logs of the table service by this id.
             body["request_id"] = json!(error.request_id());
             body["is_done"] = match error.outcome() {
                 Outcome::Applied => json!(true),
@@ -48,21 +48,21 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The status, and what a visitor may know of it: the text of an error is for the log, unless it is
-/// about what the visitor sent.
+/// Returns the status and the text for the visitor. The text of an error is for the log only, unless it is
+/// about the visitor's request.
 fn of_table(error: &Error) -> (StatusCode, String) {
     let (status, text) = match error.kind() {
         ErrorKind::InvalidInput => return (StatusCode::BAD_REQUEST, error.to_string()),
         ErrorKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, "the table takes too long"),
         _ if error.code() == Some(&ErrorCode::TableNotFound) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "the table is not there")
+            (StatusCode::INTERNAL_SERVER_ERROR, "the table does not exist")
         }
-        _ if error.is_not_found() => (StatusCode::NOT_FOUND, "there is no such note"),
+        _ if error.is_not_found() => (StatusCode::NOT_FOUND, "the note does not exist"),
         _ if error.code() == Some(&ErrorCode::EntityAlreadyExists) => {
-            (StatusCode::PRECONDITION_FAILED, "the note is there already")
+            (StatusCode::PRECONDITION_FAILED, "the note exists already")
         }
         _ if error.is_precondition_failed() => {
-            (StatusCode::PRECONDITION_FAILED, "somebody else has written the note")
+            (StatusCode::PRECONDITION_FAILED, "the note has another version")
         }
         _ if error.is_throttled() => (StatusCode::SERVICE_UNAVAILABLE, "the table is busy"),
         _ => (StatusCode::BAD_GATEWAY, "the table cannot be used"),

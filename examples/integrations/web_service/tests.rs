@@ -17,13 +17,13 @@ struct Web {
     app: Router,
 }
 
-struct Answer {
+struct Reply {
     status: u16,
     headers: HeaderMap,
     body: Value,
 }
 
-impl Answer {
+impl Reply {
     fn etag(&self) -> &str {
         self.headers[ETAG].to_str().unwrap()
     }
@@ -37,13 +37,13 @@ impl Web {
         Self { mock, app: super::app(notes) }
     }
 
-    async fn ask(
+    async fn send(
         &self,
         method: &str,
         path: &str,
         headers: &[(HeaderName, &str)],
         text: &str,
-    ) -> Answer {
+    ) -> Reply {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -53,54 +53,54 @@ impl Web {
         let response = self.app.clone().oneshot(request.unwrap()).await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        Answer { status, headers, body: serde_json::from_slice(&body).unwrap_or_default() }
+        Reply { status, headers, body: serde_json::from_slice(&body).unwrap_or_default() }
     }
 
-    async fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], "").await
+    async fn get(&self, path: &str) -> Reply {
+        self.send("GET", path, &[], "").await
     }
 }
 
 #[tokio::test]
 async fn a_note_is_written_in_the_version_that_was_read() {
     let web = Web::new().await;
-    let created = web.ask("PUT", MONDAY, NEW, "Rain").await;
+    let created = web.send("PUT", MONDAY, NEW, "Rain").await;
     assert_eq!(created.status, 201);
-    assert_eq!(web.ask("PUT", MONDAY, NEW, "Snow").await.status, 412);
+    assert_eq!(web.send("PUT", MONDAY, NEW, "Snow").await.status, 412);
 
     let read = web.get(MONDAY).await;
     assert_eq!((read.status, read.etag()), (200, created.etag()));
     assert_eq!(read.body, json!({ "book": "diary", "name": "monday", "text": "Rain" }));
 
     let first = [(IF_MATCH, read.etag())];
-    assert_eq!(web.ask("PUT", MONDAY, &first, "Sun").await.status, 204);
-    let late = web.ask("PUT", MONDAY, &first, "Snow").await;
+    assert_eq!(web.send("PUT", MONDAY, &first, "Sun").await.status, 204);
+    let late = web.send("PUT", MONDAY, &first, "Snow").await;
     assert_eq!((late.status, &late.body["is_done"]), (412, &json!(false)));
-    assert_eq!(web.ask("DELETE", MONDAY, &first, "").await.status, 412);
+    assert_eq!(web.send("DELETE", MONDAY, &first, "").await.status, 412);
     assert_eq!(web.get(MONDAY).await.body["text"], "Sun");
 
-    assert_eq!(web.ask("DELETE", MONDAY, &[(IF_MATCH, "*")], "").await.status, 204);
+    assert_eq!(web.send("DELETE", MONDAY, &[(IF_MATCH, "*")], "").await.status, 204);
     assert_eq!(web.get(MONDAY).await.status, 404);
 }
 
 #[tokio::test]
 async fn a_note_that_is_known_does_not_travel() {
     let web = Web::new().await;
-    let created = web.ask("PUT", MONDAY, NEW, "Rain").await;
-    let known = web.ask("GET", MONDAY, &[(IF_NONE_MATCH, created.etag())], "").await;
+    let created = web.send("PUT", MONDAY, NEW, "Rain").await;
+    let known = web.send("GET", MONDAY, &[(IF_NONE_MATCH, created.etag())], "").await;
     assert_eq!((known.status, known.etag(), &known.body), (304, created.etag(), &Value::Null));
-    web.ask("PUT", MONDAY, &[(IF_MATCH, "*")], "Sun").await;
-    let changed = web.ask("GET", MONDAY, &[(IF_NONE_MATCH, created.etag())], "").await;
+    web.send("PUT", MONDAY, &[(IF_MATCH, "*")], "Sun").await;
+    let changed = web.send("GET", MONDAY, &[(IF_NONE_MATCH, created.etag())], "").await;
     assert_eq!((changed.status, &changed.body["text"]), (200, &json!("Sun")));
 }
 
 #[tokio::test]
 async fn a_write_says_what_it_means() {
     let web = Web::new().await;
-    assert_eq!(web.ask("PUT", MONDAY, &[], "Rain").await.status, 428);
-    assert_eq!(web.ask("DELETE", MONDAY, &[], "").await.status, 428);
+    assert_eq!(web.send("PUT", MONDAY, &[], "Rain").await.status, 428);
+    assert_eq!(web.send("DELETE", MONDAY, &[], "").await.status, 428);
     let both = [(IF_NONE_MATCH, "*"), (IF_MATCH, "*")];
-    assert_eq!(web.ask("PUT", MONDAY, &both, "Rain").await.status, 428);
+    assert_eq!(web.send("PUT", MONDAY, &both, "Rain").await.status, 428);
     assert_eq!(web.get("/notes/diary").await.body, json!({ "notes": [] }));
 }
 
@@ -110,7 +110,7 @@ async fn pages_link_to_each_other() {
     for n in 0..25 {
         for book in ["diary", "other"] {
             let path = format!("/notes/{book}/{n:02}");
-            assert_eq!(web.ask("PUT", &path, NEW, "Hello").await.status, 201);
+            assert_eq!(web.send("PUT", &path, NEW, "Hello").await.status, 201);
         }
     }
     let (mut pages, mut next) = (Vec::new(), Some(String::new()));
@@ -121,7 +121,7 @@ async fn pages_link_to_each_other() {
         pages.push(notes.len());
         next = page["next"].as_str().map(str::to_owned);
         if let Some(query) = &next {
-            // The token is that of one book, and is no way into another.
+            // The token is valid for its own book only.
             assert_eq!(web.get(&format!("/notes/other{query}")).await.status, 400);
         }
     }
@@ -133,19 +133,19 @@ async fn pages_link_to_each_other() {
 #[tokio::test]
 async fn a_key_that_the_table_does_not_take_is_the_visitors_mistake() {
     let web = Web::new().await;
-    let bad = web.ask("PUT", "/notes/diary/a%2Fb", NEW, "Hello").await;
+    let bad = web.send("PUT", "/notes/diary/a%2Fb", NEW, "Hello").await;
     assert_eq!(bad.status, 400);
     assert!(bad.body["error"].as_str().unwrap().contains("'/'"), "{}", bad.body);
 }
 
-// The waits between the attempts take no time.
+// Under paused time, the waits between the attempts take no time.
 #[tokio::test(start_paused = true)]
 async fn troubles_of_the_table_are_told_apart() {
     let web = Web::new().await;
     let faults = web.mock.faults();
-    // The note is written, and the table's answer never comes: that is no conflict.
+    // The note is written and the response of the table is lost: the service reports success.
     faults.add(Fault::lose_reply().on(Operation::Insert).times(1));
-    assert_eq!(web.ask("PUT", MONDAY, NEW, "Rain").await.status, 201);
+    assert_eq!(web.send("PUT", MONDAY, NEW, "Rain").await.status, 201);
     assert_eq!(web.mock.requests().count(Operation::Insert), 2);
 
     faults.clear();
@@ -155,7 +155,7 @@ async fn troubles_of_the_table_are_told_apart() {
 
     faults.clear();
     faults.add(Fault::hang());
-    let late = web.ask("PUT", MONDAY, &[(IF_MATCH, "*")], "Sun").await;
+    let late = web.send("PUT", MONDAY, &[(IF_MATCH, "*")], "Sun").await;
     assert_eq!((late.status, &late.body["is_done"]), (504, &json!("unknown")));
 
     faults.clear();

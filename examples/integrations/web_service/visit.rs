@@ -1,4 +1,4 @@
-//! A visitor of the service: writes notes, reads them, turns the pages and deletes what it wrote.
+//! A visitor of the service: writes notes, reads them page by page, and deletes them.
 
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Client, Method};
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::AnyError;
 
-/// A few requests with the answers that they must have.
+/// Sends a few requests and checks the responses.
 pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
     let visitor = Visitor { client: Client::builder().no_proxy().build()?, url };
     let book = format!("/notes/diary-{}", std::process::id());
     let monday = format!("{book}/monday");
     let is_new = Some((IF_NONE_MATCH, "*"));
 
-    let (first, _) = visitor.ask(201, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
+    let (first, _) = visitor.visit(201, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
     let first = || Some((IF_MATCH, first.as_str()));
-    visitor.ask(412, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
-    visitor.ask(204, Method::PUT, &monday, first(), Some("Sun")).await?;
-    visitor.ask(412, Method::PUT, &monday, first(), Some("Snow")).await?;
-    let (_, note) = visitor.ask(200, Method::GET, &monday, None, None).await?;
+    visitor.visit(412, Method::PUT, &monday, is_new.clone(), Some("Rain")).await?;
+    visitor.visit(204, Method::PUT, &monday, first(), Some("Sun")).await?;
+    visitor.visit(412, Method::PUT, &monday, first(), Some("Snow")).await?;
+    let (_, note) = visitor.visit(200, Method::GET, &monday, None, None).await?;
     assert_eq!(note["text"], "Sun");
 
     for n in 1..=24 {
@@ -28,7 +28,7 @@ pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
     let (mut names, mut next) = (Vec::new(), Some(String::new()));
     while let Some(query) = next {
         let path = format!("{book}{query}");
-        let (_, page) = visitor.ask(200, Method::GET, &path, None, None).await?;
+        let (_, page) = visitor.visit(200, Method::GET, &path, None, None).await?;
         let notes = page["notes"].as_array().into_iter().flatten();
         names.extend(notes.filter_map(|note| note["name"].as_str()).map(str::to_owned));
         next = page["next"].as_str().map(str::to_owned);
@@ -38,7 +38,7 @@ pub(super) async fn visit(url: &str) -> Result<(), AnyError> {
         let any = Some((IF_MATCH, "*"));
         visitor.send(204, Method::DELETE, &format!("{book}/{name}"), any, None).await?;
     }
-    visitor.ask(404, Method::GET, &monday, None, None).await?;
+    visitor.visit(404, Method::GET, &monday, None, None).await?;
     Ok(())
 }
 
@@ -51,8 +51,8 @@ struct Visitor<'a> {
 type Condition<'a> = Option<(HeaderName, &'a str)>;
 
 impl Visitor<'_> {
-    /// Prints a request, and gives the ETag and the body of the answer, which must have this status.
-    async fn ask(
+    /// Sends and prints a request whose response must have this status. Returns its ETag and body.
+    async fn visit(
         &self,
         status: u16,
         method: Method,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use azure_table_client::client::Fetched;
+use azure_table_client::client::Stored;
 use azure_table_client::context::{
     ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
@@ -225,7 +225,7 @@ async fn every_cell_of_refresh() {
                     Start::Deleted => None,
                     _ => is_there.then_some("server"),
                 };
-                let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+                let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_inner().text);
                 assert_eq!(stored.as_deref(), expected, "{what}");
             }
         }
@@ -287,7 +287,7 @@ async fn unknown_outcomes_are_not_overwritten() {
         let saved = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver)).await;
         assert!(saved.is_err(), "{option:?}: {saved:?}");
         assert_eq!(*calls.lock().unwrap(), 0);
-        let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+        let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_inner().text);
         assert_eq!(stored.as_deref(), is_there.then_some("server"), "{option:?}");
     }
 }
@@ -332,7 +332,7 @@ async fn in_conflict(
 
 async fn row(blogs: &TableClient<Blog>) -> Option<(String, Option<i32>)> {
     let found = blogs.get_if_exists(KEY).await.unwrap();
-    found.map(Fetched::into_entity).map(|blog| (blog.text, blog.rating))
+    found.map(Stored::into_inner).map(|blog| (blog.text, blog.rating))
 }
 
 /// Without a resolver, and with one that aborts: the change fails and stays pending.

@@ -638,7 +638,7 @@ async fn an_old_program_keeps_properties_of_a_newer_one() {
     table.insert(&newer).await.unwrap();
 
     let olds = table.with_entity::<Old<BTreeMap<String, EdmValue>>>();
-    let mut old = olds.get(("p", "r")).await.unwrap().into_entity();
+    let mut old = olds.get(("p", "r")).await.unwrap().into_inner();
     assert_eq!(old.others.keys().collect::<Vec<_>>(), ["Color", "Seen", "Views"]);
     old.text = "Hi".into();
     olds.replace(&old, IfMatch::Any).await.unwrap();
@@ -662,7 +662,7 @@ async fn an_old_program_keeps_properties_of_a_newer_one() {
 #[test]
 fn extra_properties_cannot_hide_columns_or_break_the_body() {
     for (name, text) in [
-        ("Text", "there twice"),
+        ("Text", "appears twice"),
         ("RowKey", "reserved"),
         ("a\":1,\"b", "'\"' at position 1"),
         ("", "empty"),

@@ -166,7 +166,7 @@ async fn the_discriminator_is_a_known_property() {
     notes.create().await.unwrap();
     let note = Note { p: "p".into(), r: "r".into(), text: "x".into(), version: None };
     let written = notes.insert(&Strict::Note(note)).await.unwrap();
-    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_entity();
+    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_inner();
     assert_eq!(&*stored.text, "x");
     let by_query = notes.query().await.unwrap();
     let [Strict::Note(queried)] = &by_query[..] else { panic!() };
@@ -313,11 +313,11 @@ async fn a_set_opens_lists_creates_and_deletes_its_tables() {
     assert_eq!(database.names(), ["Channels", "Timeline", "Audit"]);
     assert!(service.list_tables().await.unwrap().is_empty(), "nothing was sent");
     database.items.create().await.unwrap();
-    assert_eq!(database.create_if_not_exist().await.unwrap(), ["Channels", "Audit"]);
-    assert_eq!(database.create_if_not_exist().await.unwrap(), [""; 0]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), ["Channels", "Audit"]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), [""; 0]);
     assert_eq!(service.list_tables().await.unwrap(), ["Audit", "Channels", "Timeline"]);
     database.channels.insert(&Channel { name: "a".into(), kind: "b".into() }).await.unwrap();
     database.audit.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    assert_eq!(database.delete_if_exist().await.unwrap(), ["Channels", "Timeline", "Audit"]);
-    assert!(database.delete_if_exist().await.unwrap().is_empty());
+    assert_eq!(database.delete_if_exists().await.unwrap(), ["Channels", "Timeline", "Audit"]);
+    assert!(database.delete_if_exists().await.unwrap().is_empty());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use azure_table_client::client::Updated;
+use azure_table_client::client::Stored;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
@@ -66,12 +66,12 @@ async fn notes() -> (MockTableService, TableClient<Note>, TableClient<DynamicEnt
 }
 
 /// The result equals the stored row, with its version; properties of other programs are kept.
-async fn check(updated: Updated<Note>, notes: &TableClient<Note>) -> Result<(), Error> {
+async fn check(updated: Stored<Note>, notes: &TableClient<Note>) -> Result<(), Error> {
     let row = notes.with_entity::<DynamicEntity>().get(KEY).await?;
     assert_eq!((row.get("foreign"), row.get("by_others")), (Some(Ok(7_i64)), Some(Ok(5))));
     let stored = notes.get(KEY).await?;
     assert_eq!(updated.version.as_ref(), Some(&stored.etag));
-    let expected = Note { changed: stored.changed, ..updated.into_entity() };
+    let expected = Note { changed: stored.changed, ..updated.into_inner() };
     assert_eq!(stored.entity, expected);
     Ok(())
 }

@@ -88,7 +88,7 @@ pub(super) async fn insert(table: &TableClient<DynamicEntity>, case: &Case) {
 /// struct lacks it.
 pub(super) async fn get(table: &TableClient<DynamicEntity>, case: &Case) -> Option<EdmValue> {
     if case.property != "Value" {
-        let mut read = table.with_entity::<Names>().get(&case.key).await.unwrap().into_entity();
+        let mut read = table.with_entity::<Names>().get(&case.key).await.unwrap().into_inner();
         let value = read.field(&case.property)?.take();
         return Some(value.expect(&case.name).into());
     }
@@ -127,5 +127,5 @@ where
     One<T>: TableEntity + Send + 'static,
     T: Into<EdmValue>,
 {
-    table.with_entity::<One<T>>().get(&case.key).await.unwrap().into_entity().value.into()
+    table.with_entity::<One<T>>().get(&case.key).await.unwrap().into_inner().value.into()
 }

@@ -225,7 +225,7 @@ pub async fn insert_accepts_no_timestamp(target: &Target) {
     let mut entity = DynamicEntity::new("p", "r");
     entity.set("A", 1);
     table.insert(&entity).await.unwrap();
-    let read = table.get(("p", "r")).await.unwrap().into_entity();
+    let read = table.get(("p", "r")).await.unwrap().into_inner();
     table.delete(("p", "r"), IfMatch::Any).await.unwrap();
     table.insert(&read).await.unwrap();
     assert_eq!(table.get(("p", "r")).await.unwrap().get::<i32>("A"), Some(Ok(1)));

@@ -1,6 +1,6 @@
 //! Calls that read and write until no concurrent update intervenes.
 
-use azure_table_client::client::Updated;
+use azure_table_client::client::Stored;
 use azure_table_client::{
     DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
 };
@@ -18,7 +18,7 @@ fn key() -> EntityKey {
     EntityKey::new("it's", "n")
 }
 
-async fn add(table: &TableClient<DynamicEntity>) -> Updated<DynamicEntity> {
+async fn add(table: &TableClient<DynamicEntity>) -> Stored<DynamicEntity> {
     let change = |row: &mut DynamicEntity| {
         let n: i32 = row.get("N").unwrap().unwrap();
         row.set("N", n + 1);
@@ -86,13 +86,14 @@ pub async fn get_or_insert(target: &Target) {
     let obtained =
         join_all(rows.iter().map(|row| async { table.get_or_insert(row).await.unwrap() }));
     let obtained = obtained.await;
-    assert_eq!(obtained.iter().filter(|row| row.was_inserted()).count(), 1);
+    let inserted = obtained.iter().filter(|(_, outcome)| *outcome == Outcome::Applied);
+    assert_eq!(inserted.count(), 1);
     let stored = table.get(key()).await.unwrap();
-    for row in obtained {
+    for (row, _) in obtained {
         assert_eq!(row.get::<i32>("N"), stored.get("N"));
         assert_eq!(row.etag, stored.etag);
     }
-    let found = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
-    assert_eq!((found.inserted(), found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
+    let (found, inserted) = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
+    assert_eq!((inserted, found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
     table.delete_table().await.unwrap();
 }

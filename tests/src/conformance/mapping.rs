@@ -250,7 +250,7 @@ pub async fn kinds_in_one_table(target: &Target) {
     let mut video = DynamicEntity::new("joe", "000003_Video");
     video.set("Kind", "Video").set("Length", 90.0);
     table.insert(&Item::Other(video)).await.unwrap();
-    let newest = table.get(("joe", "000003_Video")).await.unwrap().into_entity();
+    let newest = table.get(("joe", "000003_Video")).await.unwrap().into_inner();
     let Item::Other(video) = newest else { panic!("{newest:?}") };
     assert_eq!(video.value("Length"), Some(&EdmValue::Double(90.0)));
     table.delete_table().await.unwrap();

@@ -18,7 +18,7 @@ use crate::error::Error;
 /// How long before it expires a token is renewed.
 const MARGIN: Duration = Duration::from_mins(5);
 /// A renewal that takes longer is not waited for while there is a valid token.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RENEWAL_WAIT: Duration = Duration::from_secs(5);
 /// How long the old token is used after that, or after a renewal that failed.
 const PAUSE: Duration = Duration::from_secs(30);
 /// A credential that takes longer is given up, so that the next call can request a token again.
@@ -28,7 +28,7 @@ type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + S
 
 /// The origin of the tokens.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum TokenSource {
     Credential(Arc<dyn TokenCredential>),
     Tenant(Arc<ByTenant>),
 }
@@ -45,7 +45,7 @@ pub(crate) struct Token {
 
 /// The token that a renewal returned.
 #[derive(Clone)]
-struct Fetched {
+struct NewToken {
     header: HeaderValue,
     expires: SystemTime,
 }
@@ -54,7 +54,7 @@ struct Fetched {
 #[derive(Clone)]
 struct Renewal {
     id: u64,
-    fetched: Shared<BoxFuture<'static, Result<Fetched, Error>>>,
+    fetched: Shared<BoxFuture<'static, Result<NewToken, Error>>>,
 }
 
 #[derive(Default)]
@@ -76,17 +76,17 @@ enum Step {
 }
 
 pub(super) struct Cache {
-    source: Source,
+    source: TokenSource,
     scope: String,
     state: Mutex<State>,
 }
 
 impl Cache {
-    pub(super) fn new(source: Source, scope: String) -> Self {
+    pub(super) fn new(source: TokenSource, scope: String) -> Self {
         Self { source, scope, state: Mutex::default() }
     }
 
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn source(&self) -> TokenSource {
         self.source.clone()
     }
 
@@ -102,7 +102,7 @@ impl Cache {
         };
         let fetched = match valid {
             None => renewal.fetched.await,
-            Some(valid) => match clock.timeout(PATIENCE, renewal.fetched).await {
+            Some(valid) => match clock.timeout(RENEWAL_WAIT, renewal.fetched).await {
                 Some(fetched) => fetched,
                 None => {
                     self.state().paused_until = clock.now().checked_add(PAUSE);
@@ -128,10 +128,9 @@ impl Cache {
             return Step::Wait(renewal.clone(), valid);
         }
         let credential = match (&self.source, &state.found) {
-            (Source::Credential(credential), _) | (Source::Tenant(_), Some(credential)) => {
-                Arc::clone(credential)
-            }
-            (Source::Tenant(_), None) => return Step::TenantUnknown,
+            (TokenSource::Credential(credential), _)
+            | (TokenSource::Tenant(_), Some(credential)) => Arc::clone(credential),
+            (TokenSource::Tenant(_), None) => return Step::TenantUnknown,
         };
         state.renewals += 1;
         let fetched = fetch(credential, self.scope.clone(), Arc::clone(clock)).boxed().shared();
@@ -144,7 +143,7 @@ impl Cache {
     fn settle(
         &self,
         id: u64,
-        fetched: Result<Fetched, Error>,
+        fetched: Result<NewToken, Error>,
         now: SystemTime,
     ) -> Result<Token, Error> {
         let mut state = self.state();
@@ -183,7 +182,7 @@ impl Cache {
 
     /// Has the credential of this tenant made, if that has not been done.
     pub(super) fn adopt(&self, tenant: &str) -> Result<(), Error> {
-        let Source::Tenant(by_tenant) = &self.source else { return Ok(()) };
+        let TokenSource::Tenant(by_tenant) = &self.source else { return Ok(()) };
         let mut state = self.state();
         if state.found.is_none() {
             let found = by_tenant(tenant).map_err(|error| {
@@ -208,8 +207,8 @@ impl State {
 }
 
 impl Token {
-    fn new(id: u64, fetched: Fetched, now: SystemTime) -> Self {
-        let Fetched { header, expires } = fetched;
+    fn new(id: u64, fetched: NewToken, now: SystemTime) -> Self {
+        let NewToken { header, expires } = fetched;
         // A credential with a cache of its own gives the same token again, as it comes near its end.
         let left = expires.duration_since(now).unwrap_or_default();
         let renew_at = expires.checked_sub(MARGIN.min(left / 2)).unwrap_or(expires);
@@ -232,7 +231,7 @@ async fn fetch(
     credential: Arc<dyn TokenCredential>,
     scope: String,
     clock: SharedClock,
-) -> Result<Fetched, Error> {
+) -> Result<NewToken, Error> {
     let scopes = [&*scope];
     let token =
         clock.timeout(LIMIT, credential.get_token(&scopes, None)).await.ok_or_else(|| {
@@ -241,10 +240,10 @@ async fn fetch(
     let token = token.map_err(|error| {
         Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
     })?;
-    Fetched::new(&token)
+    NewToken::new(&token)
 }
 
-impl Fetched {
+impl NewToken {
     fn new(token: &AccessToken) -> Result<Self, Error> {
         let text = token.token.secret();
         let mut value = Zeroizing::new(Vec::with_capacity("Bearer ".len() + text.len()));

@@ -15,9 +15,9 @@ use crate::clock::{SharedClock, TokioClock};
 #[derive(Debug)]
 pub(crate) struct Issuer {
     pub(crate) clock: SharedClock,
-    asked: AtomicU64,
+    requests: AtomicU64,
     life: Duration,
-    takes: Mutex<Duration>,
+    delay: Mutex<Duration>,
     fails: AtomicBool,
     scopes: Mutex<Vec<String>>,
 }
@@ -27,16 +27,16 @@ impl Issuer {
     pub(crate) fn of(life: Duration) -> Arc<Self> {
         Arc::new(Self {
             clock: Arc::new(TokioClock::starting_at(SystemTime::now())),
-            asked: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
             life,
-            takes: Mutex::default(),
+            delay: Mutex::default(),
             fails: AtomicBool::new(false),
             scopes: Mutex::default(),
         })
     }
 
-    pub(crate) fn takes(&self, time: Duration) {
-        *self.takes.lock().unwrap() = time;
+    pub(crate) fn delay(&self, time: Duration) {
+        *self.delay.lock().unwrap() = time;
     }
 
     pub(crate) fn fails(&self, fails: bool) {
@@ -44,8 +44,8 @@ impl Issuer {
     }
 
     /// Returns the number of requests for a token.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Returns the scope of the last request.
@@ -61,10 +61,10 @@ impl TokenCredential for Issuer {
         scopes: &[&str],
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure_core::Result<AccessToken> {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         self.scopes.lock().unwrap().push(scopes.join(" "));
-        let takes = *self.takes.lock().unwrap();
-        sleep(takes).await;
+        let delay = *self.delay.lock().unwrap();
+        sleep(delay).await;
         if self.fails.load(Ordering::Relaxed) {
             return Err(azure_core::Error::with_message(ErrorKind::Credential, "not today"));
         }

@@ -20,7 +20,7 @@ pub(super) struct HttpSettings {
 
 impl HttpSettings {
     /// Returns an error if one of the settings is present.
-    pub(super) fn check_unused(&self) -> Result<(), Error> {
+    fn check_unused(&self) -> Result<(), Error> {
         let present = [
             ("http_client", self.client.is_some()),
             ("connect_timeout", self.connect_timeout.is_some()),
@@ -34,7 +34,7 @@ impl HttpSettings {
         }
     }
 
-    pub(super) fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
         let max_response_bytes = self.max_response_bytes.unwrap_or(DEFAULT_MAX_RESPONSE_BYTES);
         let transport = match (self.client, self.connect_timeout) {
             (Some(_), Some(_)) => {
@@ -54,6 +54,16 @@ impl HttpSettings {
         })?;
         Ok(Arc::new(transport))
     }
+}
+
+/// Returns the transport of a client.
+pub(super) fn transport(
+    custom: Option<Arc<dyn Transport>>,
+    settings: HttpSettings,
+) -> Result<Arc<dyn Transport>, Error> {
+    let Some(custom) = custom else { return settings.into_transport() };
+    settings.check_unused()?;
+    Ok(custom)
 }
 
 impl TableServiceClientBuilder {
@@ -87,6 +97,8 @@ impl TableServiceClientBuilder {
 
 #[cfg(all(test, feature = "mock"))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
     use super::*;
     use crate::TableServiceClient;
     use crate::auth::Credential;

@@ -16,7 +16,7 @@ use crate::operation::query::ScanPolicy;
 pub struct QueryPlan {
     /// The part of the table that is scanned.
     pub kind: PlanKind,
-    /// The property of the filter that determines the kind.
+    /// The reason for the kind, for example `the filter does not bound the PartitionKey`.
     pub reason: &'static str,
     /// The number of queries; more than 1 if the filter has a list that is too long for one query.
     pub queries: usize,

@@ -104,7 +104,7 @@ impl<'t> AttemptTrace<'t> {
     }
 
     /// Records a response; `status` is its own or, of a batch, the status of the operation inside.
-    pub(in crate::pipeline) fn answered(mut self, status: StatusCode, response: &HttpResponse) {
+    pub(in crate::pipeline) fn responded(mut self, status: StatusCode, response: &HttpResponse) {
         if !status.is_success() {
             self.call.refused();
         }
@@ -119,7 +119,7 @@ impl<'t> AttemptTrace<'t> {
             }
         }
         let (headers, bytes) = (Some(&response.headers), response.body.len());
-        self.tell(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
+        self.report(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
     }
 
     /// Records an attempt without a usable response.
@@ -129,7 +129,7 @@ impl<'t> AttemptTrace<'t> {
             None => ("timeout", AttemptOutcome::TimedOut),
         };
         record_error(&self.span, name);
-        self.tell(outcome, None, 0);
+        self.report(outcome, None, 0);
     }
 
     /// Returns whether the call expects this response.
@@ -145,7 +145,7 @@ impl<'t> AttemptTrace<'t> {
                     .is_some_and(|expects| code().is_some_and(|code| expects(&code))))
     }
 
-    fn tell(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
+    fn report(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
         self.is_over = true;
         if self.call.pipeline.observers.is_empty() {
             return;
@@ -173,7 +173,7 @@ impl Drop for AttemptTrace<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             record_error(&self.span, "cancelled");
-            self.tell(AttemptOutcome::Dropped, None, 0);
+            self.report(AttemptOutcome::Dropped, None, 0);
         }
     }
 }

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 64;
 
 /// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
 /// type of entity.
-type Take<'t> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 't;
+type Consumer<'t> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 't;
 
 /// Reads the rows of a query's reply, a feed.
 pub(crate) fn read_page<T>(
@@ -29,8 +29,8 @@ pub(crate) fn read_page<T>(
 ) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    let mut take = |row: &mut Row<'_>| reader.read_row(row).map(|value| values.push(value));
-    Document::new(body)?.feed(row, &mut take)?;
+    let mut consume = |row: &mut Row<'_>| reader.read_row(row).map(|value| values.push(value));
+    Document::new(body)?.feed(row, &mut consume)?;
     Ok(values)
 }
 
@@ -41,12 +41,11 @@ pub(crate) fn read_one<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    let mut row = Document::new(body)?.entry(row)?;
+    let mut row = read_row(body, row)?;
     reader.read_row(&mut row).map_err(ReadError::Decode)
 }
 
 /// Fills a row from one entry, without building an entity.
-#[cfg(feature = "mock")]
 pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, AtomError> {
     Document::new(body)?.entry(row)
 }
@@ -95,12 +94,12 @@ impl<'de> Document<'de> {
     }
 
     /// Reads a whole document that is a feed.
-    fn feed(mut self, mut row: Row<'de>, take: &mut Take<'_>) -> Result<(), ReadError> {
+    fn feed(mut self, mut row: Row<'de>, consume: &mut Consumer<'_>) -> Result<(), ReadError> {
         self.root("feed")?;
         while let Some(element) = self.element()? {
             if self.is(&element, Space::Atom, "entry") {
                 self.read_entry(&element, &mut row)?;
-                take(&mut row).map_err(ReadError::Decode)?;
+                consume(&mut row).map_err(ReadError::Decode)?;
             } else {
                 self.skip()?;
             }
@@ -259,7 +258,7 @@ impl<'de> Document<'de> {
                 Event::Text(text) => Node::Text(text.xml10_content()),
                 Event::CData(text) => Node::Text(text.xml10_content()),
                 Event::GeneralRef(reference) => Node::Reference(xml::resolve(&reference)),
-                // A DOCTYPE can define entities that expand without end, and the protocol has none.
+                // A DOCTYPE can define entities that expand without end, and the protocol does not use them.
                 Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not taken")),
                 Event::Eof if self.depth > 0 => return Err(AtomError::Form("it ends too early")),
                 Event::Eof => return Ok(None),

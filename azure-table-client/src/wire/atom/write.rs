@@ -97,12 +97,6 @@ pub(crate) fn typed(out: &mut Vec<u8>, name: &str, ty: EdmType, text: &str) {
     close(out, name);
 }
 
-/// Writes a selected property that the entity does not have.
-#[cfg(feature = "mock")]
-pub(crate) fn null(out: &mut Vec<u8>, name: &str) {
-    let _ = write!(out, "<d:{name} m:null=\"true\" />");
-}
-
 /// A value whose text has nothing to escape.
 fn element(
     out: &mut Vec<u8>,

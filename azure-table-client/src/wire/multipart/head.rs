@@ -28,7 +28,7 @@ impl<'a> Head<'a> {
                 head.lines = &text[..text.len() - rest.len()];
                 return Ok((head, next));
             }
-            head.look_at(line)?;
+            head.keep_known(line)?;
             rest = next;
         }
         head.lines = text;
@@ -36,7 +36,7 @@ impl<'a> Head<'a> {
     }
 
     /// Keeps the value of a known header, if it is the first with its name.
-    fn look_at(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+    fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
         let known = [
             ("Content-Type", &mut self.content_type),

@@ -38,11 +38,11 @@ pub(crate) struct Message<'a> {
 
 impl<'a> Parts<'a> {
     /// The parts of a body of this media type.
-    pub(crate) fn read(media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+    pub(crate) fn read(media_type: &str, body: &'a [u8]) -> Result<Self, MultipartError> {
         Self::at_depth(1, media_type, body)
     }
 
-    fn at_depth(depth: u8, media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+    fn at_depth(depth: u8, media_type: &str, body: &'a [u8]) -> Result<Self, MultipartError> {
         if depth > MAX_DEPTH {
             return Err(MultipartError::Depth);
         }
