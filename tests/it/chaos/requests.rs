@@ -35,6 +35,9 @@ struct Delivery {
     marks: Vec<(u64, Option<String>)>,
     /// The path and the ETag of each deletion.
     deletions: Vec<(String, String)>,
+    /// No row showed a write id of this request when the client sent one of its writes again. The second
+    /// request leaves the same ids, so that they prove nothing about this one.
+    is_overwritten: bool,
 }
 
 impl Requests {
@@ -111,12 +114,28 @@ impl Requests {
 
     /// Whether a row shows a write id of this request.
     fn is_provable(&self, delivery: &Delivery) -> bool {
-        let sent: Vec<_> = delivery.marks.iter().filter_map(|mark| mark.1.as_deref()).collect();
+        let sent: Vec<_> = delivery.write_ids().collect();
         !sent.is_empty()
+            && !delivery.is_overwritten
             && self.mock.rows(TABLE).unwrap_or_default().iter().any(|row| {
                 let id = row.value(WRITE_ID).map(ToString::to_string);
                 id.is_some_and(|id| sent.iter().any(|sent| id.contains(sent)))
             })
+    }
+
+    /// Records for the repeated deliveries of writes that this request sends again whether their ids are
+    /// gone.
+    fn resend(&self, request: &HttpRequest) {
+        let mut repeated = self.repeated.lock().unwrap();
+        if repeated.is_empty() {
+            return;
+        }
+        let body = String::from_utf8_lossy(&request.body);
+        for delivery in &mut *repeated {
+            if delivery.write_ids().any(|id| body.contains(id)) {
+                delivery.is_overwritten = !self.is_provable(delivery);
+            }
+        }
     }
 
     /// The marks of all rows.
@@ -167,6 +186,10 @@ impl Delivery {
         delivery
     }
 
+    fn write_ids(&self) -> impl Iterator<Item = &str> {
+        self.marks.iter().filter_map(|mark| mark.1.as_deref())
+    }
+
     fn add_row(&mut self, json: &str, stored: &BTreeSet<u64>) {
         let row: serde_json::Value = serde_json::from_str(json).expect("a row");
         let row = row.as_object().expect("a row");
@@ -184,6 +207,7 @@ impl Transport for Requests {
             let rows = is_table_deletion.then(|| self.mock.rows(TABLE)).flatten();
             // A replaced row has the marks of earlier writes too.
             let stored = if request.method == "GET" { BTreeSet::new() } else { self.marks() };
+            self.resend(&request);
             let before = self.struck();
             let mut response = pin!(self.mock.receive(request.clone()));
             // The mock decides about faults, and applies requests without delay, when it is first polled.
