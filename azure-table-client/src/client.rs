@@ -14,6 +14,7 @@ mod results;
 mod rounds;
 mod service;
 mod set;
+pub(crate) mod setters;
 mod source;
 mod stream;
 mod table;

@@ -2,15 +2,15 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::ops::Deref;
 use std::pin::Pin;
-use std::time::Duration;
 
 use super::TableClient;
 use super::rounds::{ROUNDS, Rounds, check_key};
+use super::setters::setters;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::entity::Fetched;
-use crate::pipeline::{CallOptions, RetryPolicy};
+use crate::pipeline::CallOptions;
 
 impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with the keys of this one; inserts this one if there is none.
@@ -141,24 +141,7 @@ impl<'c, T> GetOrInsert<'c, T> {
         self
     }
 
-    /// The time for the whole, all rounds and waits included.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// When and how often each read and each insert is tried again, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// The id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each read and each insert has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
-    }
+    setters! { options: deadline "all rounds", retry, client_request_id }
 }
 
 impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {

@@ -4,17 +4,17 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_core::Stream;
 use futures_util::stream::{self, StreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
+use super::setters::setters;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy};
-use crate::wire::{Operation, PayloadFormat};
+use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::wire::Operation;
 
 /// The tables of an account. `.await` collects all names over all pages.
 ///
@@ -51,34 +51,9 @@ impl ListTables {
         self
     }
 
-    /// The time for one page, all its attempts and waits included. There is no bound on the whole
-    /// list but the one that its reader sets, for example by `tokio::time::timeout`.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// When and how often the request of a page is tried again, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
-    ///
-    /// # Errors
-    /// A format that does not go with the client's version of the service is one of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
-        self.options.format = Some(format.into());
-        self
-    }
-
-    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each page has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
+    setters! { options:
+        deadline "each page (not of the whole list, which `tokio::time::timeout` can limit)", retry,
+        client_request_id, format
     }
 
     /// The names page by page.

@@ -3,13 +3,13 @@ use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracing::warn;
 
 use super::pages::Pages;
 use super::parallel::Parallel;
 use super::results::Results;
+use super::setters::setters;
 use super::source::{self, Source, Start};
 use super::stream::EntityStream;
 use crate::entity::{Entities, Lenient, ReadRow, Readable, TableEntity};
@@ -20,8 +20,7 @@ use crate::filter::{
 use crate::limits::{PAGE_ENTITIES, SYSTEM_PROPERTIES, check_property_name};
 use crate::operation::continuation::Continuation;
 use crate::operation::query::ScanPolicy;
-use crate::pipeline::{CallOptions, Pipeline, RetryPolicy};
-use crate::wire::PayloadFormat;
+use crate::pipeline::{CallOptions, Pipeline};
 
 /// How much of a table a query looks at, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -369,34 +368,9 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// The time for one page, all its attempts and waits included. There is no bound on the whole
-    /// query but the one that its reader sets, for example by `tokio::time::timeout`.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// When and how often the request of a page is tried again, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// The format of the answers, instead of the client's: a [`PayloadFormat`], or a level of JSON.
-    ///
-    /// # Errors
-    /// A format that does not go with the client's version of the service is one of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
-        self.options.format = Some(format.into());
-        self
-    }
-
-    /// The id that the service logs with each page (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each page has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
+    setters! { options:
+        deadline "each page (not of the whole query, which `tokio::time::timeout` can limit)", retry,
+        client_request_id, format
     }
 
     /// Splits the keys that the filter leaves into up to `ranges` ranges, which are read at the same

@@ -2,17 +2,17 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::ops::Deref;
 use std::pin::Pin;
-use std::time::Duration;
 
 use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
+use super::setters::setters;
 use super::{Call, TableClient};
 use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::{ETag, IfMatch};
 use crate::operation::Written;
 use crate::operation::entity::{Source, Update};
-use crate::pipeline::{CallOptions, RetryPolicy};
+use crate::pipeline::CallOptions;
 
 impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with these keys, changes it, and writes it back if nobody wrote it in between;
@@ -196,24 +196,7 @@ impl<T, E> UpdateWith<'_, T, E> {
         self
     }
 
-    /// The time for the whole, all rounds and waits included.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// When and how often each read and each write is tried again, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// The id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each read and each write has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
-    }
+    setters! { options: deadline "all rounds", retry, client_request_id }
 }
 
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {

@@ -1,0 +1,78 @@
+//! The setters that call builders share.
+
+/// Defines setters of a call builder. `field` holds its [`CallOptions`](crate::pipeline::CallOptions), the literal
+/// names the part of the work that `deadline` limits. `write_id` has a field of its own.
+macro_rules! setters {
+    ($field:ident: $($setter:ident $($scope:literal)?),+ $(,)?) => {
+        $(setters!(@$setter $field $($scope)?);)+
+    };
+    (@deadline $field:ident $scope:literal) => {
+        #[doc = concat!("Sets the time limit of ", $scope, ", including all attempts and waits.")]
+        pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
+            self.$field.deadline = Some(deadline);
+            self
+        }
+    };
+    (@retry $field:ident) => {
+        /// Sets the retry policy of each request, in place of the client's policy.
+        pub fn retry(mut self, policy: crate::pipeline::RetryPolicy) -> Self {
+            self.$field.retry = Some(policy);
+            self
+        }
+    };
+    (@client_request_id $field:ident) => {
+        /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
+        /// visible ASCII characters. By default each request has a random UUID.
+        pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+            self.$field.client_request_id = Some(id.into());
+            self
+        }
+    };
+    (@format $field:ident) => {
+        /// Sets the format of the response, in place of the client's format: a
+        /// [`PayloadFormat`](crate::PayloadFormat), or a level of JSON. An entity in a request always has
+        /// the client's format.
+        ///
+        /// # Errors
+        /// Kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client's
+        /// version of the service does not have the format.
+        pub fn format(mut self, format: impl Into<crate::wire::PayloadFormat>) -> Self {
+            self.$field.format = Some(format.into());
+            self
+        }
+    };
+    (@exact $field:ident) => {
+        /// Does not count a row in the state that a write leaves as success, since another program may have
+        /// written the same values. Use it where an insert, a delete or a table serves as a lock. Outcomes
+        /// that cannot be proved are then [unknown](crate::Error::outcome).
+        pub fn exact(mut self) -> Self {
+            self.$field.exact = Some(true);
+            self
+        }
+    };
+    (@accept_matching_state $field:ident) => {
+        /// Sets whether a row in the state that an update leaves counts as success after a lost response,
+        /// although the update is conditional on an ETag. The default is `false`: two programs may compute
+        /// the same value, and a counter would lose an increment. Use it for updates that may be repeated
+        /// without harm.
+        pub fn accept_matching_state(mut self, accept: bool) -> Self {
+            self.$field.accept_matching_state = Some(accept);
+            self
+        }
+    };
+    (@write_id $field:ident) => {
+        /// Sets the id of this write, in place of a random one, for
+        /// [`was_applied`](crate::TableClient::was_applied). All entities of a transaction get the same id.
+        ///
+        /// # Errors
+        /// Kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client has no
+        /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or the call
+        /// only deletes.
+        pub fn write_id(mut self, id: uuid::Uuid) -> Self {
+            self.write_id = Some(id);
+            self
+        }
+    };
+}
+
+pub(crate) use setters;
