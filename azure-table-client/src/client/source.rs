@@ -6,15 +6,10 @@ use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Filter, MAX_QUERIES, Plan, Split};
-use crate::limits::KEY_UTF16_UNITS;
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, QuerySpec, Rows, Token};
 use crate::pipeline::{CallOptions, CallTrace, Pipeline};
-use crate::wire::{Operation, encoding};
-
-/// The bytes of a filter in a URL that are sent with one request; a list that is longer is asked for
-/// in several. RFC 9110 wants URLs of 8,000 bytes to be possible everywhere.
-const FILTER_BYTES: usize = 6_000;
+use crate::wire::Operation;
 
 /// A query before its first page.
 pub(super) struct Start<T> {
@@ -90,8 +85,7 @@ pub(super) fn split(
     (filter, text): &(Filter, String),
 ) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= pipeline.max_comparisons
-            && encoding::encoded_len(text) <= FILTER_BYTES
+        filter.comparisons() <= pipeline.max_comparisons && query::fits_in_url(text)
     };
     if fits(filter, text) {
         return Ok(None);
@@ -120,15 +114,10 @@ impl What {
         let point = Plan::point_of(filter)
             // A key that none can be is still a filter that nothing satisfies.
             .filter(|(p, r)| dialect.check_keys(p, r).is_ok())
-            // Up to the documented 512 UTF-16 units the service surely takes a key; beyond, a filter is
-            // safe, if a URL holds it.
-            .filter(|(p, r)| {
-                let units = |key: &str| key.encode_utf16().count();
-                units(p).max(units(r)) <= KEY_UTF16_UNITS / 2
-                    || encoding::encoded_len(&text) > FILTER_BYTES
-            });
+            .map(|(partition_key, row_key)| EntityKey::new(partition_key, row_key))
+            .filter(|key| query::is_read_by_path(key, &text));
         match point {
-            Some((partition_key, row_key)) => Self::Row(EntityKey::new(partition_key, row_key)),
+            Some(key) => Self::Row(key),
             None => Self::Rows(QuerySpec { filter: Some(text), select: select.to_vec() }),
         }
     }

@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use super::{Location, Reply, Request, entity};
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
+use crate::limits::KEY_UTF16_UNITS;
 use crate::wire::{Operation, Protocol, encoding, headers};
 
 /// What to do about queries that look at a whole table, which cost the more the larger it grows.
@@ -47,6 +48,23 @@ pub(crate) struct Rows<T> {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
     pub(crate) location: Location,
+}
+
+/// The bytes of a filter in a URL that are sent with one request; a longer list is split into several
+/// requests. RFC 9110 recommends that URLs of 8,000 bytes are supported everywhere.
+const FILTER_BYTES: usize = 6_000;
+
+/// Whether one request can carry this filter.
+pub(crate) fn fits_in_url(filter: &str) -> bool {
+    encoding::encoded_len(filter) <= FILTER_BYTES
+}
+
+/// Whether the one row with these keys is read by its path, and not by this filter. The service accepts
+/// keys of up to the documented 512 UTF-16 units in a path; a filter is safe beyond that, if it fits.
+pub(crate) fn is_read_by_path(key: &EntityKey, filter: &str) -> bool {
+    let units = |key: &str| key.encode_utf16().count();
+    units(&key.partition_key).max(units(&key.row_key)) <= KEY_UTF16_UNITS / 2
+        || !fits_in_url(filter)
 }
 
 /// The bytes of a URL that are sent. Http.sys, behind which the service stands, takes 16 KiB of request
