@@ -4,12 +4,9 @@
 //! user holds plain structs. It belongs to one task and is short-lived. See the
 //! [guide](crate::guide::units_of_work).
 
-mod attempts;
-mod change;
 mod conflict;
 mod find;
 mod hooks;
-mod merge_option;
 mod options;
 mod plan;
 mod query;
@@ -17,8 +14,8 @@ mod report;
 mod resolve;
 mod resolve_conflicts;
 mod save;
-mod state;
 mod table;
+mod tracker;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -33,16 +30,15 @@ use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
-pub use merge_option::MergeOption;
 pub use options::SaveOptions;
 pub use plan::{PlannedRequest, SavePlan};
 pub use query::{ContextQuery, Cursor};
 pub use report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-pub use state::EntityState;
 pub use table::{ContextTable, Entry};
+pub use tracker::{EntityState, MergeOption};
 
 use hooks::Hooks;
-use state::{Pending, Tracker};
+use tracker::Tracker;
 
 /// A unit of work on the tables of a service.
 ///
@@ -195,7 +191,7 @@ impl TableContext {
     /// It has no key.
     pub fn entry<T: NamedTable>(&self, entity: &T) -> Result<Option<Entry<'_>>, Error> {
         let key = entity.entity_key()?;
-        Ok(self.tracker.get(&self.tracker.identity(T::TABLE_NAME, &key)).map(Entry))
+        Ok(self.tracker.find(T::TABLE_NAME, &key).map(Entry))
     }
 
     /// A query of the table that `T` names, whose entities are tracked.
@@ -210,20 +206,17 @@ impl TableContext {
 
     /// Whether there is something to save.
     pub fn has_changes(&self) -> bool {
-        let mut all = self.tracker.entities.values();
-        all.any(|tracked| tracked.pending != Pending::Nothing || tracked.is_unknown)
+        self.tracker.has_changes()
     }
 
     /// Forgets all entities.
     pub fn clear(&mut self) {
-        self.tracker.entities.clear();
+        self.tracker.forget_where(|_| true);
     }
 
     /// Forgets the entities for which this holds, and returns how many there were.
-    pub fn detach_where(&mut self, is_to_go: impl Fn(&Entry<'_>) -> bool) -> usize {
-        let before = self.tracker.entities.len();
-        self.tracker.entities.retain(|_, tracked| !is_to_go(&Entry(tracked)));
-        before - self.tracker.entities.len()
+    pub fn detach_where(&mut self, is_gone: impl Fn(&Entry<'_>) -> bool) -> usize {
+        self.tracker.forget_where(|tracked| is_gone(&Entry(tracked)))
     }
 
     /// The requests that a save would send now, with their bytes. The hook for writing is called as in a
@@ -235,8 +228,8 @@ impl TableContext {
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates = plan::candidates(&self.tracker, &options, hook, 0, &HashSet::new())?;
-        let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline)?;
-        Ok(SavePlan::of(&units))
+        let groups = plan::groups(&self.tracker, &candidates, &options, &self.pipeline)?;
+        Ok(SavePlan::of(&groups))
     }
 
     /// Sends the changes, each as a request of its own, in the order in which they were made. Nothing is

@@ -7,12 +7,14 @@
 
 mod claims;
 mod evidence;
+mod properties;
 mod read_back;
 mod resolve;
 mod rules;
 
 pub(crate) use claims::{applied, not_applied, unknown};
-pub(crate) use evidence::{Found, Properties, Wrote, properties};
+pub(crate) use evidence::{Found, Wrote};
+pub(crate) use properties::{MapEntity, Properties, properties_of};
 pub(crate) use read_back::read_back;
 pub(crate) use resolve::{is_expired, policy, send, settle, write};
 pub(crate) use rules::{Evidence, Verdict, judge};

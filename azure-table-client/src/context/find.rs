@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::change::dynamic;
-use super::state::{Add, Known, Pending, Tracker};
-use super::{ContextTable, EntityState, MergeOption, TableContext};
+use super::tracker::Tracked;
+use super::{ContextTable, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{EntityKey, NamedTable, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::pipeline::CallOptions;
 
 impl TableContext {
@@ -71,7 +69,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
         let Some(row) = client.get_row(&key, CallOptions::default()).await? else {
             return Ok(None);
         };
-        let entity = self.context.meet(&self.table, row, option, None)?;
+        let entity = self.context.merge(&self.table, row, option, None)?;
         let is_hidden = option != MergeOption::NoTracking && self.is_deleted(&key);
         Ok(if is_hidden { None } else { Some(entity) })
     }
@@ -115,9 +113,9 @@ impl<T: TableEntity> ContextTable<'_, T> {
         }
         let key = key.into();
         match self.client().get_row(&key, CallOptions::default()).await? {
-            Some(row) => self.context.meet(&self.table, row, option, None).map(Some),
+            Some(row) => self.context.merge(&self.table, row, option, None).map(Some),
             None => {
-                self.context.tracker.meet_missing(&self.table, &key, option);
+                self.context.tracker.merge_missing(&self.table, &key, option);
                 Ok(None)
             }
         }
@@ -128,44 +126,15 @@ impl<T: TableEntity> ContextTable<'_, T> {
     }
 
     fn is_deleted(&self, key: &EntityKey) -> bool {
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, key));
-        tracked.is_some_and(|tracked| tracked.pending == Pending::Delete)
+        self.context.tracker.find(&self.table, key).is_some_and(Tracked::is_deleted)
     }
 
-    /// The entity as it is tracked, unless that takes its row: for other columns or the Timestamp.
+    /// Returns the tracked entity; `None` if only its row has the columns or the Timestamp of a `T`.
     fn tracked(&self, key: &EntityKey) -> Option<T> {
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, key))?;
-        if matches!(tracked.known, Known::Some(_)) {
+        let tracked = self.context.tracker.find(&self.table, key)?;
+        if tracked.is_partly_known() {
             return None;
         }
-        let mut entity = dynamic(tracked, &tracked.current);
-        if let Some(IfMatch::Tag(tag)) = &tracked.condition {
-            entity.set_version(Some(tag.clone()));
-        }
-        entity.to_entity().ok()
-    }
-}
-
-impl Tracker {
-    /// Takes over that the service has no row with this key.
-    pub(super) fn meet_missing(&mut self, table: &Arc<str>, key: &EntityKey, option: MergeOption) {
-        let Some(tracked) = self.get(&self.identity(table, key)) else { return };
-        let state = tracked.state();
-        match option {
-            MergeOption::NoTracking | MergeOption::AppendOnly => {}
-            // The change that was sent may still arrive.
-            _ if state == EntityState::Unknown => {}
-            MergeOption::PreserveChanges if state == EntityState::Added => {}
-            MergeOption::PreserveChanges if state == EntityState::Modified => {
-                let (order, current) = (tracked.order, tracked.current.clone());
-                self.detach(table, key);
-                self.track(table, key, Pending::Add(Add::Insert), current).order = order;
-            }
-            MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
-                self.detach(table, key);
-            }
-        }
+        tracked.current().to_entity(tracked.etag()).ok()
     }
 }

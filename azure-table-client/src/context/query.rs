@@ -8,16 +8,13 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 
+use super::MergeOption;
 use super::TableContext;
-use super::merge_option::{MergeOption, ServerRow};
-use super::state::Known;
+use super::tracker::{Known, ServerRow, Tracked};
 use crate::client::{EntityStream, Query, QueryCost};
-use crate::edm::EdmValue;
 use crate::entity::{Columns, DecodeError, DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
-use crate::outcome::{Found, properties};
 use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
@@ -116,7 +113,7 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         let Self { context, table, query, option, columns } = self;
         let rows = query.into_dynamic().await?;
         let rows = rows.into_iter();
-        rows.map(|row| context.meet(&table, row, option, columns.as_ref())).collect()
+        rows.map(|row| context.merge(&table, row, option, columns.as_ref())).collect()
     }
 }
 
@@ -177,7 +174,7 @@ impl<T: TableEntity> Cursor<T> {
     pub async fn next(&mut self, context: &mut TableContext) -> Result<Option<T>, Error> {
         match self.rows.try_next().await? {
             Some(row) => {
-                context.meet(&self.table, row, self.option, self.columns.as_ref()).map(Some)
+                context.merge(&self.table, row, self.option, self.columns.as_ref()).map(Some)
             }
             None => Ok(None),
         }
@@ -196,8 +193,8 @@ impl<T> fmt::Debug for Cursor<T> {
 }
 
 impl TableContext {
-    /// Takes a row of the service, and makes of it what the caller gets.
-    pub(super) fn meet<T: TableEntity>(
+    /// Merges a row of the service into the tracked entities, and returns it for the caller.
+    pub(super) fn merge<T: TableEntity>(
         &mut self,
         table: &Arc<str>,
         row: Readable,
@@ -211,23 +208,19 @@ impl TableContext {
         }
         let (mut row, server) = self.server_row(row, columns)?;
         let etag = server.etag.clone();
-        if option != MergeOption::NoTracking {
-            let id = self.tracker.identity(table, row.key());
-            let properties = server.properties.clone();
-            let found = Found { etag: etag.clone(), timestamp: row.timestamp(), properties };
-            self.tracker.meet_write_id(&id, &found);
+        if option == MergeOption::NoTracking {
+            return Ok(row.to_entity()?);
         }
-        let values = self.tracker.meet(table, server, option);
-        if option != MergeOption::NoTracking {
-            let tracked = self.tracker.get(&self.tracker.identity(table, row.key()));
-            match tracked.and_then(|tracked| tracked.condition.as_ref()) {
-                Some(IfMatch::Tag(tag)) if *tag == etag => {}
-                // The values are not those of the row's version.
-                Some(IfMatch::Tag(tag)) => row.set_version(Some(tag.clone())),
-                _ => row.set_version(None),
-            }
+        let id = self.tracker.identity(table, row.key());
+        self.tracker.apply_write_id(&id, &server);
+        let values = self.tracker.merge_row(table, server, option);
+        let version = self.tracker.get(&id).and_then(Tracked::etag);
+        if version != Some(&etag) {
+            // The values are not those of the row's version.
+            row.set_version(version.cloned());
         }
-        row.replace_properties(values.into_iter().collect::<Vec<(String, EdmValue)>>());
+        let values = values.iter().map(|(name, value)| (name.clone(), value.clone()));
+        row.replace_properties(values.collect());
         Ok(row.to_entity()?)
     }
 
@@ -245,19 +238,17 @@ impl TableContext {
             .etag()
             .cloned()
             .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
-        let server = ServerRow {
-            key: row.key().clone(),
-            etag,
-            properties: properties(&row),
-            known: match columns {
-                Some(columns) => Known::Some(columns.clone()),
-                // What cannot be read stays as it is, as long as nothing replaces the row.
-                None if !errors.is_empty() => {
-                    Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
-                }
-                None => Known::All,
-            },
+        let known = match columns {
+            Some(columns) => Known::Some(columns.clone()),
+            // Properties that cannot be read stay in the service, as long as no replace removes them.
+            None if !errors.is_empty() => {
+                Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
+            }
+            None => Known::All,
         };
+        let properties = row.properties().map(|(name, value)| (name.to_owned(), value.clone()));
+        let properties = properties.collect();
+        let server = ServerRow { key: row.key().clone(), etag, properties, known };
         Ok((row, server))
     }
 }

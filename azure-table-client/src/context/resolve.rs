@@ -6,15 +6,14 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::TableContext;
-use super::attempts::{OpenAttempt, writes};
 use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
-use super::state::{Identity, Pending};
+use super::tracker::{Identity, OpenAttempt};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Evidence, Found, Verdict};
+use crate::outcome::{self, Evidence, Found, Verdict, Wrote};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// What was found out about the entities of one request.
@@ -35,7 +34,7 @@ impl TableContext {
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub(super) async fn find_out(
+    pub(super) async fn resolve_attempts(
         &mut self,
         table: &str,
         ids: &[&Identity],
@@ -67,7 +66,7 @@ impl TableContext {
         for (attempt, is_expired) in attempts.iter().zip(expired) {
             let verdict = outcome::judge(
                 Evidence {
-                    writes: &writes(&attempt.request),
+                    writes: &Wrote::all_of(&attempt.request).unwrap_or_default(),
                     rows: &rows,
                     write_id: self.pipeline.write_id.as_deref(),
                     since: None,
@@ -93,12 +92,12 @@ impl TableContext {
             .in_order()
             .into_iter()
             .filter(|(_, tracked)| tracked.is_unsendable())
-            .map(|(id, tracked)| (id.clone(), Arc::clone(&tracked.table), tracked.key.clone()))
+            .map(|(id, tracked)| (id.clone(), Arc::clone(tracked.table()), tracked.key().clone()))
             .collect();
         let mut is_read = true;
         for (id, table, key) in unsendable {
             let Some(tracked) = self.tracker.get(&id) else { continue };
-            let Some(attempt) = tracked.attempts.last().cloned() else { continue };
+            let Some(attempt) = tracked.attempts().last().cloned() else { continue };
             let result = self.last_report.results.len();
             self.last_report.results.push(SaveResult {
                 table: table.to_string(),
@@ -106,7 +105,7 @@ impl TableContext {
                 operation: attempt.change.operation(),
                 outcome: SaveOutcome::Unknown(dropped()),
             });
-            let found = self.find_out(&table, &[&id], None, None, options).await;
+            let found = self.resolve_attempts(&table, &[&id], None, None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;
@@ -127,13 +126,15 @@ impl TableContext {
 
     /// The outcome of a change that cannot be sent again and did not show.
     fn unresolved(&mut self, id: &Identity, is_absent: bool, options: &SaveOptions) -> SaveOutcome {
-        let Some(tracked) = self.tracker.get(id) else { return SaveOutcome::Unknown(late()) };
+        let Some(tracked) = self.tracker.get(id) else {
+            return SaveOutcome::Unknown(may_still_be_applied());
+        };
         let is_gone = is_absent
             && !outcome::policy(&self.pipeline, &options.call).exact
-            && tracked.pending == Pending::Delete
-            && tracked.condition.is_none()
+            && tracked.is_deleted()
+            && tracked.condition().is_none()
             && tracked
-                .attempts
+                .attempts()
                 .iter()
                 .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
         if is_gone {
@@ -142,7 +143,7 @@ impl TableContext {
             let confirmation = Confirmation::Comparison;
             return SaveOutcome::Applied { status: None, etag: None, confirmation };
         }
-        SaveOutcome::Unknown(late())
+        SaveOutcome::Unknown(may_still_be_applied())
     }
 }
 
@@ -152,6 +153,6 @@ pub(super) fn dropped() -> Error {
 }
 
 /// The error of a change that is not in the row, and may still arrive.
-pub(super) fn late() -> Error {
+pub(super) fn may_still_be_applied() -> Error {
     outcome::unknown(Error::timeout("an earlier attempt may still be applied"))
 }

@@ -7,17 +7,15 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::change::dynamic;
 use super::conflict::{Conflict, Resolution, is_conflict};
-use super::merge_option::ServerRow;
 use super::options::{Mode, SaveOptions};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::state::{Add, Identity, Tracked, Tracker, Values, refusal};
-use super::{EntityState, Entry, MergeOption, TableContext};
+use super::tracker::{Identity, ServerRow, Tracked, refusal};
+use super::{EntityState, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
 use crate::error::Error;
-use crate::etag::IfMatch;
+use crate::outcome::{MapEntity, properties_of};
 use crate::pipeline::{FailedAttempt, RetryPolicy};
 use crate::wire::Operation;
 
@@ -231,9 +229,7 @@ impl<'c> Rounds<'c> {
             }
         };
         let Some(tracked) = self.context.tracker.get(id) else { return Next::Nothing };
-        if let (Some((_, row)), Some(IfMatch::Tag(tag))) = (&row, Entry(tracked).condition())
-            && row.etag == *tag
-        {
+        if row.as_ref().is_some_and(|(_, row)| tracked.etag() == Some(&row.etag)) {
             // The conflict is another change's of the same transaction.
             return Next::SendAgain;
         }
@@ -246,44 +242,33 @@ impl<'c> Rounds<'c> {
             error,
             round,
             server: server.as_ref(),
-            original: tracked.snapshot.as_ref().map(|snapshot| dynamic(tracked, snapshot)),
-            local: (!is_delete).then(|| dynamic(tracked, &tracked.current)),
+            original: tracked.snapshot().as_ref().map(MapEntity::to_dynamic),
+            local: (!is_delete).then(|| tracked.current().to_dynamic()),
         };
         match self.options.resolver.decide(&conflict) {
-            Resolution::KeepLocal => self.meet(&table, &key, row, MergeOption::PreserveChanges),
-            Resolution::TakeServer => self.meet(&table, &key, row, MergeOption::OverwriteChanges),
+            Resolution::KeepLocal => {
+                self.context.tracker.merge_found(&table, &key, row, MergeOption::PreserveChanges);
+            }
+            Resolution::TakeServer => {
+                self.context.tracker.merge_found(&table, &key, row, MergeOption::OverwriteChanges);
+            }
             Resolution::Save(merged) => {
-                if let Err(error) = self.take_merged(&table, &key, row, &merged) {
+                if let Err(error) = self.merge_resolution(&table, &key, row, &merged) {
                     return Next::Fail(error);
                 }
             }
             Resolution::Abort => return Next::Fail(error.clone()),
         }
         // The server's row may be what the change would make of it.
-        self.context.tracker.settle_equal();
+        self.context.tracker.drop_equal_updates();
         match self.context.tracker.get(id).map(Tracked::state) {
             None | Some(EntityState::Unchanged) => Next::Nothing,
             Some(_) => Next::SendAgain,
         }
     }
 
-    fn meet(
-        &mut self,
-        table: &Arc<str>,
-        key: &EntityKey,
-        row: Option<ServerRow>,
-        option: MergeOption,
-    ) {
-        match row {
-            Some(row) => {
-                self.context.tracker.meet(table, row, option);
-            }
-            None => self.context.tracker.meet_missing(table, key, option),
-        }
-    }
-
-    /// Tracks the server's row with these values as the local change.
-    fn take_merged(
+    /// Makes `merged` the local change on top of the server's row.
+    fn merge_resolution(
         &mut self,
         table: &Arc<str>,
         key: &EntityKey,
@@ -297,42 +282,8 @@ impl<'c> Rounds<'c> {
                 format_args!("its conflict was resolved with entity {other}"),
             ));
         }
-        let dialect = self.context.pipeline.protocol.dialect();
-        let (key, properties) = DynamicEntity::of(merged, dialect)?.into_parts();
-        let id = self.context.tracker.identity(table, &key);
-        let order = self.context.tracker.get(&id).map(|tracked| tracked.order);
-        // Local changes that the merge leaves out are not kept.
-        let has_row = row.is_some();
-        self.meet(table, &key, row, MergeOption::OverwriteChanges);
-        let tracker = &mut self.context.tracker;
-        let tracked = tracker.get(&id);
-        let baseline = tracked.map(|tracked| tracked.current.clone()).unwrap_or_default();
-        let values = Values {
-            key,
-            properties: properties.into_iter().collect(),
-            ownership: merged.ownership(),
-            baseline,
-            first_baseline: None,
-            lacks: None,
-        };
-        if has_row {
-            tracker.update(table, values)?;
-        } else {
-            tracker.add(table, values, Add::Insert)?;
-        }
-        if let Some(order) = order {
-            tracker.keep_order(&id, order);
-        }
-        Ok(())
-    }
-}
-
-impl Tracker {
-    /// Sends the change of an entity when its former change would have been sent.
-    fn keep_order(&mut self, id: &Identity, order: u64) {
-        if let Some(tracked) = self.entities.get_mut(id) {
-            tracked.order = order;
-        }
+        let values = properties_of(merged, self.context.pipeline.protocol.dialect())?;
+        self.context.tracker.merge_resolution(table, row, values, merged.ownership())
     }
 }
 

@@ -2,12 +2,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::change::dynamic;
 use super::query::ContextQuery;
-use super::state::{Add, Properties, Tracked, Values};
+use super::tracker::{Add, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::check_readable;
@@ -106,8 +105,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     /// What is known of the entity with these keys; `None` if it is not tracked.
     pub fn entry(&self, key: impl Into<EntityKey>) -> Option<Entry<'_>> {
-        let tracker = &self.context.tracker;
-        tracker.get(&tracker.identity(&self.table, &key.into())).map(Entry)
+        self.context.tracker.find(&self.table, &key.into()).map(Entry)
     }
 
     /// A query whose entities are tracked.
@@ -122,27 +120,9 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         let dialect = protocol.dialect();
         dialect.check_table_name(&self.table)?;
         check_readable(protocol)?;
-        let (key, properties) = DynamicEntity::of(entity, dialect)?.into_parts();
-        dialect.check_keys(&key.partition_key, &key.row_key)?;
-        let properties: Properties = properties.into_iter().collect();
-        let ownership = entity.ownership();
-        let lacks = ownership.first_without(|name| properties.contains_key(name));
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, &key));
-        let written = |tracked: &Tracked, properties: &Properties| {
-            let unchanged: T = dynamic(tracked, properties).to_entity().ok()?;
-            let (_, written) = DynamicEntity::of(&unchanged, dialect).ok()?.into_parts();
-            Some(written.into_iter().collect())
-        };
-        let baseline = tracked.and_then(|tracked| written(tracked, &tracked.current));
-        let first_baseline = tracked.and_then(|tracked| {
-            let columns = tracked.first_known.as_ref()?;
-            let current = tracked.current.iter().filter(|(name, _)| columns.contains(*name));
-            let current = current.map(|(name, value)| (name.clone(), value.clone())).collect();
-            written(tracked, &current)
-        });
-        let baseline = baseline.unwrap_or_default();
-        Ok(Values { key, properties, ownership, baseline, first_baseline, lacks })
+        let values = Values::of(entity, &self.context.tracker, &self.table)?;
+        dialect.check_keys(&values.key.partition_key, &values.key.row_key)?;
+        Ok(values)
     }
 }
 
@@ -159,12 +139,12 @@ pub struct Entry<'c>(pub(super) &'c Tracked);
 impl<'c> Entry<'c> {
     /// The table.
     pub fn table(&self) -> &'c str {
-        &self.0.table
+        self.0.table()
     }
 
     /// Both keys.
     pub const fn key(&self) -> &'c EntityKey {
-        &self.0.key
+        self.0.key()
     }
 
     /// What is to be done about it.
@@ -174,7 +154,7 @@ impl<'c> Entry<'c> {
 
     /// The version that an update or a delete will name; `None` for what is new.
     pub const fn condition(&self) -> Option<&'c IfMatch> {
-        self.0.condition.as_ref()
+        self.0.condition()
     }
 
     /// The names of the properties that differ from what the service holds, as far as that is known.
@@ -184,15 +164,15 @@ impl<'c> Entry<'c> {
 
     /// Why its last save failed.
     pub const fn error(&self) -> Option<&'c Error> {
-        self.0.error.as_ref()
+        self.0.error()
     }
 }
 
 impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
-            .field("table", &self.0.table)
-            .field("key", &self.0.key)
+            .field("table", &self.table())
+            .field("key", self.key())
             .field("state", &self.state())
             .field("changed", &self.changed())
             .finish_non_exhaustive()

@@ -484,7 +484,7 @@ impl<'de> Row<'de> {
     }
 
     /// Fills the row of an entity that is at hand with its properties.
-    pub(super) fn fill(
+    pub(crate) fn fill(
         &mut self,
         key: &'de EntityKey,
         etag: Option<&'de ETag>,

@@ -1,18 +1,14 @@
 //! What a row shows of a write that may have been applied. No I/O.
 
-use std::collections::BTreeMap;
-
 use http::{HeaderMap, Method, header};
 
+use super::properties::{MapEntity, Properties};
 use crate::edm::{EdmDateTime, EdmValue};
-use crate::entity::{DynamicEntity, Entities, EntityKey, Form};
+use crate::entity::{Entities, EntityKey, Form};
 use crate::etag::ETag;
 use crate::operation::Request;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
 use crate::wire::{Operation, PayloadFormat, encoding, headers};
-
-/// Properties by name.
-pub(crate) type Properties = BTreeMap<String, EdmValue>;
 
 /// A row as the service holds it now.
 #[derive(Debug)]
@@ -160,24 +156,23 @@ impl Wrote {
         let form = Form { typed: true, selected: false };
         let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let format = PayloadFormat::of_media_type(kind)?;
-        let entity: DynamicEntity = format.read_one(body, form, &Entities).ok()?;
+        let entity: MapEntity<'_> = format.read_one(body, form, &Entities).ok()?;
         let effect = if method.as_str() == "MERGE" { Effect::Some } else { Effect::Whole };
-        Some(Self { key: entity.key().clone(), fence, effect, properties: properties(&entity) })
+        let (key, properties) = entity.into_parts();
+        Some(Self { key, fence, effect, properties })
     }
-}
-
-pub(crate) fn properties(entity: &DynamicEntity) -> Properties {
-    entity.properties().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::Dialect;
+    use crate::entity::DynamicEntity;
     use crate::etag::IfMatch;
     use crate::operation::Target;
     use crate::operation::entity::{self, Update, Write};
     use crate::operation::transaction::Batch;
+    use crate::outcome::properties_of;
     use crate::wire::Protocol;
 
     fn blog(text: &str) -> DynamicEntity {
@@ -194,8 +189,11 @@ mod tests {
 
     fn says_what_it_writes(protocol: Protocol) {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
-        let stored =
-            Found { etag: ETag::from("W/\"2\""), timestamp: None, properties: properties(&blog) };
+        let stored = Found {
+            etag: ETag::from("W/\"2\""),
+            timestamp: None,
+            properties: properties_of(&blog, Dialect::default()).unwrap().1,
+        };
         let mut batch = Batch::new(Target::of_test(protocol));
         let mut expected = Vec::new();
         for (n, write) in [
