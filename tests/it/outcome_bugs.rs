@@ -169,7 +169,7 @@ fn assert_rows(mock: &MockTableService, report: &BulkReport, what: &str) {
                 matches!(result.outcome, RowOutcome::Applied { .. } | RowOutcome::Unknown(_));
             assert!(is_true, "{what}: row {key} exists, but is reported as {:?}", result.outcome);
             assert!(
-                result.is_applied() || !report.checkpoint.is_settled(result.index),
+                result.is_applied() || !report.checkpoint.is_resolved(result.index),
                 "{what}: a resumed run has to send row {key} again"
             );
         } else {

@@ -210,13 +210,13 @@ async fn a_run_that_was_dropped_is_resumed() {
         assert!(stopped.is_err(), "{stop}");
         let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();
         let progress = monitor.progress();
-        assert_eq!(checkpoint.settled(), progress.applied);
+        assert_eq!(checkpoint.resolved(), progress.applied);
         let stored = mock.row_count("Blogs").unwrap() as u64;
         // What was on its way may be there; it is not settled.
         assert!((progress.applied..=progress.applied + 300).contains(&stored), "{stored}");
         let report = table.bulk().resume(checkpoint.clone()).run(operations()).await.unwrap();
-        assert_eq!(report.progress.skipped, checkpoint.settled());
-        assert_eq!(report.progress.applied, 4_000 - checkpoint.settled());
+        assert_eq!(report.progress.skipped, checkpoint.resolved());
+        assert_eq!(report.progress.applied, 4_000 - checkpoint.resolved());
         assert_eq!((report.checkpoint.next(), mock.row_count("Blogs")), (4_000, Some(4_000)));
     }
 }
@@ -240,10 +240,10 @@ async fn dropped_at_each_wait() {
             }
         }
         let (settled, stored) = (monitor.checkpoint(), mock.row_count("Blogs").unwrap() as u64);
-        assert_eq!(settled.settled(), monitor.report().progress.applied);
+        assert_eq!(settled.resolved(), monitor.report().progress.applied);
         let in_flight = monitor.progress().in_flight as u64;
-        assert!((settled.settled()..=settled.settled() + in_flight * 100).contains(&stored));
-        for n in (0..600).step_by(29).filter(|n| settled.is_settled(u64::from(*n))) {
+        assert!((settled.resolved()..=settled.resolved() + in_flight * 100).contains(&stored));
+        for n in (0..600).step_by(29).filter(|n| settled.is_resolved(u64::from(*n))) {
             let key = row(n % 3, n).key().clone();
             assert!(table.get_if_exists(key).await.unwrap().is_some(), "{n}");
         }
