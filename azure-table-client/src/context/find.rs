@@ -14,7 +14,7 @@ impl TableContext {
     /// [`ContextTable::find`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn find<T: NamedTable>(
         &mut self,
         key: impl Into<EntityKey>,
@@ -26,7 +26,7 @@ impl TableContext {
     /// Reads the entity's row and merges it into the tracker; see [`ContextTable::refresh`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn refresh<T: NamedTable>(
         &mut self,
         entity: &T,
@@ -38,18 +38,17 @@ impl TableContext {
 }
 
 impl<T: TableEntity> ContextTable<'_, T> {
-    /// Returns the entity with these keys; `None` if the service has no such row, or if the context is
-    /// to delete it.
+    /// Returns the entity with these keys; `None` if the service has no such row, or if the next save deletes
+    /// it.
     ///
-    /// With [`MergeOption::AppendOnly`], the default, an entity that is tracked is returned as it is
-    /// tracked, local changes included and without its Timestamp. That costs no request, unless a
-    /// projection has left columns out. In all other cases one row is read at the primary, and met as by
-    /// a query with the context's [`merge_option`](TableContext::merge_option): new entities are
-    /// tracked; an entity that is tracked and has no row stays as it is.
+    /// With [`MergeOption::AppendOnly`], the default, a tracked entity is returned with its local changes and
+    /// without its Timestamp. That costs no request, unless a projection has left columns out. In all other
+    /// cases one row is read at the primary and merged like by a query with the context's
+    /// [`merge_option`](TableContext::merge_option): new entities are tracked; a tracked entity without a row
+    /// does not change.
     ///
     /// # Errors
-    /// As [`TableClient::get`], but a row that is not there is `None`. Before anything is sent: keys that
-    /// no `T` has.
+    /// Like [`TableClient::get`], but a missing row is `None`. Before anything is sent: keys that no `T` has.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -74,21 +73,21 @@ impl<T: TableEntity> ContextTable<'_, T> {
         Ok(if is_hidden { None } else { Some(entity) })
     }
 
-    /// Reads the entity's row at the primary, and merges it into the tracker. Returns the entity as it is
-    /// then; `None` if the row is gone.
+    /// Reads the entity's row at the primary, and merges it into the tracked entity. Returns the result; `None`
+    /// if the row is gone.
     ///
-    /// | option | the row is there | the row is gone |
+    /// | option | the row exists | the row is gone |
     /// |---|---|---|
-    /// | `AppendOnly` | a tracked entity stays as it is | stays as it is |
+    /// | `AppendOnly` | a tracked entity does not change | no change |
     /// | `OverwriteChanges` | the server's values, `Unchanged`; local changes are lost | detached |
     /// | `PreserveChanges` | the server's values and ETag under the local changes: the client wins | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
     ///
-    /// An entity that is not tracked is tracked by all three if its row is there. An entity whose state is
-    /// [`Unknown`](EntityState::Unknown) stays as it is until the next save has found out.
+    /// All three track an entity that is not tracked yet if its row exists. An entity whose state is
+    /// [`Unknown`](super::EntityState::Unknown) does not change until the next save resolves it.
     ///
     /// # Errors
     /// [`MergeOption::NoTracking`] is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput):
-    /// [`TableClient::get`] reads without a context. Else as [`find`](Self::find).
+    /// [`TableClient::get`] reads without a context. Otherwise like [`find`](Self::find).
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
@@ -100,7 +99,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// Does the same for the entity with these keys; see [`refresh`](Self::refresh).
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn refresh_key(
         &mut self,
         key: impl Into<EntityKey>,

@@ -1,15 +1,15 @@
-//! What a program wants to see, or to change, of what a context reads and sends.
+//! The hooks of a program, which observe or change the entities that a context reads and sends.
 
 use std::fmt;
 
 use crate::entity::DynamicEntity;
 use crate::wire::Operation;
 
-/// Sees an entity, and may change it.
+/// Receives an entity, and may change it.
 pub(super) type EntityHook = dyn FnMut(&mut DynamicEntity) + Send;
-/// Sees what a request does, and its table.
+/// Receives the operation of a request, and its table.
 type RequestHook = dyn FnMut(Operation, &str) + Send;
-/// Sees the status of an answer, and the service's id of the request.
+/// Receives the status of a response, and the service's id of the request.
 type ReplyHook = dyn FnMut(u16, Option<&str>) + Send;
 
 #[derive(Default)]

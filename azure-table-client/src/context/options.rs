@@ -2,8 +2,8 @@ use super::conflict::ConflictResolver;
 use crate::client::setters::setters;
 use crate::pipeline::CallOptions;
 
-/// How a context saves its changes. By default each change is a request of its own, in the order in
-/// which they were made, and the first failure ends the save.
+/// The options of a save. By default each change is a request of its own, in the order of the changes, and
+/// the first failure ends the save.
 #[must_use = "options have no effect until a save receives them"]
 #[derive(Debug, Clone)]
 pub struct SaveOptions {
@@ -23,7 +23,7 @@ pub(super) enum Mode {
     PerPartition,
 }
 
-/// Transactions of a save by partitions that are on their way at the same time.
+/// The default number of transactions in flight.
 const AT_ONCE: usize = 8;
 
 impl Default for SaveOptions {
@@ -46,38 +46,38 @@ impl SaveOptions {
         }
     }
 
-    /// All changes in one entity group transaction: all are made or none is. They must be of one
+    /// All changes in one entity group transaction, which are all applied or not at all. They must be of one
     /// table and one partition, at most 100 and at most 4 MiB, or nothing is sent.
     pub fn atomic() -> Self {
         Self { mode: Mode::Atomic, ..Self::each() }
     }
 
-    /// As few entity group transactions as there can be, each of one table and one partition.
+    /// As few entity group transactions as possible, each of one table and one partition.
     pub fn per_partition() -> Self {
         Self { mode: Mode::PerPartition, ..Self::each() }
     }
 
-    /// Tries the other changes after one has failed.
+    /// Sends the other changes after one has failed.
     pub fn continue_on_error(mut self) -> Self {
         self.continue_on_error = true;
         self
     }
 
-    /// Replaces what is updated as a whole, instead of merging what was changed.
+    /// Replaces updated entities, instead of merging the changed properties.
     pub fn replace_on_update(mut self) -> Self {
         self.replace_on_update = true;
         self
     }
 
-    /// Takes an entity that is to be deleted and is not there for deleted, in a save that sends
-    /// [each](Self::each) change by itself. A transaction with such a change fails as a whole.
+    /// Counts the deletion of a missing entity as success, in a save that sends [each](Self::each) change as a
+    /// request. A transaction with such a change fails as a whole.
     pub fn missing_is_deleted(mut self) -> Self {
         self.missing_is_deleted = true;
         self
     }
 
-    /// How many transactions of a save [by partitions](Self::per_partition) are on their way at the
-    /// same time; 8 by default, 1 at least.
+    /// Sets the maximum number of transactions in flight in a save [by partitions](Self::per_partition); the
+    /// default is 8, the minimum 1.
     pub fn at_once(mut self, transactions: usize) -> Self {
         self.at_once = if transactions == 0 { 1 } else { transactions };
         self

@@ -1,4 +1,4 @@
-//! Reading back whether changes were applied.
+//! Resolving the open attempts of changes, by reading their rows back.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::operation::{Confirmation, Request};
 use crate::outcome::{self, Evidence, Found, Verdict, Wrote};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
-/// What was found out about the entities of one request.
+/// The findings about the entities of one request.
 #[derive(Default)]
 pub(super) struct Findings {
     /// The entities with a change that was applied.
@@ -28,9 +28,9 @@ pub(super) struct Findings {
 }
 
 impl TableContext {
-    /// Reads the entities of a request, and decides about each of their open attempts. The attempt of
-    /// `closed`, which the service refused, counts if its write id is found: a proxy may have delivered
-    /// it twice. An ETag of `fenced` was gone when the service refused it.
+    /// Reads the entities of a request, and resolves each of their open attempts. The attempt of `closed`, which the
+    /// service refused, counts as applied if its write id is found: a proxy may have delivered it twice. The
+    /// service refused `fenced` because an ETag was gone.
     ///
     /// # Errors
     /// The rows cannot be read.
@@ -84,8 +84,8 @@ impl TableContext {
         Ok(findings)
     }
 
-    /// Finds out about earlier changes that cannot be sent again: one that was undone since, and an
-    /// insert of an entity that is to be deleted. Returns whether the rows could be read.
+    /// Resolves earlier changes that cannot be sent again: changes that the program undid, and inserts of entities
+    /// that it deleted. Returns whether the rows could be read.
     pub(super) async fn resolve_unsendable(&mut self, options: &SaveOptions) -> bool {
         let unsendable: Vec<_> = self
             .tracker
@@ -124,7 +124,7 @@ impl TableContext {
         is_read
     }
 
-    /// The outcome of a change that cannot be sent again and did not show.
+    /// Returns the outcome of a change that cannot be sent again and was not found.
     fn unresolved(&mut self, id: &Identity, is_absent: bool, options: &SaveOptions) -> SaveOutcome {
         let Some(tracked) = self.tracker.get(id) else {
             return SaveOutcome::Unknown(may_still_be_applied());
@@ -138,7 +138,7 @@ impl TableContext {
                 .iter()
                 .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
         if is_gone {
-            // No attempt can arrive any more, and there is nothing to delete.
+            // The service refuses every open attempt by now, and there is no row to delete.
             self.tracker.forget(id);
             let confirmation = Confirmation::Comparison;
             return SaveOutcome::Applied { status: None, etag: None, confirmation };
@@ -152,7 +152,7 @@ pub(super) fn dropped() -> Error {
     outcome::unknown(Error::timeout("the save was dropped before the response came"))
 }
 
-/// The error of a change that is not in the row, and may still arrive.
+/// The error of a change that was not found in the row, and may still be applied.
 pub(super) fn may_still_be_applied() -> Error {
     outcome::unknown(Error::timeout("an earlier attempt may still be applied"))
 }

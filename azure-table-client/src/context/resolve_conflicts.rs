@@ -19,7 +19,7 @@ use crate::outcome::{MapEntity, properties_of};
 use crate::pipeline::{FailedAttempt, RetryPolicy};
 use crate::wire::Operation;
 
-/// The waits before a change is sent again, so that two writers that met do not meet again.
+/// The waits before a change is sent again, so that two writers do not conflict repeatedly.
 const WAITS: RetryPolicy =
     RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
 
@@ -53,7 +53,7 @@ struct Rounds<'c> {
     options: SaveOptions,
     /// The results of all rounds, one for each change.
     results: Vec<SaveResult>,
-    /// How many conflicts of each entity were resolved.
+    /// The number of resolved conflicts of each entity.
     resolved: HashMap<Identity, u32>,
     /// Entities with a change whose outcome was unknown. The service may have refused a later attempt
     /// because of the earlier one, so that their conflicts are not resolved.
@@ -64,7 +64,7 @@ struct Rounds<'c> {
     conflicts: u32,
 }
 
-/// The last report is that of all rounds, also if the save is dropped.
+/// Sets the report of all rounds as the last report, also if the save is dropped.
 impl Drop for Rounds<'_> {
     fn drop(&mut self) {
         self.collect();
@@ -72,7 +72,7 @@ impl Drop for Rounds<'_> {
     }
 }
 
-/// What a resolution leaves to do.
+/// The consequence of a resolution.
 enum Next {
     SendAgain,
     /// The change is not pending any more.
@@ -107,7 +107,7 @@ impl<'c> Rounds<'c> {
         result
     }
 
-    /// Takes over the results of a round. A change that was tried again gets its new result.
+    /// Collects the results of a round. The result of a change that was sent again replaces the earlier one.
     fn collect(&mut self) {
         for result in mem::take(&mut self.context.last_report.results) {
             let id = self.identity(&result);
@@ -126,7 +126,7 @@ impl<'c> Rounds<'c> {
         self.context.tracker.identity(&result.table, &result.key)
     }
 
-    /// Resolves the conflicts; whether there is something to send again.
+    /// Resolves the conflicts. Returns whether there are changes to send again.
     async fn resolve_all(&mut self) -> bool {
         let mut conflicts = Vec::new();
         for at in 0..self.results.len() {
@@ -159,7 +159,7 @@ impl<'c> Rounds<'c> {
             if self.has_failed() && self.is_over() {
                 return false;
             }
-            // A transaction is not sent without one of its changes.
+            // The other changes of a failed transaction are not sent.
             if self.skip.contains(&id) {
                 continue;
             }
@@ -200,7 +200,7 @@ impl<'c> Rounds<'c> {
             && tracked.is_some_and(|tracked| tracked.state() != EntityState::Unknown)
     }
 
-    /// The change stays failed, and so do those that are in a transaction with it.
+    /// Leaves the change failed, and also the changes in the same transaction.
     fn fail(&mut self, at: usize, error: Error) {
         let id = self.identity(&self.results[at]);
         self.results[at].outcome = SaveOutcome::Failed(error);
@@ -212,7 +212,7 @@ impl<'c> Rounds<'c> {
         self.skip.insert(id);
     }
 
-    /// Reads the row of a conflict, and merges it into the tracker as is decided.
+    /// Reads the row of a conflict, and merges it by the decision of the resolver.
     async fn resolve(&mut self, at: usize, id: &Identity, error: &Error, round: u32) -> Next {
         let SaveResult { table, key, operation, .. } = self.results[at].clone();
         let table: Arc<str> = Arc::from(table);
@@ -259,7 +259,7 @@ impl<'c> Rounds<'c> {
             }
             Resolution::Abort => return Next::Fail(error.clone()),
         }
-        // The server's row may be what the change would make of it.
+        // The server's row may already have the changed values.
         self.context.tracker.drop_equal_updates();
         match self.context.tracker.get(id).map(Tracked::state) {
             None | Some(EntityState::Unchanged) => Next::Nothing,

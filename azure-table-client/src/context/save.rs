@@ -12,6 +12,7 @@ use super::options::{Mode, SaveOptions};
 use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::{dropped, may_still_be_applied};
+use super::tracker::Identity;
 use crate::error::Error;
 use crate::operation::Reply;
 use crate::outcome;
@@ -27,7 +28,7 @@ impl TableContext {
     pub(super) async fn save(
         &mut self,
         options: SaveOptions,
-        skip: &HashSet<super::tracker::Identity>,
+        skip: &HashSet<Identity>,
     ) -> Result<SaveReport, SaveError> {
         self.last_report = SaveReport::default();
         let is_read = self.resolve_unsendable(&options).await;

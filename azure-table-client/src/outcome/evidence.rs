@@ -1,4 +1,4 @@
-//! What a row shows of a write that may have been applied. No I/O.
+//! The evidence in a row that a write was applied. No I/O.
 
 use http::{HeaderMap, Method, header};
 
@@ -18,14 +18,14 @@ pub(crate) struct Found {
     pub(crate) properties: Properties,
 }
 
-/// What a row shows of a write.
+/// The state of a row compared with a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowState {
     /// The row has the id of the write, or of a later write of the same program.
     HasWriteId,
     /// The row is in the state that the write leaves. Another program may have left it.
     Matches,
-    /// The row still has the ETag that the write names: no attempt has been applied so far.
+    /// The row still has the ETag of the write's condition: no attempt has been applied so far.
     Unchanged,
     /// The row is in another state.
     Differs,
@@ -35,20 +35,20 @@ pub(super) enum RowState {
 #[derive(Debug)]
 pub(crate) struct Wrote {
     pub(crate) key: EntityKey,
-    /// The ETag that it names.
+    /// The ETag of its condition.
     fence: Option<ETag>,
     effect: Effect,
     properties: Properties,
 }
 
-/// What a write leaves behind.
+/// The row that a write leaves.
 #[derive(Debug, Clone, Copy)]
 enum Effect {
     /// No row.
     Gone,
-    /// The properties of the write and no others.
+    /// Exactly the properties of the write.
     Whole,
-    /// The properties of the write, besides others.
+    /// The properties of the write, and possibly others.
     Some,
 }
 
@@ -67,8 +67,8 @@ impl Wrote {
         self.properties.get(write_id?)
     }
 
-    /// Compares the row with what was sent. A row that was last written before `since`, by the service's
-    /// clock, does not count as a match.
+    /// Compares the row with the write. A row that was last written before `since`, by the service's clock, is not
+    /// a match.
     pub(super) fn compare(
         &self,
         write_id: Option<&str>,
@@ -101,13 +101,13 @@ impl Wrote {
         if matches { RowState::Matches } else { RowState::Differs }
     }
 
-    /// Whether the row is there as the write left it.
+    /// Whether the row exists in the state that the write left.
     pub(crate) fn is_left_in(&self, write_id: Option<&str>, row: Option<&Found>) -> bool {
         let state = self.compare(write_id, None, row);
         row.is_some() && matches!(state, RowState::HasWriteId | RowState::Matches)
     }
 
-    /// The writes of a request to entities, in their order; `None` if it has none.
+    /// Returns the entity writes of a request, in their order; `None` if it has no such writes.
     pub(crate) fn all_of(request: &Request) -> Option<Vec<Self>> {
         if request.operation == Operation::Transaction {
             let kind = request.content_type.to_str().ok()?;
@@ -182,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn requests_say_what_they_write() {
-        says_what_it_writes(Protocol::default());
-        says_what_it_writes(Protocol::default().to(Dialect::CosmosDb).unwrap());
+    fn writes_are_read_from_requests() {
+        writes_are_read(Protocol::default());
+        writes_are_read(Protocol::default().to(Dialect::CosmosDb).unwrap());
     }
 
-    fn says_what_it_writes(protocol: Protocol) {
+    fn writes_are_read(protocol: Protocol) {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
         let stored = Found {
             etag: ETag::from("W/\"2\""),

@@ -1,4 +1,4 @@
-//! Sending a write, and finding out whether it was applied.
+//! Sending a write, and resolving whether it was applied.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,8 +22,7 @@ use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy, is_transien
 use crate::wire::headers::X_MS_REQUEST_ID;
 use crate::wire::{Operation, PayloadFormat};
 
-/// A write that was found to be applied although no response to it says so. Only this module creates
-/// one.
+/// A write that was found to be applied without a response that confirms it. Only this module creates it.
 pub(crate) struct Applied {
     /// The present ETag of each row that was written, where it is known.
     etags: Vec<Option<ETag>>,
@@ -38,22 +37,21 @@ pub(crate) enum Resolved {
     Applied(Applied),
 }
 
-/// Less time than this is too short for a read.
+/// The shortest time for a read.
 const SHORTEST_READ: Duration = Duration::from_millis(1);
 
-/// How long an attempt that was signed with a key can arrive and still be accepted, with a margin: its
-/// date may be 15 minutes old, and was at most 15 minutes ahead of the service's clock; the service then
-/// works on it for at most 30 seconds.
+/// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
+/// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
+/// most 30 seconds.
 const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
 pub(crate) fn is_expired(pipeline: &Pipeline, sent: Instant) -> bool {
-    // A shared access signature or a token may be valid for any time.
+    // A shared access signature or a token may be valid for a longer time.
     pipeline.credential.had_keys_only() && sent.elapsed() > SIGNED_LIFETIME
 }
 
-/// Sends a request and, where an attempt stays open, finds out within the same deadline whether it was
-/// applied.
+/// Sends a request. If an attempt stays open, resolves within the same deadline whether it was applied.
 pub(crate) async fn send(
     pipeline: &Arc<Pipeline>,
     request: &Request,
@@ -73,7 +71,7 @@ pub(crate) async fn send(
     Ok(resolved)
 }
 
-/// Whether the response leaves no doubt, as nearly all do.
+/// Whether the response leaves no doubt, like nearly all responses.
 fn is_plain(request: &Request, reply: &Reply) -> bool {
     !request.is_write()
         || (reply.open.is_none() && reply.status.is_success() && !request.is_batch())
@@ -102,7 +100,7 @@ pub(crate) async fn write(
     Ok(committed)
 }
 
-/// The results of the writes of one request, which was first sent at `start`.
+/// Returns the results of the writes of one request, which was first sent at `start`.
 pub(crate) async fn settle(
     pipeline: &Arc<Pipeline>,
     request: &Request,
@@ -114,7 +112,7 @@ pub(crate) async fn settle(
     let error = match resolve(pipeline, request, options, start, result).await? {
         Resolved::Applied(applied) => return Ok(applied.into_committed()),
         Resolved::Reply(reply) => match transaction::results(reply, request, sent) {
-            // The service accepted it, and its response cannot be read.
+            // The service accepted the batch, and its response cannot be read.
             Err(error) if error.status() == Some(202) => error,
             results => return results,
         },
@@ -125,8 +123,8 @@ pub(crate) async fn settle(
     }
 }
 
-/// Finds out whether a request was applied that was first sent at `start`, from its last response and
-/// the rows. What stays unknown keeps that outcome.
+/// Resolves whether a request was applied that was first sent at `start`, from its last response and the rows. The
+/// outcome may stay unknown.
 pub(crate) async fn resolve(
     pipeline: &Arc<Pipeline>,
     request: &Request,
@@ -159,12 +157,12 @@ pub(crate) async fn resolve(
     }
 }
 
-/// A reply whose outcome could not be found out.
+/// Returns the response of a write whose outcome stays unknown.
 fn open(reply: Reply, start: Instant) -> Reply {
     Reply { open: reply.open.or(Some(start)), ..reply }
 }
 
-/// The proof that a program accepts: the setting of the call, else of the client.
+/// Returns the proof that the program accepts, by the setting of the call or of the client.
 pub(crate) fn policy(pipeline: &Pipeline, options: &CallOptions) -> Policy {
     Policy {
         exact: options.exact.unwrap_or(pipeline.exact),
@@ -174,7 +172,7 @@ pub(crate) fn policy(pipeline: &Pipeline, options: &CallOptions) -> Policy {
     }
 }
 
-/// Why it is not known whether a write was applied.
+/// The reason why the outcome of a write is unknown.
 enum Doubt {
     /// An attempt was refused, perhaps because an earlier one was applied.
     Refused { open: Instant },
@@ -223,8 +221,8 @@ impl Doubt {
     }
 }
 
-/// Whether the response to a write with an open attempt says that the table or the row is in the state
-/// that the write leaves, so that nothing has to be read.
+/// Whether the response to a write with an open attempt reports that the table or the row is in the state that the
+/// write leaves, so that no read is required.
 fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()> {
     let reply = result.as_ref().ok().filter(|reply| reply.open.is_some())?;
     let code = reply.error_code()?;
@@ -237,7 +235,7 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     is_done.then_some(())
 }
 
-/// Reads what was written; `None` if it cannot be read, or would prove nothing.
+/// Reads back the rows of a write; `None` if they cannot be read, or would prove nothing.
 async fn read(
     pipeline: &Arc<Pipeline>,
     request: &Request,
@@ -289,8 +287,8 @@ async fn read(
     Some((verdict, etags))
 }
 
-/// When a request was first sent, by the clock of the service that answered it now, and a little
-/// earlier, since the clocks of its machines differ.
+/// Returns a time shortly before a request was first sent, by the clock of the service in its response. The clocks
+/// of the service's machines differ a little.
 fn started(reply: &Reply, start: Instant) -> Option<EdmDateTime> {
     const DIFFERENCE: Duration = Duration::from_secs(5);
     let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
@@ -305,7 +303,7 @@ impl Applied {
 }
 
 impl Resolved {
-    /// The response; for a write that was found to be applied, the one that it would have got.
+    /// Returns the response, or the response that a write which was found to be applied would have got.
     pub(crate) fn into_reply(self) -> Reply {
         let Applied { etags, confirmation, refusal } = match self {
             Self::Reply(reply) => return reply,

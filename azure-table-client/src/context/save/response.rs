@@ -9,7 +9,7 @@ use super::super::options::SaveOptions;
 use super::super::plan::{self, Candidate, RequestGroup};
 use super::super::report::SaveOutcome;
 use super::super::resolve::Findings;
-use super::super::tracker::{Change, Identity};
+use super::super::tracker::{Change, Identity, Tracked};
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
@@ -136,7 +136,7 @@ impl TableContext {
         let is_conflict =
             error.is_conflict() || error.is_precondition_failed() || error.is_not_found();
         let has_earlier = |candidate: &Candidate| {
-            self.tracker.get(&candidate.id).is_some_and(|it| it.has_earlier_attempt())
+            self.tracker.get(&candidate.id).is_some_and(Tracked::has_earlier_attempt)
         };
         // A proxy may have delivered the request twice.
         let may_be_repeated = group.request.write_id.is_some() && is_conflict;
