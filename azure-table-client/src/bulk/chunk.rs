@@ -112,49 +112,21 @@ impl Chunk {
         self.is_regrouped && self.rows.len() > 1
     }
 
-    /// Splits the chunk into single rows.
-    pub(super) fn into_single(self, target: &Target) -> Vec<Self> {
-        let Self { partition, since, open, refusals, .. } = self;
-        let mut chunks = Vec::new();
-        for row in self.rows {
-            let mut rows = VecDeque::from([row]);
-            let chunk = Self::take(target, &partition, &mut rows, 1);
-            chunks.extend(chunk.map(|it| Self { since, refusals, open, is_regrouped: true, ..it }));
-        }
-        chunks
-    }
-
     /// The keys in the transaction; `None` for a single row.
     pub(super) fn sent(&self) -> Option<&Sent> {
         self.sent.as_deref()
     }
 
-    /// Makes chunks of the rows that remain after a refusal: one chunk, or two halves from the second refusal on, so
-    /// that many invalid rows do not lead to as many large transactions.
-    pub(super) fn of_remainder(
-        target: &Target,
-        partition: &Arc<str>,
-        rest: Remainder,
-    ) -> Vec<Self> {
-        let Remainder { rows, refusals, since, open, in_halves } = rest;
-        let mut rows = VecDeque::from(rows);
-        let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
-        let mut chunks = Vec::new();
-        while let Some(chunk) = Self::take(target, partition, &mut rows, most) {
-            chunks.push(Self { since, refusals, open, is_regrouped: open.is_some(), ..chunk });
-        }
+    /// Makes new chunks of the rows, each of at most `most`.
+    pub(super) fn regroup(self, target: &Target, most: usize) -> Vec<Self> {
+        let Self { partition, since, open, refusals, .. } = self;
+        let mut rows = VecDeque::from(self.rows);
+        let take = || Self::take(target, &partition, &mut rows, most);
+        let chunks = std::iter::from_fn(take);
         chunks
+            .map(|it| Self { since, refusals, open, is_regrouped: open.is_some(), ..it })
+            .collect()
     }
-}
-
-/// The rows of a chunk that remain after others were refused.
-#[derive(Debug)]
-pub(super) struct Remainder {
-    pub(super) rows: Vec<Row>,
-    pub(super) refusals: u32,
-    pub(super) since: Option<Instant>,
-    pub(super) open: Option<Instant>,
-    pub(super) in_halves: bool,
 }
 
 fn push(batch: &mut Batch, row: &Row) -> Result<(), Refused> {

@@ -3,7 +3,6 @@
 mod outcome;
 mod response;
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -34,12 +33,6 @@ type OnProgress = Box<dyn FnMut(&Progress) + Send>;
 pub(super) struct Callbacks {
     pub(super) row: Option<OnRow>,
     pub(super) progress: Option<OnProgress>,
-}
-
-impl fmt::Debug for Callbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callbacks").finish_non_exhaustive()
-    }
 }
 
 /// The state of a run, regardless of the type of the entities.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::BulkOperation;
-use super::chunk::{Chunk, Remainder};
+use super::chunk::Chunk;
 use super::concurrency::Concurrency;
 use super::operation::{Job, Row};
 use super::rate_limit::RateLimit;
@@ -266,11 +266,12 @@ proptest! {
                     (vec![chunk], Vec::new())
                 }
                 1 => {
-                    let Chunk { rows, refusals, since, .. } = chunk;
-                    let mut rest = rows;
-                    let bad = rest.remove(rest.len() / 2);
-                    let rest = Remainder { rows: rest, refusals: refusals + 1, since, open: None, in_halves: refusals > 0 };
-                    (Chunk::of_remainder(&window.target, &name, rest), vec![bad])
+                    let mut chunk = chunk;
+                    let bad = chunk.rows.remove(chunk.rows.len() / 2);
+                    let rows = chunk.rows.len();
+                    let most = if chunk.refusals > 0 { rows.div_ceil(2) } else { rows };
+                    chunk.refusals += 1;
+                    (chunk.regroup(&window.target, most), vec![bad])
                 }
                 _ => {
                     window.rate_limit(&name).unwrap().done(now, rows);

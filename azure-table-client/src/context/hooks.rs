@@ -1,7 +1,5 @@
 //! The hooks of a program, which observe or change the entities that a context reads and sends.
 
-use std::fmt;
-
 use crate::entity::DynamicEntity;
 use crate::wire::Operation;
 
@@ -18,10 +16,4 @@ pub(super) struct Hooks {
     pub(super) reading: Option<Box<EntityHook>>,
     pub(super) request: Option<Box<RequestHook>>,
     pub(super) reply: Option<Box<ReplyHook>>,
-}
-
-impl fmt::Debug for Hooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks").finish_non_exhaustive()
-    }
 }

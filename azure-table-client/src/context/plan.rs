@@ -255,7 +255,7 @@ fn atomic(
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
-                "an atomic save is of one table, and there are changes in {} and in {}",
+                "an atomic save is limited to one table: there are changes in {} and in {}",
                 first.table, candidate.table
             ));
             return Err(error.with_batch(Some(at), Some(candidate.key.clone())));

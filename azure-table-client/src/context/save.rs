@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::operation::Reply;
 use crate::outcome;
 use crate::pipeline::{CallOptions, CallTrace, Pipeline};
-use response::{AppliedEarlier, Progress};
+use response::{AppliedEarlier, FollowUp};
 
 /// A request that was sent, its response, and the trace of the call. The trace ends once the outcome is resolved as
 /// far as possible.
@@ -78,7 +78,7 @@ impl TableContext {
                 && in_flight.len() < at_once
                 && let Some(group) = waiting.pop_front()
             {
-                let progress =
+                let follow_up =
                     if group.changes.iter().any(|it| applied_earlier.contains_key(&it.id)) {
                         // It was planned before an earlier attempt was found to be applied.
                         self.replan(group.changes.iter(), &mut applied_earlier, options)
@@ -89,16 +89,16 @@ impl TableContext {
                         in_flight.push(send(&pipeline, group, options.call.clone()));
                         continue;
                     } else {
-                        Progress { is_done: false, again: Vec::new() }
+                        FollowUp { is_done: false, again: Vec::new() }
                     };
-                continues = progress.requeue(&mut waiting) || options.continue_on_error;
+                continues = follow_up.requeue(&mut waiting) || options.continue_on_error;
             }
             let Some((group, reply, trace)) = in_flight.next().await else { break };
             if let (Some(hook), Ok(reply)) = (&mut self.hooks.reply, &reply) {
                 hook(reply.status.as_u16(), reply.request_id());
             }
-            let progress = self.receive(group, reply, &trace, &mut applied_earlier, options).await;
-            continues &= progress.requeue(&mut waiting) || options.continue_on_error;
+            let follow_up = self.receive(group, reply, &trace, &mut applied_earlier, options).await;
+            continues &= follow_up.requeue(&mut waiting) || options.continue_on_error;
         }
     }
 

@@ -18,36 +18,36 @@ use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::outcome::{MapEntity, Properties};
 
-pub(super) use attempts::OpenAttempt;
+pub(crate) use attempts::OpenAttempt;
 pub use change::EntityState;
-pub(super) use change::{Add, Change};
-pub(super) use edit::Values;
+pub(crate) use change::{Add, Change};
+pub(crate) use edit::Values;
 pub use merge::MergeOption;
-pub(super) use merge::ServerRow;
+pub(crate) use merge::ServerRow;
 
 use change::Pending;
 
 /// The identity of an entity: its table and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     table: String,
     key: EntityKey,
 }
 
 impl Identity {
-    pub(super) fn is_in_table_of(&self, other: &Self) -> bool {
+    pub(crate) fn is_in_table_of(&self, other: &Self) -> bool {
         self.table == other.table
     }
 
     /// The table and the PartitionKey.
-    pub(super) fn partition(&self) -> (&str, &str) {
+    pub(crate) fn partition(&self) -> (&str, &str) {
         (&self.table, &self.key.partition_key)
     }
 }
 
 /// The columns of the service's row that are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Known {
+pub(crate) enum Known {
     All,
     /// The columns of a projection.
     Some(BTreeSet<String>),
@@ -57,7 +57,7 @@ pub(super) enum Known {
 
 /// A tracked entity.
 #[derive(Debug, Clone)]
-pub(super) struct Tracked {
+pub(crate) struct Tracked {
     /// The table, spelled as when the entity was first tracked.
     table: Arc<str>,
     key: EntityKey,
@@ -89,55 +89,55 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    pub(super) const fn table(&self) -> &Arc<str> {
+    pub(crate) const fn table(&self) -> &Arc<str> {
         &self.table
     }
 
-    pub(super) const fn key(&self) -> &EntityKey {
+    pub(crate) const fn key(&self) -> &EntityKey {
         &self.key
     }
 
     /// The properties with the local changes.
-    pub(super) fn current(&self) -> MapEntity<'_> {
+    pub(crate) fn current(&self) -> MapEntity<'_> {
         MapEntity::new(&self.key, &self.current)
     }
 
     /// The properties without the local changes.
-    pub(super) fn snapshot(&self) -> Option<MapEntity<'_>> {
+    pub(crate) fn snapshot(&self) -> Option<MapEntity<'_>> {
         self.snapshot.as_deref().map(|snapshot| MapEntity::new(&self.key, snapshot))
     }
 
-    pub(super) const fn condition(&self) -> Option<&IfMatch> {
+    pub(crate) const fn condition(&self) -> Option<&IfMatch> {
         self.condition.as_ref()
     }
 
     /// The ETag of the condition.
-    pub(super) const fn etag(&self) -> Option<&ETag> {
+    pub(crate) const fn etag(&self) -> Option<&ETag> {
         match &self.condition {
             Some(IfMatch::Tag(etag)) => Some(etag),
             _ => None,
         }
     }
 
-    pub(super) const fn error(&self) -> Option<&Error> {
+    pub(crate) const fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    pub(super) const fn is_unknown(&self) -> bool {
+    pub(crate) const fn is_unknown(&self) -> bool {
         self.is_unknown
     }
 
-    pub(super) fn is_deleted(&self) -> bool {
+    pub(crate) fn is_deleted(&self) -> bool {
         self.pending == Pending::Delete
     }
 
     /// Whether a projection left columns out.
-    pub(super) const fn is_partly_known(&self) -> bool {
+    pub(crate) const fn is_partly_known(&self) -> bool {
         matches!(self.known, Known::Some(_))
     }
 
     /// Returns the names of the properties that differ from the snapshot.
-    pub(super) fn changed(&self) -> Vec<&str> {
+    pub(crate) fn changed(&self) -> Vec<&str> {
         let Some(snapshot) = &self.snapshot else {
             return self.current.keys().map(String::as_str).collect();
         };
@@ -154,7 +154,7 @@ impl Tracked {
 }
 
 #[derive(Debug, Default, Clone)]
-pub(super) struct Tracker {
+pub(crate) struct Tracker {
     /// Decides which names denote the same table.
     dialect: Dialect,
     /// The column with the ids of writes.
@@ -164,54 +164,54 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    pub(super) fn new(dialect: Dialect, write_id: Option<Arc<str>>) -> Self {
+    pub(crate) fn new(dialect: Dialect, write_id: Option<Arc<str>>) -> Self {
         Self { dialect, write_id, ..Self::default() }
     }
 
-    pub(super) fn write_id(&self) -> Option<&str> {
+    pub(crate) fn write_id(&self) -> Option<&str> {
         self.write_id.as_deref()
     }
 
-    pub(super) fn identity(&self, table: &str, key: &EntityKey) -> Identity {
+    pub(crate) fn identity(&self, table: &str, key: &EntityKey) -> Identity {
         Identity { table: self.dialect.table_identity(table), key: key.clone() }
     }
 
-    pub(super) fn get(&self, id: &Identity) -> Option<&Tracked> {
+    pub(crate) fn get(&self, id: &Identity) -> Option<&Tracked> {
         self.entities.get(id)
     }
 
-    pub(super) fn find(&self, table: &str, key: &EntityKey) -> Option<&Tracked> {
+    pub(crate) fn find(&self, table: &str, key: &EntityKey) -> Option<&Tracked> {
         self.get(&self.identity(table, key))
     }
 
-    pub(super) fn is_unknown(&self, id: &Identity) -> bool {
+    pub(crate) fn is_unknown(&self, id: &Identity) -> bool {
         self.get(id).is_some_and(Tracked::is_unknown)
     }
 
     /// Returns all entities in the order of their changes.
-    pub(super) fn in_order(&self) -> Vec<(&Identity, &Tracked)> {
+    pub(crate) fn in_order(&self) -> Vec<(&Identity, &Tracked)> {
         let mut all: Vec<_> = self.entities.iter().collect();
         all.sort_by_key(|(_, tracked)| tracked.order);
         all
     }
 
-    pub(super) fn has_changes(&self) -> bool {
+    pub(crate) fn has_changes(&self) -> bool {
         self.entities.values().any(|it| it.pending != Pending::Nothing || it.is_unknown)
     }
 
-    pub(super) fn forget(&mut self, id: &Identity) {
+    pub(crate) fn forget(&mut self, id: &Identity) {
         self.entities.remove(id);
     }
 
     /// Forgets the entities for which `is_gone` holds, and returns their number.
-    pub(super) fn forget_where(&mut self, is_gone: impl Fn(&Tracked) -> bool) -> usize {
+    pub(crate) fn forget_where(&mut self, is_gone: impl Fn(&Tracked) -> bool) -> usize {
         let before = self.entities.len();
         self.entities.retain(|_, tracked| !is_gone(tracked));
         before - self.entities.len()
     }
 
     /// Drops the updates that a refresh made equal to the service's values.
-    pub(super) fn drop_equal_updates(&mut self) {
+    pub(crate) fn drop_equal_updates(&mut self) {
         for tracked in self.entities.values_mut() {
             if tracked.pending == Pending::Update && !tracked.is_unknown {
                 tracked.compare();
@@ -254,6 +254,6 @@ impl Tracker {
     }
 }
 
-pub(super) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
+pub(crate) fn refusal(key: &EntityKey, message: impl fmt::Display) -> Error {
     Error::invalid_input(format!("entity {key}: {message}")).with_batch(None, Some(key.clone()))
 }

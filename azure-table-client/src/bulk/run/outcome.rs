@@ -63,7 +63,7 @@ impl Run {
     /// Reads back the rows of a chunk that may have been applied, and that is not sent again.
     fn read_back(&mut self, chunk: Chunk, error: &Error) {
         let chunks = if chunk.needs_proof_by_row() {
-            chunk.into_single(&self.window.target)
+            chunk.regroup(&self.window.target, 1)
         } else {
             vec![chunk]
         };

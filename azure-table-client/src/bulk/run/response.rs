@@ -1,11 +1,12 @@
 //! The responses to the requests of a run: which chunks are sent again, and when.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::chunk::{Chunk, Remainder};
+use super::super::chunk::Chunk;
 use super::super::failure::FailureKind;
 use super::super::operation::Row;
 use super::super::report::RowOutcome;
@@ -64,7 +65,7 @@ impl Run {
                 Vec::new()
             }
             (Err(_), Some(FailureKind::Refused(_))) if chunk.needs_proof_by_row() => {
-                chunk.into_single(&self.window.target)
+                chunk.regroup(&self.window.target, 1)
             }
             (Err(error), Some(FailureKind::Refused(index))) => {
                 let is_open = error.outcome() == Outcome::Unknown;
@@ -172,7 +173,7 @@ impl Run {
     }
 
     /// Ends the row that the service refused. The service applied no other row; returns these to send them again.
-    fn refused(&mut self, chunk: Chunk, index: Option<usize>, error: Error) -> Vec<Chunk> {
+    fn refused(&mut self, mut chunk: Chunk, index: Option<usize>, error: Error) -> Vec<Chunk> {
         let bad = if chunk.rows.len() == 1 { Some(0) } else { index };
         let bad = bad.filter(|bad| *bad < chunk.rows.len());
         let is_missing = is_missing(&error);
@@ -187,7 +188,7 @@ impl Run {
         let unknown = || Arc::new(outcome::unknown((*error).clone()));
         let mut rest = Vec::with_capacity(chunk.rows.len());
         let mut ended = Vec::new();
-        for (at, row) in chunk.rows.into_iter().enumerate() {
+        for (at, row) in mem::take(&mut chunk.rows).into_iter().enumerate() {
             let is_bad = Some(at) == bad;
             if is_bad && is_missing && row.missing_is_ok {
                 ended.push((row, missing.clone()));
@@ -200,10 +201,12 @@ impl Run {
             }
         }
         self.end(ended);
+        // Halves, so that many invalid rows do not lead to as many large transactions.
         let in_halves = chunk.refusals > 0 || bad.is_none();
-        let refusals = chunk.refusals + 1;
-        let rest = Remainder { rows: rest, refusals, since: chunk.since, open, in_halves };
-        Chunk::of_remainder(&self.window.target, &chunk.partition, rest)
+        let most = if in_halves { rest.len().div_ceil(2) } else { rest.len() };
+        (chunk.rows, chunk.open) = (rest, open);
+        chunk.refusals += 1;
+        chunk.regroup(&self.window.target, most)
     }
 }
 

@@ -21,15 +21,15 @@ use crate::pipeline::{CallTrace, Pipeline};
 /// yet.
 pub(super) type AppliedEarlier = HashMap<Identity, (Option<ETag>, Confirmation)>;
 
-/// The progress of a save after one of its requests.
-pub(super) struct Progress {
+/// The consequence of a response for the save.
+pub(super) struct FollowUp {
     /// Whether each change of the request was applied, or is sent again.
     pub(super) is_done: bool,
     /// Requests for the changes that are sent again.
     pub(super) again: Vec<RequestGroup>,
 }
 
-impl Progress {
+impl FollowUp {
     /// Puts the requests first in the queue. Returns whether the save continues.
     pub(super) fn requeue(self, waiting: &mut VecDeque<RequestGroup>) -> bool {
         self.again.into_iter().rev().for_each(|group| waiting.push_front(group));
@@ -45,7 +45,7 @@ impl TableContext {
         trace: &CallTrace<'_>,
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
-    ) -> Progress {
+    ) -> FollowUp {
         let (request, sent) = (&group.request, group.sent.as_ref());
         let mut error = match reply.and_then(|reply| transaction::results(reply, request, sent)) {
             Ok(committed) => {
@@ -74,7 +74,7 @@ impl TableContext {
         };
         let is_resolved = group.changes.iter().all(|it| findings.applied.contains_key(&it.id));
         applied_earlier.extend(findings.applied);
-        let progress =
+        let follow_up =
             self.fail_or_replan(&group, &error, findings.state_matches, applied_earlier, options);
         if is_resolved {
             trace.resolved();
@@ -83,7 +83,7 @@ impl TableContext {
             let unknown = group.changes.iter().find_map(|it| self.unknown(it));
             trace.finish(Err(unknown.unwrap_or(&error)));
         }
-        progress
+        follow_up
     }
 
     /// The error of a change whose outcome is unknown.
@@ -102,7 +102,7 @@ impl TableContext {
         results: Vec<(Option<u16>, Option<ETag>)>,
         trace: &CallTrace<'_>,
         options: &SaveOptions,
-    ) -> Progress {
+    ) -> FollowUp {
         let lacks_etag = |(candidate, (_, etag)): (&Candidate, &(Option<u16>, Option<ETag>))| {
             etag.is_none() && candidate.change != Change::Delete
         };
@@ -122,7 +122,7 @@ impl TableContext {
             self.set_outcome(candidate, SaveOutcome::Applied { status, etag, confirmation });
         }
         trace.finish(Ok(()));
-        Progress { is_done: true, again: Vec::new() }
+        FollowUp { is_done: true, again: Vec::new() }
     }
 
     /// Reads back the attempts of a request that failed, unless the response closes all of them.
@@ -159,7 +159,7 @@ impl TableContext {
         state_matches: bool,
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
-    ) -> Progress {
+    ) -> FollowUp {
         let is_open = error.outcome() == Outcome::Unknown;
         let failed = error.batch_index().filter(|_| group.sent.is_some());
         let failed = failed.and_then(|index| group.changes.get(index)).map(|it| it.result);
@@ -198,8 +198,8 @@ impl TableContext {
                 },
             );
         }
-        let progress = self.replan(again.into_iter(), applied_earlier, options);
-        Progress { is_done: is_done && progress.is_done, ..progress }
+        let follow_up = self.replan(again.into_iter(), applied_earlier, options);
+        FollowUp { is_done: is_done && follow_up.is_done, ..follow_up }
     }
 
     /// Plans changes again, without the part that earlier attempts applied.
@@ -208,7 +208,7 @@ impl TableContext {
         changes: impl Iterator<Item = &'c Candidate>,
         applied_earlier: &mut AppliedEarlier,
         options: &SaveOptions,
-    ) -> Progress {
+    ) -> FollowUp {
         let (mut again, mut is_done) = (Vec::new(), true);
         for candidate in changes {
             let id = &candidate.id;
@@ -236,12 +236,12 @@ impl TableContext {
             }
         }
         match plan::groups(&self.tracker, &again, options, &self.pipeline) {
-            Ok(again) => Progress { is_done, again },
+            Ok(again) => FollowUp { is_done, again },
             Err(error) => {
                 for candidate in &again {
                     self.set_outcome(candidate, SaveOutcome::Failed(error.clone()));
                 }
-                Progress { is_done: false, again: Vec::new() }
+                FollowUp { is_done: false, again: Vec::new() }
             }
         }
     }

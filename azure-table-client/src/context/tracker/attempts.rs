@@ -19,17 +19,17 @@ const OPEN_ATTEMPTS: usize = 8;
 
 /// One change in a request that was sent.
 #[derive(Debug, Clone)]
-pub(in crate::context) struct OpenAttempt {
+pub(crate) struct OpenAttempt {
     /// The change as it is tracked.
-    pub(in crate::context) change: Change,
+    pub(crate) change: Change,
     /// The change as it was sent: after the hook for writing, with its write id.
     wire: Change,
     condition: Option<IfMatch>,
     /// The request, which was applied as a whole or not at all.
-    pub(in crate::context) request: Arc<Request>,
+    pub(crate) request: Arc<Request>,
     /// The entities of the request.
-    pub(in crate::context) keys: Arc<[EntityKey]>,
-    pub(in crate::context) sent_at: Instant,
+    pub(crate) keys: Arc<[EntityKey]>,
+    pub(crate) sent_at: Instant,
 }
 
 impl OpenAttempt {
@@ -38,7 +38,7 @@ impl OpenAttempt {
         self.wire == other.wire && self.condition == other.condition && self.keys == other.keys
     }
 
-    pub(in crate::context) fn is_of(&self, request: &Arc<Request>) -> bool {
+    pub(crate) fn is_of(&self, request: &Arc<Request>) -> bool {
         Arc::ptr_eq(&self.request, request)
     }
 
@@ -49,20 +49,16 @@ impl OpenAttempt {
 }
 
 /// A change that is about to be sent: the entity, the change as it is tracked, and as it is sent.
-pub(in crate::context) type Sending<'c> = (&'c Identity, &'c Change, &'c Change);
+pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Change);
 
 impl Tracked {
     /// The open attempts in their order.
-    pub(in crate::context) fn attempts(&self) -> &[OpenAttempt] {
+    pub(crate) fn attempts(&self) -> &[OpenAttempt] {
         &self.attempts
     }
 
     /// Returns the form in which a request sent this change under the present condition.
-    pub(in crate::context) fn sent_form(
-        &self,
-        change: &Change,
-        request: &Arc<Request>,
-    ) -> Option<&Change> {
+    pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Change> {
         let condition = self.condition_of(change);
         let is_same = |attempt: &&OpenAttempt| {
             attempt.is_of(request)
@@ -73,7 +69,7 @@ impl Tracked {
     }
 
     /// Whether the refusal of the attempt in flight may be due to an earlier attempt.
-    pub(in crate::context) const fn has_earlier_attempt(&self) -> bool {
+    pub(crate) const fn has_earlier_attempt(&self) -> bool {
         self.was_unknown && self.attempts.len() > 1
     }
 
@@ -98,7 +94,7 @@ impl Tracker {
     ///
     /// # Errors
     /// An entity has too many open attempts: its index, and the error. No attempt is recorded.
-    pub(in crate::context) fn begin(
+    pub(crate) fn begin(
         &mut self,
         request: &Arc<Request>,
         keys: &Arc<[EntityKey]>,
@@ -138,14 +134,14 @@ impl Tracker {
     }
 
     /// Closes the attempt of this request, which the service refused.
-    pub(in crate::context) fn close(&mut self, id: &Identity, request: &Arc<Request>) {
+    pub(crate) fn close(&mut self, id: &Identity, request: &Arc<Request>) {
         let Some(tracked) = self.entities.get_mut(id) else { return };
         tracked.attempts.retain(|attempt| !attempt.is_of(request));
         tracked.is_unknown = tracked.was_unknown && !tracked.attempts.is_empty();
     }
 
     /// Leaves the attempt of this request open, in place of an earlier one that it repeats.
-    pub(in crate::context) fn leave_open(&mut self, id: &Identity, request: &Arc<Request>) {
+    pub(crate) fn leave_open(&mut self, id: &Identity, request: &Arc<Request>) {
         let Some(tracked) = self.entities.get_mut(id) else { return };
         let Some(attempt) = tracked.attempts.iter().find(|attempt| attempt.is_of(request)).cloned()
         else {
@@ -156,7 +152,7 @@ impl Tracker {
     }
 
     /// Records that a change was applied.
-    pub(in crate::context) fn applied(
+    pub(crate) fn applied(
         &mut self,
         id: &Identity,
         change: Change,
@@ -174,21 +170,21 @@ impl Tracker {
     }
 
     /// Records that a change was applied, and that its ETag is not known. The next update requires the ETag.
-    pub(in crate::context) fn forget_etag(&mut self, id: &Identity) {
+    pub(crate) fn forget_etag(&mut self, id: &Identity) {
         if let Some(tracked) = self.entities.get_mut(id) {
             tracked.condition = None;
         }
     }
 
     /// Records the error of the last save.
-    pub(in crate::context) fn set_error(&mut self, id: &Identity, error: Option<Error>) {
+    pub(crate) fn set_error(&mut self, id: &Identity, error: Option<Error>) {
         if let Some(tracked) = self.entities.get_mut(id) {
             tracked.error = error;
         }
     }
 
     /// Returns one open attempt of each request about these entities, the last one first.
-    pub(in crate::context) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenAttempt> {
+    pub(crate) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenAttempt> {
         let mut attempts: Vec<OpenAttempt> = Vec::new();
         for attempt in ids.iter().filter_map(|id| self.get(id)).flat_map(|it| &it.attempts) {
             if !attempts.iter().any(|known| known.is_of(&attempt.request)) {
@@ -201,7 +197,7 @@ impl Tracker {
 
     /// Applies the verdict on a request with open attempts. Returns the entities whose change was applied, with
     /// their ETags.
-    pub(in crate::context) fn resolve(
+    pub(crate) fn resolve(
         &mut self,
         table: &str,
         attempt: &OpenAttempt,
@@ -237,7 +233,7 @@ impl Tracker {
     }
 
     /// Applies the proof in a row that a query found: the attempt whose write id is in the row was applied.
-    pub(in crate::context) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
+    pub(crate) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
         let Some(column) = self.write_id.clone() else { return };
         let Some(found) = row.properties.get(&*column) else { return };
         let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown) else { return };

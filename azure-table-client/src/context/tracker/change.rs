@@ -40,7 +40,7 @@ impl fmt::Display for EntityState {
 
 /// The write of an entity that was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::context) enum Add {
+pub(crate) enum Add {
     Insert,
     InsertOrMerge,
     InsertOrReplace,
@@ -57,7 +57,7 @@ pub(super) enum Pending {
 
 /// A change as it is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::context) enum Change {
+pub(crate) enum Change {
     Add(Add, Arc<Properties>),
     Merge(Arc<Properties>),
     Put(Arc<Properties>),
@@ -65,7 +65,7 @@ pub(in crate::context) enum Change {
 }
 
 impl Tracked {
-    pub(in crate::context) fn state(&self) -> EntityState {
+    pub(crate) fn state(&self) -> EntityState {
         match self.pending {
             _ if self.is_unknown => EntityState::Unknown,
             Pending::Nothing => EntityState::Unchanged,
@@ -76,7 +76,7 @@ impl Tracked {
     }
 
     /// Whether the outcome of a change is unknown, and no request can be sent to resolve it.
-    pub(in crate::context) fn is_unsendable(&self) -> bool {
+    pub(crate) fn is_unsendable(&self) -> bool {
         self.is_unknown
             && match self.pending {
                 Pending::Nothing => true,
@@ -89,10 +89,7 @@ impl Tracked {
     ///
     /// The service ignores nulls in a merge, so that a merge cannot remove a property. The entity is then replaced,
     /// with the properties of other programs.
-    pub(in crate::context) fn change(
-        &self,
-        replace_on_update: bool,
-    ) -> Result<Option<Change>, Error> {
+    pub(crate) fn change(&self, replace_on_update: bool) -> Result<Option<Change>, Error> {
         if self.condition.is_none() && matches!(self.pending, Pending::Update | Pending::Delete) {
             return Err(refusal(&self.key, "its ETag is not known: read it again"));
         }
@@ -120,13 +117,13 @@ impl Tracked {
             (Known::Some(_), Some(name)) => Err(refusal(
                 &self.key,
                 format_args!(
-                    "property {name:?} was removed, which takes a replace, and that would lose the \
-                     columns that its query did not select: read it as a whole"
+                    "property {name:?} was removed, which requires a replace, and a replace would lose the \
+                     columns that the query did not select: read all columns first"
                 ),
             )),
             (Known::Some(_), None) if replace_on_update => Err(refusal(
                 &self.key,
-                "a replace would lose the columns that its query did not select: read it as a whole",
+                "a replace would lose the columns that the query did not select: read all columns first",
             )),
             (Known::Written, Some(name)) if !replace_on_update => Err(refusal(
                 &self.key,
@@ -146,7 +143,7 @@ impl Tracked {
     }
 
     /// The condition of an update or a delete. A new entity has no condition, and is sent without one.
-    pub(in crate::context) fn if_match(&self) -> &IfMatch {
+    pub(crate) fn if_match(&self) -> &IfMatch {
         self.condition.as_ref().unwrap_or(&IfMatch::Any)
     }
 
@@ -189,7 +186,7 @@ impl Tracked {
 
 impl Change {
     /// The operation in reports.
-    pub(in crate::context) const fn operation(&self) -> Operation {
+    pub(crate) const fn operation(&self) -> Operation {
         match self {
             Self::Add(Add::Insert, _) => Operation::Insert,
             Self::Add(Add::InsertOrMerge, _) => Operation::InsertOrMerge,
@@ -201,7 +198,7 @@ impl Change {
     }
 
     /// The write with its properties; `None` for a delete.
-    pub(in crate::context) fn write<'c>(
+    pub(crate) fn write<'c>(
         &'c self,
         condition: &'c IfMatch,
     ) -> Option<(Write<'c>, &'c Properties)> {
@@ -216,7 +213,7 @@ impl Change {
         Some((write, self.properties()?))
     }
 
-    pub(in crate::context) fn properties(&self) -> Option<&Properties> {
+    pub(crate) fn properties(&self) -> Option<&Properties> {
         match self {
             Self::Add(_, properties) | Self::Merge(properties) | Self::Put(properties) => {
                 Some(properties)
@@ -225,7 +222,7 @@ impl Change {
         }
     }
 
-    pub(in crate::context) const fn properties_mut(&mut self) -> Option<&mut Arc<Properties>> {
+    pub(crate) const fn properties_mut(&mut self) -> Option<&mut Arc<Properties>> {
         match self {
             Self::Add(_, properties) | Self::Merge(properties) | Self::Put(properties) => {
                 Some(properties)

@@ -10,8 +10,8 @@ use crate::etag::IfMatch;
 use crate::outcome::{MapEntity, Properties, properties_of};
 
 /// The values of a struct.
-pub(in crate::context) struct Values {
-    pub(in crate::context) key: EntityKey,
+pub(crate) struct Values {
+    pub(crate) key: EntityKey,
     properties: Properties,
     ownership: Ownership,
     /// The properties that the struct writes for the tracked values, without any change; empty if it cannot hold
@@ -24,7 +24,7 @@ pub(in crate::context) struct Values {
 }
 
 impl Values {
-    pub(in crate::context) fn of<T: TableEntity>(
+    pub(crate) fn of<T: TableEntity>(
         entity: &T,
         tracker: &Tracker,
         table: &str,
@@ -48,12 +48,7 @@ impl Values {
 }
 
 impl Tracker {
-    pub(in crate::context) fn add(
-        &mut self,
-        table: &Arc<str>,
-        values: Values,
-        add: Add,
-    ) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, table: &Arc<str>, values: Values, add: Add) -> Result<(), Error> {
         let (order, current) = (self.next_order(), Arc::new(values.properties));
         match self.entities.get_mut(&self.identity(table, &values.key)) {
             None => {
@@ -70,7 +65,7 @@ impl Tracker {
         Ok(())
     }
 
-    pub(in crate::context) fn attach(
+    pub(crate) fn attach(
         &mut self,
         table: &Arc<str>,
         values: Values,
@@ -87,11 +82,7 @@ impl Tracker {
         Ok(())
     }
 
-    pub(in crate::context) fn update(
-        &mut self,
-        table: &Arc<str>,
-        values: Values,
-    ) -> Result<(), Error> {
+    pub(crate) fn update(&mut self, table: &Arc<str>, values: Values) -> Result<(), Error> {
         let order = self.next_order();
         let Values { key, properties, ownership, baseline, first_baseline, lacks } = values;
         let tracked = self.tracked(table, &key)?;
@@ -110,8 +101,8 @@ impl Tracker {
                 return Err(refusal(
                     &key,
                     format_args!(
-                        "property {name:?} is as a query left it that did not select it; to change it to \
-                         that, detach the entity and read it again"
+                        "property {name:?} has the default of a struct whose query did not select it; to \
+                         set this value, detach the entity and read it again"
                     ),
                 ));
             }
@@ -144,7 +135,7 @@ impl Tracker {
         Ok(())
     }
 
-    pub(in crate::context) fn delete(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
+    pub(crate) fn delete(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
         let order = self.next_order();
         let tracked = self.tracked(table, key)?;
         match tracked.pending {
@@ -161,11 +152,11 @@ impl Tracker {
         Ok(())
     }
 
-    pub(in crate::context) fn detach(&mut self, table: &str, key: &EntityKey) -> bool {
+    pub(crate) fn detach(&mut self, table: &str, key: &EntityKey) -> bool {
         self.entities.remove(&self.identity(table, key)).is_some()
     }
 
-    pub(in crate::context) fn reset(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
+    pub(crate) fn reset(&mut self, table: &str, key: &EntityKey) -> Result<(), Error> {
         let tracked = self.tracked(table, key)?;
         if tracked.is_unknown {
             return Err(refusal(key, "its last change was sent, and its outcome is not known yet"));

@@ -28,11 +28,11 @@ pub enum MergeOption {
 }
 
 /// A row of the service.
-pub(in crate::context) struct ServerRow {
-    pub(in crate::context) key: EntityKey,
-    pub(in crate::context) etag: ETag,
-    pub(in crate::context) properties: Properties,
-    pub(in crate::context) known: Known,
+pub(crate) struct ServerRow {
+    pub(crate) key: EntityKey,
+    pub(crate) etag: ETag,
+    pub(crate) properties: Properties,
+    pub(crate) known: Known,
 }
 
 impl Tracked {
@@ -97,7 +97,7 @@ impl Tracked {
 
 impl Tracker {
     /// Merges a row, and returns the values for the caller.
-    pub(in crate::context) fn merge_row(
+    pub(crate) fn merge_row(
         &mut self,
         table: &Arc<str>,
         row: ServerRow,
@@ -145,12 +145,7 @@ impl Tracker {
     }
 
     /// Merges the fact that the service has no row with this key.
-    pub(in crate::context) fn merge_missing(
-        &mut self,
-        table: &Arc<str>,
-        key: &EntityKey,
-        option: MergeOption,
-    ) {
+    pub(crate) fn merge_missing(&mut self, table: &Arc<str>, key: &EntityKey, option: MergeOption) {
         let Some(tracked) = self.find(table, key) else { return };
         let state = tracked.state();
         match option {
@@ -170,7 +165,7 @@ impl Tracker {
     }
 
     /// Merges a row, or the fact that there is none.
-    pub(in crate::context) fn merge_found(
+    pub(crate) fn merge_found(
         &mut self,
         table: &Arc<str>,
         key: &EntityKey,
@@ -187,7 +182,7 @@ impl Tracker {
 
     /// Merges a row or the fact that there is none, and makes these properties the only local change. The change
     /// keeps its position among the other changes.
-    pub(in crate::context) fn merge_resolution(
+    pub(crate) fn merge_resolution(
         &mut self,
         table: &Arc<str>,
         row: Option<ServerRow>,
