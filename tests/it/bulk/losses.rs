@@ -417,7 +417,7 @@ async fn a_copy_goes_on_behind_a_row_that_cannot_be_read() {
     assert_eq!(report.checkpoint.resolved(), 9, "a later run tries it again");
     let other = mock.client().table_named::<DynamicEntity>("Other");
     let error = copy.bulk().delete_found(other.query().allow_scan()).await.unwrap_err();
-    assert!(error.to_string().contains("of another table"), "{error}");
+    assert!(error.to_string().contains("reads another table"), "{error}");
 }
 
 /// The errors of rows say what the rows say.

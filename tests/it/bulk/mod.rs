@@ -462,7 +462,7 @@ async fn deleting_reads_keys_only() {
     assert_eq!(mock.requests().table_scans(), 0);
     assert_eq!(mock.row_count("Blogs"), Some(1_500));
     let error = table.bulk().resume("1.0-1".parse().unwrap()).truncate().await.unwrap_err();
-    assert!(error.to_string().contains("not resumed"), "{error}");
+    assert!(error.to_string().contains("cannot be resumed"), "{error}");
     table.delete_table().await.unwrap();
     let error = table.truncate().await.unwrap_err();
     let cause = error.report().stopped.as_ref().unwrap().to_string();
