@@ -1,17 +1,17 @@
 //! Consistency across tables (the "Windows Azure Table" paper, 7.2): a channel is deleted with all its
-//! blogs, which are in another table, whatever happens on the way.
+//! blogs, which are in another table, despite crashes at any point.
 //!
-//! No transaction spans two tables. What is to be done is therefore an entity itself, and stays until all
-//! of it is done. A worker takes a lease on it; if the worker dies the lease runs out, and another one
-//! goes on from there. The paper has a queue for this; here it is a third table.
+//! No transaction spans two tables. The work is therefore an entity itself, which stays until all of it is
+//! done. A worker acquires a lease on it. If the worker dies, the lease expires, and another worker
+//! resumes the work. The paper has a queue for this; this example has a third table.
 //!
-//! A lease alone is not enough: a worker may stall until its lease has run out, and then go on. In the
-//! meantime others may have done it all, and there may be a new channel of the same name. So each
-//! channel has a stamp of its own, the work is on the channel with that stamp and on no other, and
-//! what is deleted is deleted by the version that was read while the lease was held.
+//! A lease alone is not enough: a worker may stall until its lease has expired, and then continue. In the
+//! meantime others may have finished the work, and a new channel of the same name may exist. So each
+//! channel has a stamp of its own, the work is on the channel with that stamp only, and
+//! deletes name the version that was read while the lease was held.
 //!
-//! `cargo run --example delete_channel` runs it on the embedded service, and then kills it at every
-//! request, before and after it is done. With `AZURE_STORAGE_CONNECTION_STRING` set it deletes one
+//! `cargo run -p azure-table-examples --example delete_channel` runs it on the mock, and then kills it at every
+//! request, before and after the request is applied. With `AZURE_STORAGE_CONNECTION_STRING` set it deletes one
 //! channel on that account or emulator.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
@@ -26,7 +26,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{Fetched, TableSet, Transaction};
+use azure_table_client::client::{Stored, TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
 use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
@@ -41,10 +41,10 @@ struct Channel {
     name: String,
     #[table(row_key)]
     kind: String,
-    /// Tells it from the channels that had its name before.
+    /// Distinguishes the channel from earlier ones with the same name.
     created: DateTime<Utc>,
     owner: String,
-    /// Nobody reads a channel that is deleted, or writes a blog into it.
+    /// Programs neither read a deleted channel nor write blogs into it.
     deleted: bool,
 }
 
@@ -59,7 +59,7 @@ struct Blog {
     text: String,
 }
 
-/// What is needed of a blog to delete it.
+/// The columns of a blog that its deletion needs.
 #[derive(Debug, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct BlogKey {
@@ -71,29 +71,29 @@ struct BlogKey {
     version: ETag,
 }
 
-/// A channel that is to be deleted with all its blogs. A new channel of the same name is another one,
-/// and its deletion another entity.
+/// The deletion of a channel with all its blogs. A new channel of the same name has another stamp, so its
+/// deletion is another entity.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "ExampleDeleteWork", rename_all = "PascalCase", row_key(channel, created))]
 struct Deletion {
-    /// All work is in one partition, where it is found at once.
+    /// All work is in one partition, so that one query finds it.
     #[table(partition_key)]
     queue: String,
     channel: String,
     created: DateTime<Utc>,
     state: State,
-    /// The worker that has the lease, and until when it has it.
+    /// The worker that holds the lease.
     worker: Option<String>,
     leased_until: DateTime<Utc>,
 }
 
-/// How far a deletion is. Each step can be done twice without harm.
+/// The progress of a deletion. Each step can be repeated without harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, TableEnum)]
 enum State {
     Requested,
     /// The channel is marked as deleted.
     Marked,
-    /// It has no blogs any more, or is gone itself.
+    /// The channel has no blogs any more, or does not exist any more.
     Emptied,
 }
 
@@ -106,12 +106,12 @@ struct Database {
 
 const QUEUE: &str = "delete";
 const CHANNEL_KIND: &str = "channel";
-/// Much longer than a step takes, and than clocks differ.
+/// Much longer than a step, and than the difference between clocks.
 const LEASE: Duration = Duration::from_mins(1);
-/// As many operations as a transaction has.
+/// The largest number of operations in a transaction.
 const TRANSACTION: usize = 100;
 
-/// What the web site does when somebody deletes a channel: once this has returned, it will be deleted.
+/// The web site calls this when a user deletes a channel. Once it returns, the channel will be deleted.
 async fn request_deletion(database: &Database, channel: &str) -> Result<(), Error> {
     let Some(channel) = database.channels.get_if_exists((channel, CHANNEL_KIND)).await? else {
         return Ok(());
@@ -124,24 +124,24 @@ async fn request_deletion(database: &Database, channel: &str) -> Result<(), Erro
         worker: None,
         leased_until: DateTime::UNIX_EPOCH,
     };
-    // If it is there, somebody else has asked for the same.
+    // If the row exists, the deletion was requested before.
     database.work.get_or_insert(&new).await?;
     Ok(())
 }
 
-/// Deletes channels as it finds them in the table of work.
+/// Deletes the channels of the table of work.
 struct Worker {
-    /// No two workers have one name, also not one after the other.
+    /// Unique among all workers, including earlier ones.
     name: String,
     database: Database,
     clock: Arc<dyn Clock>,
 }
 
-/// Why a worker does not go on with a deletion.
+/// The reason why a worker abandons a deletion.
 #[derive(Debug)]
 enum Stopped {
-    /// Somebody else has written or deleted what it works on. If that was no other worker, the next one
-    /// goes on when the lease has run out.
+    /// Another program has written or deleted the row. If it was not a worker, the next worker resumes the
+    /// deletion when the lease has expired.
     NotMine,
     Failed(Error),
 }
@@ -153,15 +153,15 @@ impl From<Error> for Stopped {
     }
 }
 
-/// A deletion that this worker has the lease of. The version is proof of that: whoever takes the lease
-/// changes it.
+/// A deletion whose lease this worker holds. The version is the proof, since acquiring the lease changes
+/// it.
 struct Leased {
     item: Deletion,
     version: ETag,
 }
 
 impl Worker {
-    /// Does all work that nobody else has; the number of channels that were deleted.
+    /// Does all work without a lease of another worker. Returns the number of deleted channels.
     async fn run(&self) -> Result<usize, Error> {
         let mut deleted = 0;
         for item in
@@ -191,12 +191,12 @@ impl Worker {
             Ok(())
         };
         let key = item.entity_key().map_err(Error::from)?;
-        // If an answer was lost, it finds its own name there.
+        // If a response was lost, the worker finds its own name in the row.
         let taken = self.database.work.try_update_with(key, take).idempotent().await?;
-        Ok(Leased { version: taken.etag.clone(), item: taken.into_entity() })
+        Ok(Leased { version: taken.etag.clone(), item: taken.into_inner() })
     }
 
-    /// Notes how far it is, and has the lease for longer; an error if another worker took it.
+    /// Records the progress and extends the lease. Fails if another worker has acquired the lease.
     async fn renew(&self, leased: &mut Leased, state: State) -> Result<(), Stopped> {
         leased.item.state = state;
         leased.item.leased_until = self.lease_end();
@@ -204,7 +204,7 @@ impl Worker {
         Ok(())
     }
 
-    /// From wherever the last worker stopped to the end.
+    /// Resumes the deletion and completes it.
     async fn delete(&self, mut leased: Leased) -> Result<(), Stopped> {
         let Database { channels, work, .. } = &self.database;
         loop {
@@ -220,7 +220,7 @@ impl Worker {
                 State::Marked => {
                     let found = self.some_blogs(&leased.item.channel).await?;
                     let next = if found.is_empty() { State::Emptied } else { State::Marked };
-                    // As long as it has the lease the channel is there, and what was found is its own.
+                    // While the lease is held, the channel exists, and these blogs belong to it.
                     self.renew(&mut leased, next).await?;
                     self.delete_blogs(&found).await?;
                 }
@@ -237,14 +237,14 @@ impl Worker {
         }
     }
 
-    /// The channel that is to be deleted; a new one of the same name is none of its business.
-    async fn channel(&self, item: &Deletion) -> Result<Option<Fetched<Channel>>, Error> {
+    /// Reads the channel of the deletion; `None` for a newer channel of the same name.
+    async fn channel(&self, item: &Deletion) -> Result<Option<Stored<Channel>>, Error> {
         let key = (&*item.channel, CHANNEL_KIND);
         let found = self.database.channels.get_if_exists(key).await?;
         Ok(found.filter(|channel| channel.created == item.created))
     }
 
-    /// As many blogs as a transaction deletes. Only their keys travel.
+    /// Reads as many blogs as a transaction can delete. Only their keys are transferred.
     async fn some_blogs(&self, channel: &str) -> Result<Vec<BlogKey>, Error> {
         let blogs = self.database.blogs.with_entity::<BlogKey>();
         let found = blogs
@@ -266,8 +266,8 @@ impl Worker {
             transaction.delete((&*blog.channel, &*blog.posted), &blog.version)
         });
         match deletions.await {
-            // Somebody changed or deleted one of them, perhaps this worker, if an answer was lost: the
-            // next query shows what is there.
+            // Another program changed or deleted one of them, or this worker did and the response was lost:
+            // the next query returns the blogs that are left.
             Err(error) if !error.is_not_found() && !error.is_precondition_failed() => Err(error),
             _ => Ok(()),
         }
@@ -282,7 +282,7 @@ impl Worker {
     }
 }
 
-/// Two channels with their blogs.
+/// Writes two channels with their blogs.
 async fn fill(database: &Database, blogs: usize) -> Result<(), Error> {
     for channel in ["Doomed", "Kept"] {
         let entity = Channel {
@@ -312,8 +312,8 @@ fn blog(channel: &str, n: usize) -> Blog {
     }
 }
 
-/// What is there of a channel: the channel itself, its blogs, and the work on it.
-async fn what_is_there(database: &Database, name: &str) -> Result<(bool, u64, bool), Error> {
+/// Returns whether a channel exists, the number of its blogs, and whether work on it is pending.
+async fn contents(database: &Database, name: &str) -> Result<(bool, u64, bool), Error> {
     let channel = database.channels.get_if_exists((name, CHANNEL_KIND)).await?.is_some();
     let blogs =
         database.blogs.query().filter(filter!(Blog, b => b.channel == name)).count().await?;
@@ -327,7 +327,7 @@ async fn main() -> Result<(), AnyError> {
     let (service, mut steps) =
         azure_table_examples::connect().map_err(|error| error.to_string())?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     fill(&database, 205).await?;
     steps.done("two channels of 205 blogs each", "");
 
@@ -339,9 +339,8 @@ async fn main() -> Result<(), AnyError> {
         clock: Arc::new(SystemClock),
     };
     let deleted = worker.run().await?;
-    steps.done("a worker does it", format!("{deleted} channel deleted"));
-    let (doomed, kept) =
-        (what_is_there(&database, "Doomed").await?, what_is_there(&database, "Kept").await?);
+    steps.done("a worker deletes the channel", format!("{deleted} channel deleted"));
+    let (doomed, kept) = (contents(&database, "Doomed").await?, contents(&database, "Kept").await?);
     steps.done("channel, blogs, work", format!("Doomed: {doomed:?}, Kept: {kept:?}"));
     if doomed != (false, 0, false) || kept != (true, 205, false) {
         return Err("the tables are not consistent".into());
@@ -356,7 +355,7 @@ async fn main() -> Result<(), AnyError> {
         let tested = crashes::at_every_request(&[], 205).await?;
         println!(
             "\nThe program was killed at each of its {tested} requests, before and after the request was \
-             done: {} crashes, and each time the deletion came to its end.",
+             applied: {} crashes, and the deletion was completed each time.",
             2 * tested
         );
     }

@@ -1,6 +1,6 @@
-//! What a client tells of its work: the counters of each operation, and a hook of one's own.
+//! Telemetry of a client: the counters of each operation, and an observer of your own.
 //!
-//! `cargo run --example metrics` runs it on the embedded service, always: it makes that one busy.
+//! `cargo run -p azure-table-examples --example metrics` always runs it on the mock, which it makes busy.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
@@ -23,7 +23,7 @@ struct Blog {
     text: String,
 }
 
-/// Prints the attempts that did not go well.
+/// Prints the attempts that failed.
 #[derive(Debug)]
 struct Troubles;
 
@@ -64,11 +64,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a program does, while the service is busy now and then.
+/// The work of a program, while the service is sometimes busy.
 async fn work(mock: &MockTableService, service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     let blogs = service.table::<Blog>();
     blogs.create_if_not_exists().await?;
-    // It is there now: 409, which is no failure.
+    // The table exists now: 409, which does not count as a failure.
     blogs.create_if_not_exists().await?;
     let blog = |number: u32| Blog {
         channel: "Channel9".into(),
@@ -82,7 +82,7 @@ async fn work(mock: &MockTableService, service: &TableServiceClient) -> Result<(
     assert_eq!(rows.len(), 2501);
     mock.faults().add(Fault::internal_error().times(1));
     blogs.get(("Channel9", "0001")).await?;
-    // 404, which is no failure either.
+    // 404, which does not count as a failure either.
     blogs.get_if_exists(("Channel9", "nothing")).await?;
     blogs.delete(("Channel9", "0001"), IfMatch::Any).await?;
     Ok(())

@@ -1,6 +1,6 @@
 //! The MicroBlogging application of the "Windows Azure Table" paper, end to end.
 //!
-//! `cargo run --example microblog` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example microblog` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -11,7 +11,7 @@ use azure_table_examples::Steps;
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use futures_util::TryStreamExt as _;
 
-/// A channel; the list of them is small, so each is a partition of its own.
+/// A channel; the list of channels is small, so each is a partition of its own.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "MicroblogChannels", rename_all = "PascalCase")]
 struct Channel {
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let mine = [channels.create_if_not_exists().await?, blogs.create_if_not_exists().await?];
     steps.done(
-        "create the tables Channels and Blogs if they are not there",
+        "create the tables Channels and Blogs if they do not exist",
         format!("created: {mine:?}"),
     );
 
@@ -121,9 +121,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     update_with_etag(&blogs, &hello, &mut steps).await?;
     concurrent_updates(&blogs, &hello, &mut steps).await?;
 
-    let unconditional = Blog { text: "Hi there, whatever you have".to_owned(), ..hello.clone() };
+    let unconditional = Blog { text: "Hi there, unconditionally".to_owned(), ..hello.clone() };
     blogs.merge(&unconditional, IfMatch::Any).await?;
-    steps.done("update whatever the version", "merged with If-Match: *");
+    steps.done("update regardless of the version", "merged with If-Match: *");
 
     let mut pages = blogs.query().filter(|b| b.channel.eq("Channel9")).page_size(4).pages();
     let mut sizes = Vec::new();
@@ -145,7 +145,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     blogs.delete(current.entity_key()?, &current.etag).await?;
     let gone = blogs.get_if_exists(hello.entity_key()?).await?.is_none();
     assert!(gone);
-    steps.done("delete the blog if nobody has changed it", format!("gone: {gone}"));
+    steps.done("delete the blog if it was not changed", format!("gone: {gone}"));
 
     if mine[0] {
         channels.delete_table().await?;
@@ -158,7 +158,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Section 4.7 of the paper: read, change, send back with the version that was read.
+/// Section 4.7 of the paper: read, change, and write with the version that was read.
 async fn update_with_etag(
     blogs: &TableClient<Blog>,
     hello: &Blog,
@@ -189,7 +189,7 @@ async fn concurrent_updates(
             steps.done("the other one updates its old copy", format!("refused: {error}"));
         }
         Err(error) => return Err(error.into()),
-        Ok(_) => return Err("the service took an update of an old version".into()),
+        Ok(_) => return Err("the service accepted an update of an old version".into()),
     }
     let again = blogs.get(hello.entity_key()?).await?;
     let redone = Blog { text: "Hi there again".to_owned(), ..again.entity.clone() };
@@ -197,8 +197,8 @@ async fn concurrent_updates(
     let stored = blogs.get(hello.entity_key()?).await?;
     assert_eq!((&*stored.text, stored.rating), ("Hi there again", 5));
     steps.done(
-        "it reads again and does its update anew",
-        format!("{:?}, rating {}: both changes are there", stored.text, stored.rating),
+        "it reads again and repeats its update",
+        format!("{:?}, rating {}: both changes are stored", stored.text, stored.rating),
     );
     Ok(())
 }

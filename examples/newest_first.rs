@@ -1,11 +1,11 @@
 //! Newest first, and prefixes: the two orders that cost nothing, since the rows are stored in them.
 //!
-//! The service sorts by the keys, upwards, and has no `ORDER BY`. So what is asked for first has to be
-//! first in the keys: `Descending` turns a time around, so that "the last three" is a query that
-//! stops after three rows. And a key of several parts can be asked for by its leading parts, which is
-//! how one table answers for a door and for a whole building.
+//! The service sorts by the keys, in ascending order, and has no `ORDER BY`. So the rows that are needed first
+//! must come first in the keys: `Descending` reverses the order of a time, so that "the last three" is a query that
+//! stops after three rows. A key of several parts can be queried by its leading parts, so that
+//! one table serves queries about a door and about a whole building.
 //!
-//! `cargo run --example newest_first` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example newest_first` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -16,7 +16,7 @@ use azure_table_client::filter::PlanKind;
 use azure_table_client::{TableClient, TableEntity};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 
-/// Somebody opened a door of a building with a badge. The number tells the entries of one instant apart.
+/// A door of a building was opened with a badge. The number distinguishes the entries of one instant.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase", partition_key(building, door), row_key(at, number))]
 struct Entry {
@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!((newest.cost.rows, newest.cost.requests), (3, 1));
     steps.done("the last three of a door", times(&newest));
 
-    // What is newer comes before. No entry of that instant itself is before its number 0.
+    // Newer entries come first. Number 0 is the first entry of that instant.
     let since = at(9, 30);
     let newer = log
         .query()
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(newer.plan()?.kind, PlanKind::RowRange);
     let newer = newer.await?;
     assert_eq!(newer.len(), 2);
-    steps.done("what is new since 09:30", times(&newer));
+    steps.done("the entries since 09:30", times(&newer));
 
     let (from, to) = (Descending(at(8, 30)), Descending(at(9, 0)));
     let half_hour = log.query().filter(|e| {
@@ -84,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let mut pages = log.query().filter(|e| e.partition_key.eq(("Main", 2))).page_size(5).pages();
     let first = pages.next().await.ok_or("no page")??;
-    // As text it can go into a link, and whoever follows it is another process.
+    // As text it can be part of a link, which another process follows.
     let next = first.continuation.ok_or("no second page")?.to_string();
     let rest = log
         .query()
@@ -103,17 +103,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert!(building.iter().all(|entry| entry.building == "Main"));
     steps.done("all doors of a building", building.cost.to_string());
 
-    // A text is the beginning of the first part, and need not be all of it.
+    // A text is a prefix of the first part.
     let both = log.query().filter(|e| e.partition_key.starts_with("Main")).count().await?;
     assert_eq!(both, 36);
     steps.done("all buildings that begin with Main", format!("{both} entries"));
 
-    // No key says whose badge it was, so that every row is looked at: on a large table, a new key.
+    // The badge is not part of a key, so this scans every row: on a large table, add a key for it.
     let of_joe = log.query().filter(|e| e.badge.eq("joe"));
     assert_eq!(of_joe.plan()?.kind, PlanKind::TableScan);
     let plan = of_joe.plan()?.to_string();
     assert_eq!(of_joe.await?.len(), 18);
-    steps.done("where a badge was used, which is in no key", plan);
+    steps.done("the doors of a badge, which is not part of a key", plan);
 
     log.delete_table().await?;
     steps.done("delete the table", "");

@@ -1,6 +1,6 @@
-//! The queries of the "Windows Azure Table" paper, each below a line with what it says in C#.
+//! The queries of the "Windows Azure Table" paper, each below a line with its C#.
 //!
-//! `cargo run --example queries` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example queries` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -51,7 +51,7 @@ struct Monthly {
     text: String,
 }
 
-/// Section 8.3.2: a partition for each week, for the months in which much is written.
+/// Section 8.3.2: a partition for each week, for busy months.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(
     name = "QueriesByWeek",
@@ -68,7 +68,7 @@ struct Weekly {
     text: String,
 }
 
-/// Section 8.3.3: what a user has, in one table.
+/// Section 8.3.3: all items of a user, in one table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "QueriesNetwork", discriminator = "EntityType")]
 enum Item {
@@ -96,7 +96,7 @@ struct Photo {
     uri: String,
 }
 
-/// Section 8.4.2: the blogs once more, by a program that knows no ratings.
+/// Section 8.4.2: the same blogs, for a program that does not know ratings.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "QueriesBlogs", rename_all = "PascalCase")]
 struct BlogV2 {
@@ -107,7 +107,7 @@ struct BlogV2 {
     text: String,
 }
 
-/// What a list of headlines needs of a blog.
+/// The columns of a blog that a list of headlines needs.
 #[derive(Debug, PartialEq, Projection)]
 #[table(of = "Blog")]
 struct Headline {
@@ -132,7 +132,7 @@ fn at(year: i32, month: u32, day: u32) -> DateTime<Utc> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let (service, mut steps) = azure_table_examples::connect()?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
+    let created = database.create_if_not_exists().await?;
     fill(&database).await?;
     steps.done("create the tables, and fill them", format!("{created:?}"));
     let Database { blogs, ranked, by_month, by_week, network } = &database;
@@ -168,7 +168,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         count += usize::from(!text.is_empty());
     }
     assert_eq!(count, 6);
-    steps.done("all texts, two a page, and nothing else", texts.cost().to_string());
+    steps.done("the texts only, two a page", texts.cost().to_string());
 
     // 8.1: where b.PartitionKey == "Football" && b.RowKey.CompareTo(DateTime.MaxValue.Ticks - t.Ticks) < 0
     // (The paper writes > 0, which on keys in reverse order finds the older ones.)
@@ -215,7 +215,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let day = at(2008, 7, 3) - TimeDelta::hours(10);
     let next_day = day + TimeDelta::days(1);
     let query = by_month.query().filter(|b| {
-        // Newest first: the day begins at its end.
+        // Newest first: the end of the day is the first key.
         b.partition_key.eq(("Football", 2008, 7)) & b.posted.gt(next_day) & b.posted.le(day)
     });
     let july = query.take(1000).await?;
@@ -236,7 +236,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // 8.3.3: where e.PartitionKey == userId select e, Take(100)
     let home = network.query().filter(|i| i.blog.user.eq("joe")).take(100).await?;
     assert_eq!(home.len(), 4);
-    steps.done("what is new on a user's page, whatever it is", home.cost.to_string());
+    steps.done("the newest items of a user, of all kinds", home.cost.to_string());
 
     // 8.3.3: where e.PartitionKey == userId && e.EntityType == "Photo", Take(100)
     // (The paper bounds the RowKey by <0…0>_Photo and <9…9>_Photo, between which all kinds are.)

@@ -2,9 +2,9 @@
 //! paper): a property is added, one is removed, and one gets another type.
 //!
 //! Old rows are brought up to date in two ways: each one when it is next written ("update on
-//! access"), and all of them by a job in the background. Old programs run on meanwhile.
+//! access"), and all of them by a job in the background. Old programs continue to run meanwhile.
 //!
-//! `cargo run --example schema_evolution` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example schema_evolution` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, ETag, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::Steps;
 
-/// Version 1, which wrote the rows. It keeps what it does not know, so that it does not delete what
-/// newer versions write.
+/// Version 1, which wrote the rows. It keeps properties that it does not know, so that it does not delete
+/// those of newer versions.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct BlogV1 {
@@ -62,8 +62,8 @@ struct BlogV3 {
     version: Option<ETag>,
 }
 
-/// Version 4 has the rating as a Double: under a new name, since one name with two types would make
-/// filters pass over the rows of the other type without a word.
+/// Version 4 has the rating as a Double. It has a new name, since under one name with two types, filters
+/// silently skip the rows of the other type.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct BlogV4 {
@@ -72,7 +72,7 @@ struct BlogV4 {
     #[table(row_key)]
     id: u32,
     text: String,
-    // In place of the new property, an old row has the Int32 of the old one.
+    // An old row has the old property instead, an Int32.
     #[table(alias = "Rating", accept = "widened")]
     stars: f64,
     #[table(etag)]
@@ -109,7 +109,7 @@ async fn old_table(
     Ok(table)
 }
 
-/// Section 8.4.1.
+/// Section 8.4.1: adding a property.
 async fn adding(service: &TableServiceClient, steps: &mut Steps) -> Result<(), Box<dyn Error>> {
     let old = old_table(service, "EvolutionAdding").await?;
     steps.done("three rows of version 1, which has no language", "");
@@ -120,7 +120,7 @@ async fn adding(service: &TableServiceClient, steps: &mut Steps) -> Result<(), B
     assert_eq!(read.language, "en");
     steps.done("version 2 reads the first one", format!("language {:?}", read.language));
 
-    // Update on access: whoever writes the row writes the new property as well.
+    // Update on access: each write of the row writes the new property as well.
     let german = BlogV2 { language: "de".to_owned(), ..read.entity.clone() };
     new.replace(&german, &read.etag).await?;
     steps.done("it changes the language and writes the row", properties(&old, 1).await?);
@@ -134,11 +134,11 @@ async fn adding(service: &TableServiceClient, steps: &mut Steps) -> Result<(), B
     Ok(())
 }
 
-/// Section 8.4.2.
+/// Section 8.4.2: removing a property.
 async fn removing(service: &TableServiceClient, steps: &mut Steps) -> Result<(), Box<dyn Error>> {
     let old = old_table(service, "EvolutionRemoving").await?;
     let new = old.with_entity::<BlogV3>();
-    // In the background: every row is read and replaced, unless somebody else has written it.
+    // In the background: reads and replaces every row, unless another program has written it.
     let upgraded = upgrade(&new, |blog| blog.version.as_ref()).await?;
     assert_eq!(upgraded, 3);
     steps.done("replace all rows by version 3, which has no rating", format!("{upgraded} rows"));
@@ -147,7 +147,7 @@ async fn removing(service: &TableServiceClient, steps: &mut Steps) -> Result<(),
     Ok(())
 }
 
-/// Section 8.4.3.
+/// Section 8.4.3: changing the type of a property.
 async fn retyping(service: &TableServiceClient, steps: &mut Steps) -> Result<(), Box<dyn Error>> {
     let old = old_table(service, "EvolutionRetyping").await?;
     let new = old.with_entity::<BlogV4>();
@@ -170,7 +170,7 @@ async fn retyping(service: &TableServiceClient, steps: &mut Steps) -> Result<(),
 }
 
 /// Reads every row as a `T` and replaces it by that, page by page. A row that changed meanwhile was
-/// written by a newer program, or comes up the next time that the job runs.
+/// written by a newer program, or is upgraded by the next run of the job.
 async fn upgrade<T: TableEntity + Send + 'static>(
     table: &TableClient<T>,
     version: impl Fn(&T) -> Option<&ETag>,
@@ -179,7 +179,7 @@ async fn upgrade<T: TableEntity + Send + 'static>(
     let mut pages = table.query().pages();
     while let Some(page) = pages.next().await {
         for row in page?.entities {
-            let version = version(&row).ok_or("a reply without ETags")?;
+            let version = version(&row).ok_or("a response without ETags")?;
             match table.replace(&row, version).await {
                 Ok(_) => upgraded += 1,
                 Err(error) if error.is_precondition_failed() || error.is_not_found() => {}
@@ -190,7 +190,7 @@ async fn upgrade<T: TableEntity + Send + 'static>(
     Ok(upgraded)
 }
 
-/// What the row holds.
+/// Returns the properties of a row as text.
 async fn properties(table: &TableClient<BlogV1>, id: u32) -> Result<String, Box<dyn Error>> {
     let row = table.with_entity::<DynamicEntity>().get(BlogV1::key("Channel9", id)?).await?;
     let list: Vec<String> =

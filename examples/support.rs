@@ -1,4 +1,4 @@
-//! What the examples share: the service to run on, and the steps they print.
+//! The code that the examples share: the connection to a service, and the printed steps.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
 
@@ -15,7 +15,7 @@ use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, 
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The account of `AZURE_STORAGE_CONNECTION_STRING`, or the embedded service where it is not set.
+/// Connects to the account of `AZURE_STORAGE_CONNECTION_STRING`, or to the mock if it is not set.
 ///
 /// # Errors
 /// The connection string cannot be used.
@@ -23,7 +23,7 @@ pub fn connect() -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
     connect_through(|transport| transport)
 }
 
-/// As [`connect`], through what `wrap` makes of the transport to the service.
+/// Like [`connect`], through a transport that `wrap` returns for the transport to the service.
 ///
 /// # Errors
 /// The connection string cannot be used.
@@ -40,13 +40,13 @@ pub fn connect_through(
     Ok((service, steps))
 }
 
-/// A table name that no other run has, since a table that was deleted keeps its name for a while.
+/// Returns a table name that is unique to this run, since the name of a deleted table stays in use for a while.
 pub fn unique(name: &str) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{name}{:x}{:x}", time.as_micros(), std::process::id())
 }
 
-/// The same for examples that set up their own client, and the embedded service if it is that one.
+/// Returns the builder of a client, for examples that configure their own, and the mock if it is used.
 ///
 /// # Errors
 /// The connection string cannot be used.
@@ -55,13 +55,13 @@ pub fn builder() -> Result<(TableServiceClientBuilder, Option<MockTableService>)
         println!("Running on the endpoint of {CONNECTION_STRING}.\n");
         return Ok((TableServiceClient::builder_from_connection_string(&text)?, None));
     }
-    println!("Running on the embedded service; set {CONNECTION_STRING} for a real one.\n");
+    println!("Running on the mock; set {CONNECTION_STRING} for a real service.\n");
     let mock = MockTableService::new();
     let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
     Ok((builder.transport(mock.transport()).clock(mock.clock()), Some(mock)))
 }
 
-/// Counts the requests on their way: any transport can be wrapped like this.
+/// Counts the requests that are sent: any transport can be wrapped like this.
 #[derive(Debug)]
 struct Counting {
     inner: Arc<dyn Transport>,
@@ -75,7 +75,7 @@ impl Transport for Counting {
     }
 }
 
-/// Prints each step with the requests it cost.
+/// Prints each step with the number of its requests.
 #[derive(Debug)]
 pub struct Steps {
     transport: Arc<dyn Transport>,
@@ -85,19 +85,19 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Counts the requests of the clients that are given [`transport`](Self::transport).
+    /// Counts the requests of the clients that use [`transport`](Self::transport).
     pub fn counting(transport: Arc<dyn Transport>) -> Self {
         let requests = Arc::new(AtomicUsize::new(0));
         let counting = Counting { inner: transport, requests: Arc::clone(&requests) };
         Self { transport: Arc::new(counting), requests, counted: 0, printed: 0 }
     }
 
-    /// The way to the service, for a client of another credential.
+    /// The transport to the service, for a client with another credential.
     pub fn transport(&self) -> Arc<dyn Transport> {
         Arc::clone(&self.transport)
     }
 
-    /// Prints a step that was just done.
+    /// Prints a completed step.
     pub fn done(&mut self, what: &str, result: impl AsRef<str>) {
         let sent = self.requests.load(Ordering::Relaxed);
         self.printed += 1;
@@ -108,7 +108,7 @@ impl Steps {
         self.counted = sent;
     }
 
-    /// Prints the sum.
+    /// Prints the totals.
     pub fn total(&self) {
         println!("\n{} steps, {} requests.", self.printed, self.requests.load(Ordering::Relaxed));
     }

@@ -1,12 +1,12 @@
-//! A time series in one entity: a day of an electricity meter is one row with 24 properties, and not
+//! A time series in one entity: a day of an electricity meter is one row with 24 properties instead of
 //! 24 rows.
 //!
-//! The service answers with up to 1,000 rows a page, bills by requests, and a row costs the same to find
-//! whether it holds one value or 24. Values that are read together are therefore kept together: up to
-//! 252 in a row, say the hours of ten days or the minutes of four hours. A value that comes in is still
-//! one small request, and does not touch the others.
+//! The service returns up to 1,000 rows a page and bills by requests, and finding a row costs the same
+//! for one value as for 24. Values that are read together are therefore stored together: up to
+//! 252 in a row, such as the hours of ten days or the minutes of four hours. Writing a new value is still
+//! one small request, and leaves the others unchanged.
 //!
-//! `cargo run --example time_series` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example time_series` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -15,7 +15,7 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::{TableClient, TableEntity};
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-/// A day of a meter. An hour that has no value yet has no property either.
+/// A day of a meter. An hour without a value has no property.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Day {
@@ -27,7 +27,7 @@ struct Day {
     watts: [Option<i32>; 24],
 }
 
-/// The same, an hour a row, to compare.
+/// The same values with one row an hour, for comparison.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Hour {
@@ -40,7 +40,7 @@ struct Hour {
 
 const METER: &str = "m1";
 
-/// A year that has the same load every day, with a peak in the evening.
+/// The days of a year. Each day has the same load, with a peak in the evening.
 fn dates() -> impl Iterator<Item = NaiveDate> {
     NaiveDate::from_ymd_opt(2009, 1, 1).into_iter().flat_map(|first| first.iter_days().take(365))
 }
@@ -84,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(sum, by_hour.iter().map(|hour| hour.watts).sum::<i32>());
     assert_eq!((year.cost.requests, by_hour.cost.requests), (1, 9));
 
-    // Not more than what is asked for travels here too: one hour of each day of a month.
+    // A projection transfers the selected columns only: one hour of each day of a month.
     let july = NaiveDate::from_ymd_opt(2009, 7, 1).zip(NaiveDate::from_ymd_opt(2009, 7, 31));
     let (first, last) = july.ok_or("no July")?;
     let evenings = days
@@ -100,7 +100,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(above, 0);
     steps.done("the days with more than a kilowatt at three in the morning", above.to_string());
 
-    // As values come in: what is None is not sent, and a merge leaves it as it is.
+    // New values: `None` is not sent, and a merge leaves the stored value unchanged.
     let today = NaiveDate::from_ymd_opt(2010, 1, 1).ok_or("no such day")?;
     for (hour, value) in [(0, 310), (1, 320), (2, 330), (1, 325)] {
         let mut watts = [None; 24];

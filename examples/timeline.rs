@@ -1,7 +1,7 @@
-//! The social network of the "Windows Azure Table" paper (8.3.3): the posts, photos and whatever else
+//! The social network of the "Windows Azure Table" paper (8.3.3): the posts, photos and other items
 //! of a user in one table, newest first, each kind a struct of its own.
 //!
-//! `cargo run --example timeline` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example timeline` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeZone, Utc};
 enum Item {
     Post(Post),
     Photo(Photo),
-    /// What newer programs write. It is kept as it is.
+    /// Entities that newer programs write. They are kept unchanged.
     #[table(other)]
     Other(DynamicEntity),
 }
@@ -77,8 +77,8 @@ fn at(day: u32) -> DateTime<Utc> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let (service, mut steps) = azure_table_examples::connect()?;
     let database = Database::open(&service);
-    let created = database.create_if_not_exist().await?;
-    steps.done("create the tables that are not there", format!("{created:?}"));
+    let created = database.create_if_not_exists().await?;
+    steps.done("create the missing tables", format!("{created:?}"));
 
     let user = "joe".to_owned();
     for day in 1..=3 {
@@ -96,7 +96,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         DynamicEntity::new("joe", Post::key("joe", at(1))?.row_key.replace("Post", "Video"));
     video.set("EntityType", "Video").set("Length", 90);
     database.timeline.insert_or_replace(&Item::Other(video)).await?;
-    steps.done("write posts, a photo, and a kind of which we know nothing", "5 entities");
+    steps.done("write posts, a photo, and an entity of an unknown kind", "5 entities");
 
     let latest = database.timeline.query().matching(&Filter::partition("joe")).take(5).await?;
     let lines: Vec<String> = latest
@@ -109,7 +109,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let lines = lines.join(", ");
     assert!(lines.starts_with("\"Day 3\" (News), photo p, ") && lines.ends_with("2 properties"));
-    steps.done("the latest five, whatever they are", lines);
+    steps.done("the latest five, of all kinds", lines);
 
     let photos = Filter::partition("joe") & Filter::compare("EntityType", CompareOp::Eq, "Photo")?;
     let photos = database.timeline.query().matching(&photos).await?;
@@ -118,7 +118,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let date = at(1).date_naive();
     for (hour, load) in [(9, 0.5), (10, 0.9), (11, 0.7)] {
-        // One hour is one property: the others stay as they are.
+        // One hour is one property: the others stay unchanged.
         let mut cpu = [None; 24];
         cpu[hour] = Some(load);
         let load = Load { machine: "m1".to_owned(), date, cpu };

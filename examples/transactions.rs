@@ -1,11 +1,11 @@
-//! Entity group transactions: what belongs together is written together, or not at all.
+//! Entity group transactions: rows that belong together are written together, or not at all.
 //!
-//! A transaction is of one table and one partition, so what has to change together gets the same
-//! PartitionKey: here a customer's orders, with their lines and the customer's account. It is one
-//! request of up to 100 operations, which is also the cheapest way to write. If one operation fails none
-//! is done, and the error says which one it was.
+//! A transaction covers one table and one partition, so rows that must change together have the same
+//! PartitionKey: in this example a customer's orders, with their lines and the customer's account. It is one
+//! request of up to 100 operations, which is also the cheapest way to write. If one operation fails, no
+//! operation is applied, and the error names the failed one.
 //!
-//! `cargo run --example transactions` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example transactions` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient, TableEntity};
 use azure_table_examples::Steps;
 
-/// What a customer owes; one row of the partition.
+/// The account of a customer; one row of the partition.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase", row_key = "account")]
 struct Account {
@@ -51,18 +51,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     accounts.insert(&account).await?;
     steps.done("a customer who owes nothing", "");
 
-    // Two kinds of rows; the account in the version that was read, lest another order be forgotten.
+    // Two kinds of rows. The account has the version that was read, so that no concurrent order is lost.
     let read = accounts.get(account.entity_key()?).await?;
     let owes = Account { owed_cents: 300, ..account.clone() };
     let order = accounts.transaction().merge(&owes, &read.etag).with_entity::<Line>();
     let committed = order.insert(&line(1, 1, 100)).insert(&line(1, 2, 200)).await?;
     assert_eq!(committed.operations.len(), 3);
-    steps.done("an order of two lines, and what is owed for it", "three rows in one request");
+    steps.done("an order of two lines, and the sum that is owed", "three rows in one request");
 
-    // The same once more: the account is another one by now, and the lines are there.
+    // The same again: the account has another version now, and the lines exist.
     let late = accounts.transaction().merge(&owes, &read.etag).with_entity::<Line>();
     let Err(refused) = late.insert(&line(2, 1, 500)).await else {
-        return Err("the service took an account of an old version".into());
+        return Err("the service accepted an account of an old version".into());
     };
     assert!(refused.is_precondition_failed());
     assert_eq!(refused.batch_index(), Some(0));
@@ -78,14 +78,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert!(refused.is_conflict());
     assert_eq!(refused.batch_index(), Some(2));
     assert_eq!(refused.entity_key(), Some(&line(1, 1, 0).entity_key()?));
-    // Nothing of them is there, and the line is not deleted.
+    // The new lines do not exist, and the old line is not deleted.
     assert_eq!(lines.query().filter(|l| l.row_key.starts_with((2,))).count().await?, 0);
     assert_eq!(lines.query().filter(|l| l.row_key.starts_with((1,))).count().await?, 2);
-    steps.done("an order with a line that is there already: nothing is done", refused.to_string());
+    steps.done("an order with a line that exists: nothing is applied", refused.to_string());
 
     not_sent(&lines, &mut steps).await?;
 
-    // The unit of work, as one transaction: what was changed, added and deleted.
+    // The unit of work, as one transaction: a change, an addition and a deletion.
     let mut ctx = TableContext::new(&service);
     let mut joe = ctx
         .table_of(&accounts)
@@ -111,7 +111,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the service would refuse as a whole costs no request.
+/// Transactions that the service would refuse as a whole cost no request.
 async fn not_sent(lines: &TableClient<Line>, steps: &mut Steps) -> Result<(), Box<dyn Error>> {
     let of_ann = Line { customer: "ann".to_owned(), ..line(3, 2, 1) };
     let hundred_and_one =
@@ -127,7 +127,7 @@ async fn not_sent(lines: &TableClient<Line>, steps: &mut Steps) -> Result<(), Bo
         ("a key with a slash", lines.transaction().with_entity().insert(&slash).await.err()),
         ("no operation", lines.transaction().await.err()),
     ] {
-        let error = error.ok_or("what cannot be a transaction was taken for one")?;
+        let error = error.ok_or("an invalid transaction was accepted")?;
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
         steps.done(&format!("{what}: not sent"), error.to_string());
     }

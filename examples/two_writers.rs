@@ -1,11 +1,11 @@
-//! Two writers of one row (optimistic concurrency): nobody locks, and nobody's change is lost.
+//! Two writers of one row (optimistic concurrency): without locks, and without lost changes.
 //!
-//! Every row has a version, its ETag. A write names the version that it was made from, and the
-//! service refuses it (412) if the row has another one by then. What to do about that is for the
-//! program to say; here are three ways: read again and decide, a change that can be made anew on
-//! whatever the row is (`update_with`), and a context that puts one's own changes on top of the other's.
+//! Every row has a version, its ETag. A write names the version on which it is based, and the
+//! service refuses it (412) if the row has another version by then. The program decides how to continue. This
+//! example shows three ways: read again and decide, repeat the change on the new row (`update_with`), and a
+//! context that applies its own changes on top of the others.
 //!
-//! `cargo run --example two_writers` runs it on the embedded service. With
+//! `cargo run -p azure-table-examples --example two_writers` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator.
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use azure_table_client::context::{MergeOption, TableContext};
 use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::Steps;
 
-/// What is in stock of an article, and what it costs.
+/// The stock and the price of an article.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Article {
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The conflict itself: the second one is told, and the first one's price stays.
+/// The conflict itself: the second writer receives an error, and the price of the first one stays.
 async fn conflict(
     articles: &TableClient<Article>,
     steps: &mut Steps,
@@ -57,7 +57,7 @@ async fn conflict(
     articles.merge(&Article { cents: 890, ..first.entity.clone() }, &first.etag).await?;
     let late = Article { stock: 99, ..second.entity.clone() };
     let Err(refused) = articles.merge(&late, &second.etag).await else {
-        return Err("the service took an update of an old version".into());
+        return Err("the service accepted an update of an old version".into());
     };
     assert!(refused.is_precondition_failed());
     let stored = articles.get(KEY).await?;
@@ -66,7 +66,7 @@ async fn conflict(
     Ok(())
 }
 
-/// A change that depends on what is there: reading, changing and writing until nobody was in between.
+/// A change that depends on the stored row: reads, changes and writes until no concurrent update intervenes.
 async fn counting(
     articles: &TableClient<Article>,
     steps: &mut Steps,
@@ -86,7 +86,7 @@ async fn counting(
     Ok(())
 }
 
-/// A change that may refuse looks at the row that it would change, not at one that was read before.
+/// A change that may be refused: the closure checks the row that the write replaces, not an older one.
 async fn refusing(
     articles: &TableClient<Article>,
     steps: &mut Steps,
@@ -94,17 +94,17 @@ async fn refusing(
     let before = articles.get(KEY).await?.etag.clone();
     let take = |article: &mut Article| -> Result<(), Box<dyn Error + Send + Sync>> {
         article.stock -= 81;
-        if article.stock < 0 { Err("there are not as many".into()) } else { Ok(()) }
+        if article.stock < 0 { Err("the stock is too small".into()) } else { Ok(()) }
     };
     let Err(refused) = articles.try_update_with(KEY, take).await else {
-        return Err("more were sold than there are".into());
+        return Err("more were sold than were in stock".into());
     };
     assert_eq!(articles.get(KEY).await?.etag, before);
-    steps.done("somebody wants 81", format!("{refused}; the row is as it was"));
+    steps.done("a customer wants 81", format!("{refused}; the row is unchanged"));
     Ok(())
 }
 
-/// Two units of work. Each sends only what it changed, but under the version that it read.
+/// Two units of work. Each sends only its changes, under the version that it read.
 async fn contexts(
     service: &TableServiceClient,
     articles: &TableClient<Article>,
@@ -120,13 +120,13 @@ async fn contexts(
     sold.cents = 790;
     seller.table_of(articles).update(&sold)?;
     let Err(refused) = seller.save_changes().await else {
-        return Err("the service took a change of an old version".into());
+        return Err("the service accepted a change of an old version".into());
     };
     assert!(refused.error.is_precondition_failed());
     steps.done("two contexts: one stocks up, the other sets the price", refused.to_string());
 
-    // The server's values, but for what was changed here. Where both changed the same property, this
-    // one wins; with OverwriteChanges, the server.
+    // The server's values with the local changes. If both changed the same property, the local value
+    // wins; with OverwriteChanges, the server's.
     let query = seller.table_of::<Article>(articles).query();
     let both =
         query.merge_option(MergeOption::PreserveChanges).first().await?.ok_or("no article")?;

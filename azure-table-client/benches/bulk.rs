@@ -1,5 +1,5 @@
-//! 100,000 entities over 100 partitions through the mock behind HTTP: a bulk run beside one request an
-//! entity, in entities a second and CPU an entity.
+//! 100,000 entities over 100 partitions through the mock behind HTTP: a bulk run compared with one request per
+//! entity, in entities per second and CPU per entity.
 //!
 //! The server is another process, so that only the client's CPU is counted.
 //! `cargo bench --bench bulk --features mock-server`
@@ -31,7 +31,7 @@ const ENTITIES: u32 = 100_000;
 const PARTITIONS: u32 = 100;
 /// Requests at the same time, either way.
 const CONCURRENCY: usize = 8;
-/// Of all entities, so many are sent one by one.
+/// The share of the entities that are sent one by one.
 const SINGLE_SHARE: u32 = 10;
 
 fn reading(n: u32) -> Reading {

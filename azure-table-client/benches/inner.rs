@@ -41,7 +41,7 @@ struct Typed {
     open: bool,
 }
 
-/// The same by hand: what `serde_json` alone can do.
+/// The same type for `serde_json` alone.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ByHand {
@@ -136,7 +136,7 @@ fn decode_1000_serde_json_by_hand(bencher: Bencher) {
     bencher.bench(|| serde_json::from_slice::<PageByHand>(&body).expect("a page").value);
 }
 
-/// What the service sends for two columns.
+/// Decodes the response for two columns.
 #[divan::bench]
 fn decode_1000_two_columns(bencher: Bencher) {
     let rows: Vec<String> = (0..1000)
@@ -161,7 +161,7 @@ fn encode_one(bencher: Bencher) {
     bencher.bench(|| measure::encode(&entity).expect("a body"));
 }
 
-/// What a unit test begins with.
+/// Starts the mock and a client, like a unit test.
 #[divan::bench]
 fn start_a_mock_and_its_client() -> (MockTableService, TableClient<DynamicEntity>) {
     let mock = MockTableService::new();
@@ -176,7 +176,7 @@ fn sign_one(bencher: Bencher) {
     bencher.bench(|| measure::sign(&key, path, "Wed, 19 Aug 2009 17:00:00 GMT"));
 }
 
-/// The HMAC of the same text and nothing else, the key mixed in each time.
+/// Only the HMAC of the same text, with the key mixed in each time.
 #[divan::bench]
 fn sign_one_bare_hmac(bencher: Bencher) {
     let key = STANDARD.decode(DEVELOPMENT_KEY).expect("base64");
@@ -223,8 +223,8 @@ fn mock_insert(bencher: Bencher) {
     });
 }
 
-/// 1,000 entities of which each save changes one property, in transactions on the mock. What this
-/// takes beyond `transactions_of_1000_merges` is the tracker's own.
+/// 1,000 entities of which each save changes one property, in transactions on the mock. The time beyond
+/// `transactions_of_1000_merges` is spent in the tracker.
 #[divan::bench(sample_count = 20)]
 fn save_1000_tracked_changes(bencher: Bencher) {
     let mock = MockTableService::new();

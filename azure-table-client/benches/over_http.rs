@@ -1,7 +1,7 @@
-//! CPU per call over HTTP beside bare reqwest that sends the same ready bytes, in one run.
+//! CPU per call over HTTP, compared with bare reqwest that sends the same bytes, in one run.
 //!
-//! The server is another process with canned replies, so that only the client's CPU is counted.
-//! `cargo bench --bench over_http`; behind `--`, a part of the name of what to measure.
+//! The server is another process with canned responses, so that only the client's CPU is counted. `cargo bench
+//! --bench over_http -- NAME` measures the cases whose names contain NAME.
 #![allow(missing_docs, clippy::print_stdout, clippy::expect_used, reason = "benches")]
 
 use std::fmt::Write as _;
@@ -91,8 +91,8 @@ fn start_server() -> Child {
     Command::new(program).arg("--serve").stdout(Stdio::piped()).spawn().expect("the server")
 }
 
-/// Answers GET with one entity, a batch with results of inserts, and everything else with 204, over kept
-/// connections.
+/// Responds to GET with one entity, to a batch with results of inserts, and to other requests with 204, over
+/// kept connections.
 async fn serve() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     println!("http://{}/devstoreaccount1", listener.local_addr().expect("an address"));
@@ -132,7 +132,7 @@ async fn serve() {
     }
 }
 
-/// The answer to a transaction of inserts, as the service writes it.
+/// Returns the response to a transaction of inserts, as the service writes it.
 fn committed() -> String {
     let (batch, changeset) = ("batchresponse_1f2e3d4c", "changesetresponse_5b6a7988");
     let mut body =
@@ -160,7 +160,7 @@ fn committed() -> String {
     )
 }
 
-/// The bytes of the first request, once they are all there.
+/// Returns the length of the first request, once it is complete.
 fn request_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..head]).expect("headers");
@@ -229,7 +229,7 @@ async fn measure(endpoint: &str, calls: u32) {
     }
 }
 
-/// What is measured.
+/// The measured cases.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Get,

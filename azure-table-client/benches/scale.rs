@@ -1,4 +1,4 @@
-//! What a query costs in a table of 10,000, 100,000 and 1,000,000 entities: a range of 1,000 rows of one
+//! The cost of a query in a table of 10,000, 100,000 and 1,000,000 entities: a range of 1,000 rows of one
 //! partition, and all rows as a stream.
 //!
 //! `cargo bench --bench scale --features mock`
@@ -78,7 +78,7 @@ async fn insert(readings: &TableClient<Reading>, n: u32) {
     readings.insert(&reading).await.expect("an insert");
 }
 
-/// The rows that were looked at for a range in the middle, and the least time that it took.
+/// Measures a range in the middle: the rows scanned, and the shortest time.
 async fn range(
     mock: &MockTableService,
     readings: &TableClient<Reading>,

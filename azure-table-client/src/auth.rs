@@ -9,7 +9,7 @@ mod permissions;
 mod refusal;
 mod sas;
 mod sas_error;
-mod sas_signature;
+pub(crate) mod sas_signature;
 mod sas_terms;
 mod sas_time;
 mod shared_key;
@@ -30,13 +30,9 @@ pub use bearer::{BearerTokens, TokenCredential};
 pub(crate) use bearer::{Challenge, Token};
 pub(crate) use connection_string::ConnectionString;
 pub use permissions::{AccountPermissions, ResourceTypes, TablePermissions};
-pub(crate) use refusal::{Refused, hint};
+pub(crate) use refusal::{RefusedRequest, hint};
 pub use sas::SasToken;
 pub use sas_error::SasError;
-#[cfg(feature = "mock")]
-pub(crate) use sas_signature::{
-    AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, TableSasFields,
-};
 pub use sas_terms::SasProtocol;
 pub(crate) use sas_time::read_time;
 pub use shared_key::SharedKey;
@@ -49,7 +45,7 @@ pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
 pub const DEVELOPMENT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// How requests prove who sends them. `Debug` shows no secret.
+/// The credential of requests. `Debug` shows no secret.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Credential {
@@ -63,7 +59,7 @@ pub enum Credential {
     /// A token of Microsoft Entra ID, renewed before it expires.
     #[cfg(feature = "entra")]
     Token(BearerTokens),
-    /// Nothing: for services that ask for nothing.
+    /// No credential: for services that require none.
     Anonymous,
 }
 
@@ -78,7 +74,7 @@ impl Credential {
         }
     }
 
-    /// Whether it is sent as it is, and so may be used by whoever gets to see it.
+    /// Returns whether the credential itself is sent, so that anyone who reads a request can reuse it.
     pub(crate) const fn is_token(&self) -> bool {
         match self {
             #[cfg(feature = "entra")]
@@ -95,7 +91,7 @@ impl Credential {
         }
     }
 
-    /// Whether nobody may read it on the way.
+    /// Returns whether the credential must not be readable on the network.
     pub(crate) const fn is_secret(&self) -> bool {
         !matches!(self, Self::Anonymous)
     }

@@ -49,8 +49,6 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
-use tokio::time::Instant;
-
 pub use checkpoint::Checkpoint;
 pub use monitor::BulkMonitor;
 pub use operation::BulkOperation;
@@ -181,6 +179,10 @@ impl<T: TableEntity> Bulk<T> {
     }
 
     /// Skips the rows that an earlier run of the same input, in the same order, resolved.
+    ///
+    /// The earlier run may have applied any other row. If such a row meets a conflict now (404, 409 or
+    /// 412), the run reads it back, and reports it as failed only with proof that neither run applied it;
+    /// otherwise it is applied or unknown. See the guide on [reports](crate::guide::outcomes).
     pub fn resume(self, checkpoint: Checkpoint) -> Self {
         self.monitor.resume(checkpoint);
         self
@@ -235,7 +237,7 @@ impl<T: TableEntity> Bulk<T> {
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
         let target = self.table.target().clone();
-        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, target.write_id.is_some());
+        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, &pipeline.clock);
         let job = Job { target, run_id };
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
@@ -243,6 +245,7 @@ impl<T: TableEntity> Bulk<T> {
         }
         let run = Run {
             retry: self.retry.unwrap_or_else(|| pipeline.retry.clone()),
+            earlier: is_resumed.then(|| pipeline.clock.instant()),
             pipeline,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
             concurrency: Concurrency::new(self.concurrency),
@@ -252,7 +255,6 @@ impl<T: TableEntity> Bulk<T> {
             health: Health::default(),
             in_flight: FuturesUnordered::new(),
             timer: None,
-            earlier: is_resumed.then(Instant::now),
             fatal: None,
         };
         let prepare = |index, item| prepare(&job, index, item);

@@ -1,16 +1,68 @@
-//! The wall clock that dates requests, and stamps what the mock stores.
+//! The clock of a client: the time of day, durations and timers.
+//!
+//! This is the only place where the client uses the timers of its runtime.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-/// Tells the time of day.
+use futures_util::future::{Either, select};
+
+/// A timer; see [`Clock::sleep`].
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The time of day, durations and timers.
 ///
-/// A client and the mock that it talks to share one clock, so that advancing it in a test makes
-/// no skew between them.
+/// A client and the mock that it calls share one clock, so that they agree on the time when a test advances it.
+///
+/// The default methods measure and wait by tokio, whose paused time they follow. A client on another runtime needs
+/// a clock that overrides [`sleep`](Self::sleep), and a [transport](crate::transport::Transport) of that runtime:
+///
+/// ```
+/// use std::time::{Duration, Instant, SystemTime};
+///
+/// use azure_table_client::clock::{Clock, Sleep};
+///
+/// /// A clock that needs no runtime.
+/// #[derive(Debug)]
+/// struct ThreadClock;
+///
+/// impl Clock for ThreadClock {
+///     fn now(&self) -> SystemTime {
+///         SystemTime::now()
+///     }
+///
+///     fn instant(&self) -> Instant {
+///         Instant::now()
+///     }
+///
+///     fn sleep(&self, duration: Duration) -> Sleep {
+///         let (sender, receiver) = tokio::sync::oneshot::channel();
+///         std::thread::spawn(move || {
+///             std::thread::sleep(duration);
+///             let _ = sender.send(());
+///         });
+///         Box::pin(async move { drop(receiver.await) })
+///     }
+/// }
+/// ```
 pub trait Clock: fmt::Debug + Send + Sync {
-    /// The present.
+    /// Returns the time of day, which dates requests.
     fn now(&self) -> SystemTime;
+
+    /// Returns the present on a clock that never runs backward, which measures durations.
+    fn instant(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    /// Returns a future that is ready once [`instant`](Self::instant) has advanced by `duration`.
+    ///
+    /// A duration that the runtime cannot represent may be cut.
+    fn sleep(&self, duration: Duration) -> Sleep {
+        Box::pin(tokio::time::sleep(duration))
+    }
 }
 
 /// The machine's clock.
@@ -23,7 +75,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that goes with tokio's time: it stands still under `start_paused` and jumps with
+/// A clock that follows tokio's time: it stands still under `start_paused` and jumps with
 /// `tokio::time::advance`.
 #[derive(Debug, Clone)]
 pub struct TokioClock {
@@ -32,7 +84,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that shows `start` now.
+    /// Creates a clock that shows `start` now.
     pub fn starting_at(start: SystemTime) -> Self {
         Self { start, since: tokio::time::Instant::now() }
     }
@@ -44,5 +96,41 @@ impl Clock for TokioClock {
     }
 }
 
-/// A clock in use by several owners.
+/// A clock with several owners.
 pub(crate) type SharedClock = Arc<dyn Clock>;
+
+impl dyn Clock {
+    /// Returns the time since `start`.
+    pub(crate) fn since(&self, start: Instant) -> Duration {
+        self.instant().saturating_duration_since(start)
+    }
+
+    /// Returns the time until `at`; zero if it is over.
+    pub(crate) fn until(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.instant())
+    }
+
+    /// Waits for `work`, but not longer than `limit`.
+    pub(crate) async fn timeout<F: Future + Unpin>(
+        &self,
+        limit: Duration,
+        work: F,
+    ) -> Option<F::Output> {
+        match select(work, self.sleep(limit)).await {
+            Either::Left((output, _)) => Some(output),
+            Either::Right(((), _)) => None,
+        }
+    }
+
+    /// Waits for `work`, but only until `at`; `None` is unlimited.
+    pub(crate) async fn timeout_at<F: Future + Unpin>(
+        &self,
+        at: Option<Instant>,
+        work: F,
+    ) -> Option<F::Output> {
+        match at {
+            Some(at) => self.timeout(self.until(at), work).await,
+            None => Some(work.await),
+        }
+    }
+}

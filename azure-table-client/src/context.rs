@@ -23,10 +23,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::client::{TableClient, TableServiceClient};
+use crate::client_core::ClientCore;
 use crate::entity::{DynamicEntity, NamedTable, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
-use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
@@ -88,7 +88,7 @@ use tracker::Tracker;
 /// an earlier attempt of its own as a conflict. [`last_report`](Self::last_report) returns the outcomes that
 /// were known when the save was dropped.
 pub struct TableContext {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     tracker: Tracker,
     merge_option: MergeOption,
     last_report: SaveReport,
@@ -102,7 +102,7 @@ impl TableContext {
             pipeline: Arc::clone(service.pipeline()),
             tracker: Tracker::new(
                 service.pipeline().protocol.dialect(),
-                service.pipeline().write_id.clone(),
+                service.pipeline().settings.write_id.clone(),
             ),
             merge_option: MergeOption::default(),
             last_report: SaveReport::default(),
@@ -238,7 +238,7 @@ impl TableContext {
     /// pending, and the next save sends it again unless the entity is detached.
     ///
     /// REST: like the calls of [`TableClient`] with the same effect. Retries:
-    /// [guarded](crate::guide::errors#which-calls-are-tried-again). A change whose outcome is unknown
+    /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is unknown
     /// stays pending: the next save repeats its request, and reads the row if the request is refused.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save_changes_with(SaveOptions::default()).await

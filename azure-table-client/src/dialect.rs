@@ -1,21 +1,21 @@
-//! What differs between the services that speak the protocol.
+//! The differences between the services that implement the protocol.
 //!
-//! None of the rules of Cosmos DB was tried on an account. Each names its source:
+//! The rules of Cosmos DB were not tested on an account. Their sources are
 //! [the FAQ][faq] of Azure Cosmos DB for Table, its [quotas][quotas], [Azure/azure-sdk-for-net#13555][merge], and
-//! the names of tables that the official Python client takes (`_COSMOS_VALID_TABLE` in its `_error.py`).
+//! the table names that the official Python client accepts (`_COSMOS_VALID_TABLE` in its `_error.py`).
 //!
 //! [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
 //! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
 //! [merge]: https://github.com/Azure/azure-sdk-for-net/issues/13555
 
-use crate::limits::{self, EntitySize, LimitError};
+use crate::limits::{self, EntitySize, LimitError, PARTITION_KEY, ROW_KEY};
 
-/// The service that is spoken to: Azure Storage, or what differs from it.
+/// The service behind an endpoint: Azure Storage or Cosmos DB.
 ///
-/// A client knows it by its endpoint: `….table.cosmos.azure.com` and the like are Cosmos DB, all else is
-/// Azure Storage, and emulators (Azurite, `azure-table-mock`) are as well.
-/// [`dialect`](crate::client::TableServiceClientBuilder::dialect) sets it for custom domains and the emulator
-/// of Cosmos DB.
+/// A client recognizes Cosmos DB by hosts such as `….table.cosmos.azure.com`, and treats every other endpoint
+/// as Azure Storage, including emulators (Azurite, `azure-table-mock`). Set the dialect of custom domains and of
+/// the emulator of Cosmos DB with [`dialect`](crate::client::TableServiceClientBuilder::dialect).
+#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/services.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -27,28 +27,28 @@ pub enum Dialect {
     CosmosDb,
 }
 
-/// Bytes of a RowKey: it is the item's id ([quotas]). The [FAQ][faq] says 255 and older answers do too, so
-/// between these the service decides.
+/// The limit on the bytes of a RowKey, which is the item's id ([quotas]). The [FAQ][faq] states 255, so the
+/// service decides about keys between the two limits.
 ///
 /// [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
 /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
 const COSMOS_ROW_KEY_BYTES: usize = 1023;
 const COSMOS_PARTITION_KEY_BYTES: usize = 2048;
 const COSMOS_TABLE_NAME_CHARS: usize = 254;
-/// Of an item as JSON.
+/// The limit on the bytes of an item as JSON.
 const COSMOS_ENTITY_BYTES: usize = 2 * 1024 * 1024;
 const COSMOS_TRANSACTION_BYTES: usize = 2 * 1024 * 1024;
-/// Names of properties that are its own.
+/// The names of Cosmos DB's system properties.
 const COSMOS_PROPERTIES: [&str; 4] = ["ID", "rid", "etag", "ResourceId"];
 
 impl Dialect {
-    /// That of an account's endpoint, by its host.
+    /// Returns the dialect of an endpoint with this host.
     pub(crate) fn of_host(host: &str) -> Self {
         let is_cosmos = [".table.cosmos.", ".table.cosmosdb."].iter().any(|of| host.contains(of));
         if is_cosmos { Self::CosmosDb } else { Self::AzureStorage }
     }
 
-    /// What OpenTelemetry's conventions call the service.
+    /// The name of the service in OpenTelemetry's conventions.
     pub(crate) const fn system(self) -> &'static str {
         match self {
             Self::AzureStorage => "azure.table_storage",
@@ -56,7 +56,7 @@ impl Dialect {
         }
     }
 
-    /// The name in errors.
+    /// The name of the service in errors.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::AzureStorage => "Azure Storage",
@@ -64,12 +64,12 @@ impl Dialect {
         }
     }
 
-    /// Whether rows come in the order of their keys.
+    /// Whether the service returns rows in key order.
     pub(crate) const fn has_key_order(self) -> bool {
         matches!(self, Self::AzureStorage)
     }
 
-    /// Bytes of the body of an entity group transaction.
+    /// The limit on the bytes of the body of an entity group transaction.
     pub(crate) const fn transaction_bytes(self) -> usize {
         match self {
             Self::AzureStorage => limits::TRANSACTION_BYTES,
@@ -85,7 +85,7 @@ impl Dialect {
         }
     }
 
-    /// The same for all names that are of one table.
+    /// Returns the same text for all names of one table.
     pub(crate) fn table_identity(self, name: &str) -> String {
         match self {
             Self::AzureStorage => name.to_ascii_lowercase(),
@@ -93,7 +93,7 @@ impl Dialect {
         }
     }
 
-    /// Checks the name of a table that is to be created or deleted.
+    /// Checks the name of a table before it is created or deleted.
     pub(crate) fn check_own_table_name(self, name: &str) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => limits::check_own_table_name(name),
@@ -104,8 +104,8 @@ impl Dialect {
     /// Checks both keys.
     pub(crate) fn check_keys(self, partition_key: &str, row_key: &str) -> Result<(), LimitError> {
         for (property, key, most) in [
-            ("PartitionKey", partition_key, COSMOS_PARTITION_KEY_BYTES),
-            ("RowKey", row_key, COSMOS_ROW_KEY_BYTES),
+            (PARTITION_KEY, partition_key, COSMOS_PARTITION_KEY_BYTES),
+            (ROW_KEY, row_key, COSMOS_ROW_KEY_BYTES),
         ] {
             limits::check_key(property, key)?;
             if self == Self::CosmosDb && key.len() > most {
@@ -116,7 +116,7 @@ impl Dialect {
         Ok(())
     }
 
-    /// Checks that the name of a property is not the service's own.
+    /// Checks that the name of a property does not belong to the service.
     pub(crate) fn check_property(self, name: &str) -> Result<(), LimitError> {
         if self == Self::CosmosDb && COSMOS_PROPERTIES.contains(&name) {
             return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
@@ -124,7 +124,7 @@ impl Dialect {
         Ok(())
     }
 
-    /// Checks the size of an entity as Azure Storage counts it.
+    /// Checks the size of an entity by the formula of Azure Storage.
     pub(crate) fn check_size(self, size: EntitySize) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => at_most(size.bytes(), limits::ENTITY_BYTES),
@@ -132,7 +132,7 @@ impl Dialect {
         }
     }
 
-    /// Checks the size of an entity by the bytes of its body, as Cosmos DB counts it.
+    /// Checks the size of an entity by the bytes of its body, which is the rule of Cosmos DB.
     pub(crate) fn check_body(self, bytes: usize) -> Result<(), LimitError> {
         match self {
             Self::AzureStorage => Ok(()),
@@ -149,10 +149,14 @@ fn at_most(bytes: usize, most: usize) -> Result<(), LimitError> {
 }
 
 fn check_cosmos_table_name(name: &str) -> Result<(), LimitError> {
-    let fits = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
-    // The paths of these are those of the service itself.
-    let is_taken = name.eq_ignore_ascii_case("Tables") || matches!(name, "$batch" | "." | "..");
-    if fits && !is_taken && !name.ends_with(' ') && !name.contains(['/', '\\', '#', '?']) {
+    let is_length_valid = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
+    // The service uses these names in its own paths.
+    let is_reserved = name.eq_ignore_ascii_case("Tables") || matches!(name, "$batch" | "." | "..");
+    if is_length_valid
+        && !is_reserved
+        && !name.ends_with(' ')
+        && !name.contains(['/', '\\', '#', '?'])
+    {
         return Ok(());
     }
     Err(LimitError::TableNameForCosmos { name: name.to_owned() })
@@ -164,7 +168,7 @@ mod tests {
     use crate::edm::EdmCow;
 
     #[test]
-    fn known_by_the_host() {
+    fn a_host_determines_the_dialect() {
         for (host, dialect) in [
             ("me.table.core.windows.net", Dialect::AzureStorage),
             ("127.0.0.1", Dialect::AzureStorage),
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_its_own() {
+    fn cosmos_db_has_its_own_limits() {
         let cosmos = Dialect::CosmosDb;
         for good in ["a", "my-table", "Tabelle 1", &"t".repeat(254)] {
             assert_eq!(cosmos.check_table_name(good), Ok(()), "{good}");

@@ -2,55 +2,39 @@
 //! [guide](crate::guide::entities).
 
 pub mod codec;
-mod columns;
-mod decode_error;
 mod dynamic;
 mod extra;
 mod group;
-mod key;
 mod ownership;
-mod raw;
-mod read_row;
-mod reading;
-mod row;
-pub mod serde;
 mod series;
 mod write;
 
 use std::borrow::Cow;
 
 pub use azure_table_derive::PropertyGroup;
-pub use columns::Columns;
-pub use decode_error::{DecodeError, DecodeReason};
-pub use dynamic::DynamicEntity;
+pub use dynamic::{DynamicEntity, IntoProperty};
 pub(crate) use dynamic::{Lenient, Readable};
+#[doc(hidden)]
+pub use extra::ExtraField;
 pub use group::PropertyGroup;
-pub use key::{
-    Descending, EntityKey, Escaped, KeyArgument, KeyError, KeyNumber, KeyPart, KeyParts, KeyRange,
-    WholeKey,
-};
-pub(crate) use key::{after_prefix, by_keys, ordinal};
 #[doc(hidden)]
 pub use ownership::Ownership;
-pub(crate) use raw::{Annotation, RawProperty, RawValue};
-pub(crate) use read_row::{Entities, Keyed, KeysOnly, ReadRow};
-pub use row::Row;
-pub(crate) use row::{Form, MAX_OTHERS, RawText};
+#[doc(hidden)]
+pub use series::{SeriesField, SeriesName, SplitField};
 pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
+pub(crate) use crate::decode::{
+    Annotation, Entities, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
+    ReadRow,
+};
+pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
+pub use crate::key::{
+    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+};
+pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
 use crate::limits::LimitError;
-
-// What generated code names beside the above.
-#[doc(hidden)]
-pub use extra::ExtraField;
-#[doc(hidden)]
-pub use key::{KeyForm, KeyLayout, KeyPiece};
-#[doc(hidden)]
-pub use reading::{Accept, Policy, Reading};
-#[doc(hidden)]
-pub use series::{SeriesField, SeriesName, SplitField};
 
 /// A struct that maps to the rows of a table.
 ///
@@ -68,18 +52,18 @@ pub trait TableEntity: Sized {
     /// ignored.
     const KEEPS_OTHERS: bool = false;
 
-    /// A property that is read whatever a query selects: it tells what else is to be read.
+    /// The discriminator property, which is read even if a query does not select it.
     const DISCRIMINATOR: Option<&'static str> = None;
 
-    /// Finds two of the struct's properties that have one name, where only the whole shows that.
+    /// Checks that no two properties have the same name, including groups and series.
     ///
     /// # Errors
-    /// There are such; every call about the entity then ends with this error.
+    /// Two properties have the same name; every call about the entity ends with this error.
     fn check_columns() -> Result<(), LimitError> {
         Columns::of::<Self>().check()
     }
 
-    /// Adds the columns whose names are not known to the compiler, and the other names of columns.
+    /// Adds the columns whose names are not constants, and aliases of columns.
     fn columns(columns: &mut Columns) {
         let _ = columns;
     }
@@ -96,10 +80,10 @@ pub trait TableEntity: Sized {
     /// The field's value has no form as a key.
     fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
 
-    /// Hands every property except the keys to `writer`.
+    /// Writes every property except the keys.
     ///
     /// # Errors
-    /// A value is outside what the service holds; the error names the property.
+    /// A value is outside the limits of the service; the error names the property.
     fn write_properties(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
 
     /// Builds the entity from a row.
@@ -129,12 +113,12 @@ pub trait TableEntity: Sized {
         let _ = names;
     }
 
-    /// Takes the version that a write gave the entity, if it has a field for that.
+    /// Sets the field for the version, if the entity has one, after a write.
     fn set_etag(&mut self, etag: &ETag) {
         let _ = etag;
     }
 
-    /// For which properties the entity speaks.
+    /// The properties that the entity owns.
     #[doc(hidden)]
     fn ownership(&self) -> Ownership {
         Ownership::of::<Self>()
@@ -166,11 +150,11 @@ pub trait TypedKeys: TableEntity {
 
     /// Whether an entity of this type can have these keys.
     ///
-    /// It tells the kinds of entities in one table apart whose row keys have different forms.
+    /// It distinguishes the entity kinds in one table whose row keys have different forms.
     fn recognizes(partition_key: &str, row_key: &str) -> bool;
 }
 
-/// A [`TableEntity`] that says which table it lives in.
+/// A [`TableEntity`] that names its table.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name its table",
     label = "no table name",

@@ -1,23 +1,25 @@
 //! Entity versions and the conditions made of them.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The version of an entity; the service changes it with every write.
 ///
-/// Opaque: compare it and send it back, nothing else.
+/// Opaque: compare it and send it back.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(Arc<str>);
 
 impl ETag {
-    /// The tag as it travels, for example `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`.
+    /// The tag as it is sent, for example `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl<T: AsRef<str> + ?Sized> From<&T> for ETag {
-    /// Takes over a tag that the service gave.
+    /// Holds a tag that the service returned.
     fn from(text: &T) -> Self {
         Self(Arc::from(text.as_ref()))
     }
@@ -35,17 +37,26 @@ impl fmt::Display for ETag {
     }
 }
 
-/// What must hold for an update or a delete to be done.
+/// The condition of an update or a delete.
 ///
-/// There is no "no condition": the service would take such an update for an upsert and bring
-/// deleted rows back. For an upsert there are operations of their own.
+/// An update always has a condition. Without one, the service would treat it as an upsert and recreate deleted
+/// rows; `insert_or_merge` and `insert_or_replace` are the upserts.
+///
+/// The text of an `If-Match` header parses as a condition:
+///
+/// ```
+/// use azure_table_client::{ETag, IfMatch};
+///
+/// assert_eq!("*".parse(), Ok(IfMatch::Any));
+/// assert_eq!("W/\"1\"".parse(), Ok(IfMatch::Tag(ETag::from("W/\"1\""))));
+/// ```
 ///
 /// Source: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
-    /// The entity exists, whatever its version (`If-Match: *`).
+    /// The entity exists, in any version (`If-Match: *`).
     Any,
-    /// The entity has this version; otherwise the service answers 412.
+    /// The entity has this version; otherwise the service responds with 412.
     Tag(ETag),
 }
 
@@ -56,6 +67,16 @@ impl IfMatch {
             Self::Any => "*",
             Self::Tag(tag) => tag.as_str(),
         }
+    }
+}
+
+impl FromStr for IfMatch {
+    type Err = Infallible;
+
+    /// Parses the value of an `If-Match` header. Every text but `*` is an ETag; a call refuses one that is not valid
+    /// in a header.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text.trim() == "*" { Self::Any } else { Self::Tag(ETag::from(text)) })
     }
 }
 

@@ -1,7 +1,7 @@
-//! OData filters: the text, its tree, and literals.
+//! OData filters: text, tree, and literals.
 //!
-//! The client checks what users write before it is sent, and the mock evaluates it; both with this
-//! one parser. What a query costs stands in the [guide](crate::guide::queries).
+//! The client checks filters with this parser before it sends them, and the mock evaluates them with the same
+//! parser. The [guide](crate::guide::queries) explains the cost of queries.
 //!
 //! Source: [Querying tables and entities][querying].
 //!
@@ -9,6 +9,7 @@
 
 mod column;
 mod condition;
+mod depth;
 mod display;
 mod error;
 mod key_column;
@@ -18,6 +19,7 @@ mod literal;
 mod parse;
 mod plan;
 mod projection;
+mod query_filter;
 mod split;
 mod stored;
 
@@ -33,11 +35,12 @@ pub use condition::Condition;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
 pub use plan::PlanKind;
-pub(crate) use plan::{Plan, from};
+pub(crate) use plan::{Plan, lower_bound};
 pub(crate) use projection::Projected;
 pub use projection::{Projection, ProjectionOf};
 #[doc(hidden)]
 pub use projection::{Selection, project};
+pub(crate) use query_filter::QueryFilter;
 pub(crate) use split::{MAX_QUERIES, Split};
 #[doc(hidden)]
 pub use stored::stored;
@@ -45,9 +48,8 @@ pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec, OrderedEdm, TextEdm};
 
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///
-/// A filter is parsed, or made of comparisons with `&`, `|` and `!`; either way it has a text that
-/// the service understands. Only where `&`, `|` and `!` take turns more than 100 levels deep is the
-/// text too deep to be parsed again.
+/// A filter is parsed, or built from comparisons with `&`, `|` and `!`. A query refuses a filter in which
+/// these operators alternate more than 100 levels deep, because its text could not be parsed again.
 ///
 /// ```
 /// use azure_table_client::filter::{CompareOp, Filter};
@@ -71,31 +73,31 @@ pub enum Filter {
     Compare {
         /// The property.
         property: String,
-        /// How it is compared.
+        /// The comparison.
         op: CompareOp,
-        /// With what; never NaN or an infinity, which have no literal.
+        /// The value to compare with; never NaN or infinite, because these have no literal.
         literal: EdmValue,
     },
     /// A Boolean property that must be true; see [`Filter::is_true`].
     #[non_exhaustive]
     IsTrue(String),
-    /// All hold; two or more. A list and not a pair, so that a long chain is not a deep tree.
+    /// Two or more filters. All must match. A list keeps the tree of a long chain flat.
     #[non_exhaustive]
     And(Vec<Filter>),
-    /// At least one holds; two or more.
+    /// Two or more filters. At least one must match.
     #[non_exhaustive]
     Or(Vec<Filter>),
-    /// The other does not hold.
+    /// A filter that must not match.
     #[non_exhaustive]
     Not(Box<Filter>),
 }
 
 impl Filter {
-    /// A property compared with a value.
+    /// Compares a property with a value.
     ///
     /// # Errors
-    /// `literal` is NaN or an infinity, for which OData has no literal, or `property` cannot stand
-    /// in a filter as a name.
+    /// `literal` is NaN or infinite, which OData has no literal for, or `property` is not a valid
+    /// name in a filter.
     pub fn compare(
         property: impl Into<String>,
         op: CompareOp,
@@ -104,23 +106,21 @@ impl Filter {
         let (property, literal) = (checked(property.into())?, literal.into());
         match literal {
             EdmValue::Double(value) if !value.is_finite() => {
-                Err(FilterError::made(FilterErrorKind::NoLiteral, value.to_string()))
+                Err(FilterError::without_text(FilterErrorKind::NoLiteral, value.to_string()))
             }
             literal => Ok(Self::Compare { property, op, literal }),
         }
     }
 
-    /// A Boolean property that must be true.
+    /// Requires a Boolean property to be true.
     ///
     /// # Errors
-    /// `property` cannot stand in a filter as a name.
+    /// `property` is not a valid name in a filter.
     pub fn is_true(property: impl Into<String>) -> Result<Self, FilterError> {
         checked(property.into()).map(Self::IsTrue)
     }
-}
 
-impl Filter {
-    /// The number of comparisons. The documentation of the service allows 15 in a filter.
+    /// Returns the number of comparisons. The documented limit of the service is 15.
     pub fn comparisons(&self) -> usize {
         match self {
             Self::Compare { .. } | Self::IsTrue(_) => 1,
@@ -134,14 +134,14 @@ fn checked(property: String) -> Result<String, FilterError> {
     if lexer::is_name(&property) {
         Ok(property)
     } else {
-        Err(FilterError::made(FilterErrorKind::PropertyName, property))
+        Err(FilterError::without_text(FilterErrorKind::PropertyName, property))
     }
 }
 
 impl BitAnd for Filter {
     type Output = Self;
 
-    /// Both hold.
+    /// Matches if both filters match.
     fn bitand(self, other: Self) -> Self {
         let mut all = match self {
             Self::And(all) => all,
@@ -158,7 +158,7 @@ impl BitAnd for Filter {
 impl BitOr for Filter {
     type Output = Self;
 
-    /// At least one holds.
+    /// Matches if at least one filter matches.
     fn bitor(self, other: Self) -> Self {
         let mut any = match self {
             Self::Or(any) => any,
@@ -175,7 +175,7 @@ impl BitOr for Filter {
 impl Not for Filter {
     type Output = Self;
 
-    /// It does not hold. Of a negation it is what was negated, so that `!` makes no deep tree.
+    /// Matches if the filter does not match. Negating a negation removes it, which keeps the tree flat.
     fn not(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
@@ -184,7 +184,7 @@ impl Not for Filter {
     }
 }
 
-/// The six comparisons that the service has.
+/// A comparison. The service supports these six.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompareOp {
     /// Equal (`eq`).
@@ -202,7 +202,9 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// The operator as OData spells it.
+    const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Gt, Self::Ge, Self::Lt, Self::Le];
+
+    /// Returns the operator in OData's spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Eq => "eq",
@@ -215,18 +217,10 @@ impl CompareOp {
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "eq" => Self::Eq,
-            "ne" => Self::Ne,
-            "gt" => Self::Gt,
-            "ge" => Self::Ge,
-            "lt" => Self::Lt,
-            "le" => Self::Le,
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|op| op.as_str() == word)
     }
 
-    /// The operator that holds with both sides exchanged.
+    /// Returns the operator for exchanged operands.
     const fn mirrored(self) -> Self {
         match self {
             Self::Eq => Self::Eq,
@@ -254,13 +248,13 @@ mod tests {
         let any = (a(CompareOp::Eq, 1) | all) | !Filter::is_true("B").unwrap();
         assert_eq!(any.to_string(), "A eq 1 or A gt 1 and A lt 5 and A ne 3 or not (B)");
         assert_eq!(Filter::parse(&any.to_string()), Ok(any));
-        // Dropped, displayed and read back without recursion along the chain.
+        // Dropping, displaying and parsing do not recurse along the chain.
         let many = (0..100_000).map(|n| a(CompareOp::Eq, n)).reduce(|f, g| f | g).unwrap();
         assert_eq!(Filter::parse(&many.to_string()), Ok(many));
     }
 
     #[test]
-    fn a_double_negation_is_none() {
+    fn a_double_negation_is_removed() {
         let once = !a(CompareOp::Eq, 1);
         assert_eq!(!!once.clone(), once);
         let many = (0..100_001).fold(a(CompareOp::Eq, 1), |filter, _| !filter);
@@ -268,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_text_cannot_be_made() {
+    fn a_filter_without_a_text_cannot_be_built() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let error = Filter::compare("A", CompareOp::Eq, value).unwrap_err();
             assert_eq!(error.kind(), FilterErrorKind::NoLiteral);

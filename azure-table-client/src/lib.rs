@@ -1,8 +1,8 @@
 //! Typed async client for Azure Table Storage and the Cosmos DB Table API.
 //!
-//! Derive [`TableEntity`] on a struct, open its table on a [`TableServiceClient`], and call what
-//! [`TableClient`] offers. [`DynamicEntity`] stands for rows without a struct. With the feature
-//! `mock`, `mock::MockTableService` is the whole service in memory, for unit tests.
+//! Derive [`TableEntity`] on a struct, open its table on a [`TableServiceClient`], and call the
+//! methods of [`TableClient`]. [`DynamicEntity`] holds an entity of any shape. With the feature
+//! `mock`, `mock::MockTableService` runs the service in memory, for tests.
 //!
 //! ```
 //! use azure_table_client::mock::MockTableService;
@@ -35,37 +35,43 @@
 //! # }
 //! ```
 //!
-//! **How do I …?** The [questions that are asked first](guide::questions) have short answers, and something that
-//! does not work has [a page of its own](troubleshooting). Who comes from another client finds each of its calls
-//! [here](migration).
+//! | type | purpose |
+//! |---|---|
+//! | [`TableServiceClient`] | An account: its tables, properties and signatures. Cheap to clone. |
+//! | [`TableClient`] | One table and its entity type: every operation and query. |
+//! | [`TableEntity`] | The derive that maps a struct to entities, and its trait. |
+//! | [`DynamicEntity`] | An entity of any shape, without a struct. |
+//! | [`client::Query`] | A query: conditions, projections, pages, streams, plans. |
+//! | [`client::Transaction`] | Up to 100 operations in one partition, all or none. |
+//! | [`context::TableContext`] | A unit of work that tracks changes and saves them together. |
+//! | [`bulk::Bulk`] | Writes of any number of rows, with checkpoints. |
+//! | [`Error`] | The error of every call: kind, code, and the outcome of a write. |
+#![cfg_attr(
+    feature = "mock",
+    doc = "| [`mock::MockTableService`] | The service in memory, for tests. |"
+)]
 //!
-//! Guides, on [entities and keys](guide::entities), [partitions](guide::partitions),
-//! [queries](guide::queries), the [unit of work](guide::units_of_work),
-//! [concurrency](guide::concurrency), [batches and bulk runs](guide::batches),
-//! [errors and retries](guide::errors), testing, [telemetry](guide::telemetry),
-//! [security](guide::security) and [old versions of the service](guide::protocol_versions), are in
-//! [`guide`]; [`Dialect`] is about Cosmos DB, emulators and proxies.
-//!
-//! The layers, each of which uses those before it and none behind it:
-//! `edm, entity <- wire <- error, transport, auth, filter <- operation <- telemetry <- pipeline <- client <- context,
-//! bulk`.
-//! Nothing depends on `mock`, which uses what is before `operation`; only its `client()` shortcut
-//! reaches up.
+//! The [guides](guide) explain these types. Start with [how do I …?](guide::questions); see also
+//! [troubleshooting](guide::troubleshooting) and [migration](guide::migration) from other clients.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // ---- values ----
+mod decode;
 mod dialect;
 pub mod edm;
 pub mod entity;
 mod etag;
+mod key;
 pub mod limits;
+pub mod serde;
 
 // ---- bytes of the protocol ----
 mod wire;
 
-// ---- who, when, and how a request travels ----
+// ---- requests: credentials, retries, transport ----
 pub mod auth;
+mod client_core;
 pub mod clock;
 mod error;
 pub mod filter;
@@ -75,14 +81,10 @@ mod pipeline;
 pub mod telemetry;
 pub mod transport;
 
-// ---- what users call ----
+// ---- the clients ----
 pub mod bulk;
 pub mod client;
 pub mod context;
-
-// ---- pages of documentation ----
-pub mod migration;
-pub mod troubleshooting;
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -94,13 +96,16 @@ pub mod mock;
 #[doc(hidden)]
 pub mod measure;
 
-// ---- prose ----
+#[cfg(any(doc, doctest))]
 pub mod guide;
 
+#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/derive.md")]
 pub use azure_table_derive::TableEntity;
+#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/enum.md")]
 pub use azure_table_derive::TableEnum;
+#[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/filter.md")]
 pub use azure_table_derive::filter;
 

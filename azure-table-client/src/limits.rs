@@ -4,262 +4,72 @@
 //!
 //! [model]: https://learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model
 
-use std::fmt;
+mod error;
 
 use crate::edm::EdmCow;
 
-/// Characters of a table name: 3 to 63.
+pub use error::LimitError;
+
+/// The number of characters of a table name: 3 to 63.
 pub const TABLE_NAME_CHARS: std::ops::RangeInclusive<usize> = 3..=63;
-/// UTF-16 code units of a PartitionKey or RowKey that the client lets pass.
+/// The limit of the client on the UTF-16 code units of a PartitionKey or RowKey.
 ///
-/// The documentation states 1 KiB (512 units) for a key; where the service itself draws the line
-/// is not settled, so between 513 and 1,024 units the service decides.
+/// The documented limit is 1 KiB (512 units). The actual limit of the service is unknown, so the client sends
+/// keys of 513 to 1,024 units and the service decides.
 pub const KEY_UTF16_UNITS: usize = 1024;
-/// Characters of a property name.
+/// The limit on the characters of a property name.
 pub const PROPERTY_NAME_CHARS: usize = 255;
-/// Properties of an entity beside PartitionKey, RowKey and Timestamp.
+/// The limit on the properties of an entity besides PartitionKey, RowKey and Timestamp.
 pub const PROPERTIES: usize = 252;
-/// UTF-16 code units of a String property (64 KiB).
+/// The limit on the UTF-16 code units of a String property (64 KiB).
 pub const STRING_UTF16_UNITS: usize = 32_768;
-/// Bytes of a Binary property (64 KiB).
+/// The limit on the bytes of a Binary property (64 KiB).
 pub const BINARY_BYTES: usize = 65_536;
-/// Bytes of an entity as the service counts them: names and strings as UTF-16.
+/// The limit on the bytes of an entity, with names and strings counted as UTF-16.
 pub const ENTITY_BYTES: usize = 1024 * 1024;
-/// Operations of an entity group transaction.
+/// The limit on the operations of an entity group transaction.
 pub const TRANSACTION_OPERATIONS: usize = 100;
-/// Bytes of the body of an entity group transaction.
+/// The limit on the bytes of the body of an entity group transaction.
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
-/// Comparisons of a filter, as documented. Whether the service holds to it is not settled.
+/// The documented limit on the comparisons of a filter. It is unknown whether the service enforces it.
 pub const COMPARISONS: usize = 15;
-/// Entities of one page of results.
+/// The limit on the entities of one page.
 pub const PAGE_ENTITIES: u32 = 1000;
 
-/// Names of properties that belong to the service.
-pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
+pub(crate) const PARTITION_KEY: &str = "PartitionKey";
+pub(crate) const ROW_KEY: &str = "RowKey";
+pub(crate) const TIMESTAMP: &str = "Timestamp";
+/// The properties that the service reserves.
+pub(crate) const SYSTEM_PROPERTIES: [&str; 3] = [PARTITION_KEY, ROW_KEY, TIMESTAMP];
 
-/// Input that the service would refuse, found before anything was sent.
+/// Checks the name of a table before it is created or deleted.
 ///
-/// Positions count characters from 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LimitError {
-    /// A table name of the wrong length.
-    TableNameLength {
-        /// The name.
-        name: String,
-    },
-    /// A table name with a character other than ASCII letters and digits, or a digit first.
-    TableNameCharacter {
-        /// The name.
-        name: String,
-        /// The first offending character.
-        character: char,
-        /// Where it stands.
-        position: usize,
-    },
-    /// The table name `tables`, which is the list of tables itself.
-    TableNameReserved,
-    /// A table of the service's own, which can neither be created nor deleted.
-    TableOfService {
-        /// The name.
-        name: String,
-    },
-    /// A key with one of `/ \ # ?` or a control character.
-    KeyCharacter {
-        /// `PartitionKey` or `RowKey`.
-        property: &'static str,
-        /// The first offending character.
-        character: char,
-        /// Where it stands.
-        position: usize,
-    },
-    /// A key of more than [`KEY_UTF16_UNITS`].
-    KeyTooLong {
-        /// `PartitionKey` or `RowKey`.
-        property: &'static str,
-        /// Its length in UTF-16 code units.
-        units: usize,
-    },
-    /// An empty property name.
-    PropertyNameEmpty,
-    /// A property name of more than [`PROPERTY_NAME_CHARS`] characters.
-    PropertyNameTooLong {
-        /// The name.
-        property: String,
-        /// Its length in characters.
-        characters: usize,
-    },
-    /// A property name that is no identifier.
-    PropertyNameCharacter {
-        /// The name.
-        property: String,
-        /// The first offending character.
-        character: char,
-        /// Where it stands.
-        position: usize,
-    },
-    /// A property named like one of the service's own.
-    PropertyNameReserved {
-        /// The name.
-        property: String,
-    },
-    /// Two properties of one name.
-    DuplicateProperty {
-        /// The name.
-        property: String,
-    },
-    /// More than [`PROPERTIES`] properties.
-    TooManyProperties {
-        /// The first one too many.
-        property: String,
-        /// How many there are.
-        count: usize,
-    },
-    /// A string of more than [`STRING_UTF16_UNITS`].
-    StringTooLong {
-        /// The property.
-        property: String,
-        /// The length in UTF-16 code units.
-        units: usize,
-    },
-    /// A binary value of more than [`BINARY_BYTES`].
-    BinaryTooLong {
-        /// The property.
-        property: String,
-        /// The length in bytes.
-        bytes: usize,
-    },
-    /// An entity of more than [`ENTITY_BYTES`], or of more than 2 MiB for Cosmos DB.
-    EntityTooLarge {
-        /// The size as the service counts it.
-        bytes: usize,
-        /// What is allowed.
-        most: usize,
-    },
-    /// A table name that Cosmos DB does not take.
-    TableNameForCosmos {
-        /// The name.
-        name: String,
-    },
-    /// A key of more bytes than Cosmos DB takes.
-    KeyTooLongForCosmos {
-        /// `PartitionKey` or `RowKey`.
-        property: &'static str,
-        /// Its length in bytes of UTF-8.
-        bytes: usize,
-        /// What is allowed.
-        most: usize,
-    },
-}
-
-impl fmt::Display for LimitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TableNameLength { name } => {
-                write!(
-                    f,
-                    "table name {name:?} has {} characters; 3 to 63 are allowed",
-                    name.chars().count()
-                )
-            }
-            Self::TableNameCharacter { name, character, position } => write!(
-                f,
-                "table name {name:?} has {character:?} at position {position}; \
-                 only ASCII letters and digits are allowed, a letter first"
-            ),
-            Self::TableNameReserved => f.write_str("the table name \"tables\" is reserved"),
-            Self::TableOfService { name } => write!(
-                f,
-                "the table {name:?} belongs to the service: it can be read, \
-                 but neither created nor deleted"
-            ),
-            Self::KeyCharacter { property, character, position } => write!(
-                f,
-                "{property} has {character:?} at position {position}; \
-                 / \\ # ? and control characters are not allowed in keys"
-            ),
-            Self::KeyTooLong { property, units } => {
-                write!(
-                    f,
-                    "{property} has {units} UTF-16 units; at most {KEY_UTF16_UNITS} are allowed"
-                )
-            }
-            Self::PropertyNameEmpty => f.write_str("a property name is empty"),
-            Self::PropertyNameTooLong { property, characters } => write!(
-                f,
-                "property name {property:?} has {characters} characters; \
-                 at most {PROPERTY_NAME_CHARS} are allowed"
-            ),
-            Self::PropertyNameCharacter { property, character, position } => write!(
-                f,
-                "property name {property:?} has {character:?} at position {position}; \
-                 names are identifiers: letters, digits and _, no digit first"
-            ),
-            Self::PropertyNameReserved { property } => {
-                write!(f, "property name {property:?} is reserved: it belongs to the service")
-            }
-            Self::DuplicateProperty { property } => {
-                write!(f, "property {property:?} is there twice")
-            }
-            Self::TooManyProperties { property, count } => write!(
-                f,
-                "the entity has {count} properties; at most {PROPERTIES} are allowed \
-                 ({property:?} is one too many)"
-            ),
-            Self::StringTooLong { property, units } => write!(
-                f,
-                "property {property:?} has {units} UTF-16 units; \
-                 at most {STRING_UTF16_UNITS} are allowed in a String"
-            ),
-            Self::BinaryTooLong { property, bytes } => write!(
-                f,
-                "property {property:?} has {bytes} bytes; at most {BINARY_BYTES} are allowed in a Binary"
-            ),
-            Self::EntityTooLarge { bytes, most } => {
-                write!(f, "the entity has {bytes} bytes; at most {most} are allowed")
-            }
-            Self::TableNameForCosmos { name } => write!(
-                f,
-                "table name {name:?}: Cosmos DB takes 1 to 254 characters, none of / \\ # ?, no space \
-                 at the end, and not Tables, $batch, . or .."
-            ),
-            Self::KeyTooLongForCosmos { property, bytes, most } => {
-                write!(f, "{property} has {bytes} bytes; Cosmos DB allows at most {most}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LimitError {}
-
-/// Checks the name of a table that is to be created or deleted.
-///
-/// The service creates its own tables itself ([About Storage Analytics metrics][metrics]); what it
-/// answers to a client that tries is not recorded, so none is let try.
+/// Only the service creates and deletes its system tables ([About Storage Analytics metrics][metrics]). Its
+/// response to a client that tries is not recorded, so the client refuses.
 ///
 /// # Errors
-/// As [`check_table_name`], and the name is that of a table of the service's own.
+/// The errors of [`check_table_name`], and the name belongs to a system table.
 ///
 /// [metrics]: https://learn.microsoft.com/rest/api/storageservices/about-storage-analytics-metrics
 pub fn check_own_table_name(name: &str) -> Result<(), LimitError> {
     check_table_name(name)?;
-    if is_of_service(name) {
+    if is_system_table(name) {
         return Err(LimitError::TableOfService { name: name.to_owned() });
     }
     Ok(())
 }
 
-fn is_of_service(table: &str) -> bool {
+fn is_system_table(table: &str) -> bool {
     table.starts_with("$Metrics")
 }
 
-/// Checks the name of a table that is to be addressed.
+/// Checks the name of a table.
 ///
 /// # Errors
-/// The name breaks the rule `^[A-Za-z][A-Za-z0-9]{2,62}$` or is `tables`. Names that begin with
-/// `$Metrics` are let pass: the service keeps its own tables under them.
+/// The name does not match `^[A-Za-z][A-Za-z0-9]{2,62}$`, or is `tables`. Names that start with
+/// `$Metrics` are allowed, because they belong to system tables of the service.
 pub fn check_table_name(name: &str) -> Result<(), LimitError> {
-    let plain = if is_of_service(name) { &name[1..] } else { name };
+    let plain = if is_system_table(name) { &name[1..] } else { name };
     for (position, character) in plain.chars().enumerate() {
         let allowed = match character {
             '0'..='9' => position > 0,
@@ -282,7 +92,7 @@ pub fn check_table_name(name: &str) -> Result<(), LimitError> {
     Ok(())
 }
 
-/// Checks a PartitionKey or RowKey; `property` says which, for the error.
+/// Checks a PartitionKey or RowKey; `property` is its name, for the error.
 ///
 /// # Errors
 /// A character of `/ \ # ?`, U+0000 to U+001F or U+007F to U+009F, or more than
@@ -303,10 +113,10 @@ pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
     matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}')
 }
 
-/// Checks the name of a property of the user's own.
+/// Checks the name of a property that the caller chooses.
 ///
 /// # Errors
-/// The name is empty, longer than [`PROPERTY_NAME_CHARS`], no identifier, or one of PartitionKey,
+/// The name is empty, longer than [`PROPERTY_NAME_CHARS`], not an identifier, or one of PartitionKey,
 /// RowKey and Timestamp.
 pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     if name.is_empty() {
@@ -355,7 +165,7 @@ pub fn check_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError>
     }
 }
 
-/// The UTF-16 length of `text` if it is above `limit`. Counts only where bytes do not settle it.
+/// Returns the UTF-16 length of `text` if it exceeds `limit`. A text of fewer bytes is not counted.
 fn longer_than(text: &str, limit: usize) -> Option<usize> {
     if text.len() <= limit {
         return None;
@@ -364,7 +174,7 @@ fn longer_than(text: &str, limit: usize) -> Option<usize> {
     (units > limit).then_some(units)
 }
 
-/// The size of an entity as the service counts it, summed property by property.
+/// The size of an entity by the service's formula, summed property by property.
 ///
 /// Source: the formula of the storage team, "How we count the size of an entity": 4 bytes, the
 /// keys as UTF-16, and for each property 8 bytes, its name as UTF-16 and its value.
@@ -394,7 +204,7 @@ impl EntitySize {
 }
 
 fn utf16_units(text: &str) -> usize {
-    // Most text is ASCII, for which bytes and units agree.
+    // Most text is ASCII, which has one unit per byte.
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
@@ -405,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_names() {
+    fn table_names_are_checked() {
         for good in ["abc", "Blogs2", &"a".repeat(63), "$MetricsCapacityBlob"] {
             assert_eq!(check_table_name(good), Ok(()), "{good}");
         }
@@ -420,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_service_cannot_be_created_or_deleted() {
+    fn system_tables_cannot_be_created_or_deleted() {
         let metrics = "$MetricsCapacityBlob";
         let error = check_own_table_name(metrics).unwrap_err();
         assert_eq!(error, LimitError::TableOfService { name: metrics.into() });
@@ -430,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn keys() {
+    fn keys_are_checked() {
         for good in ["", "it's 100% + a&b=c", "\u{1f600}", &"x".repeat(1024)] {
             assert_eq!(check_key("RowKey", good), Ok(()));
         }
@@ -450,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn property_names() {
+    fn property_names_are_checked() {
         for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255)] {
             assert_eq!(check_property_name(good), Ok(()), "{good}");
         }
@@ -463,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn values_at_the_limit_and_one_beyond() {
+    fn values_beyond_the_limit_are_refused() {
         let text = |n| EdmCow::String(Cow::Owned("é".repeat(n)));
         assert_eq!(check_value("P", &text(32_768)), Ok(()));
         assert_eq!(

@@ -29,18 +29,18 @@ pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Decodes the body of a query's reply in Atom; the error says what is wrong with it.
+/// Decodes the body of a query's response in Atom; the error describes the fault.
 ///
 /// # Errors
-/// It is no feed, or an entity in it does not fit the struct.
+/// The body is not a feed, or an entity in it does not match the struct.
 pub fn decode_feed<T: TableEntity>(body: &[u8]) -> Result<Vec<T>, String> {
     atom::read_page(body, Form::WHOLE, &Entities).map_err(|error| error.to_string())
 }
 
-/// Decodes the body of a point query's reply in Atom; the error says what is wrong with it.
+/// Decodes the body of a point query's response in Atom; the error describes the fault.
 ///
 /// # Errors
-/// It is no entry, or does not fit the struct.
+/// The body is not an entry, or does not match the struct.
 pub fn decode_entry<T: TableEntity>(body: &[u8]) -> Result<T, String> {
     atom::read_one(body, Form::WHOLE, &Entities).map_err(|error| error.to_string())
 }

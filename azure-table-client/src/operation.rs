@@ -9,6 +9,7 @@ mod location;
 pub(crate) mod origin;
 pub(crate) mod query;
 mod reply;
+mod results;
 mod server_wait;
 pub(crate) mod service_properties;
 pub(crate) mod stats;
@@ -22,12 +23,13 @@ use uuid::Uuid;
 
 pub use location::Location;
 pub(crate) use reply::{Reply, Signed, is_missing};
+pub use results::{Confirmation, ResponseInfo, Stored, Written};
 pub(crate) use server_wait::server_wait;
 pub(crate) use target::Target;
 
 use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
+use crate::etag::IfMatch;
 use crate::wire::encoding::{self, QueryString};
 use crate::wire::{Operation, PayloadFormat, Protocol, RetryClass, Unsupported, headers};
 
@@ -201,51 +203,10 @@ pub(crate) fn unsupported(what: Unsupported) -> Error {
     Error::invalid_input(what.to_string())
 }
 
-/// How a success is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Confirmation {
-    /// The service confirmed it.
-    #[default]
-    Response,
-    /// The response was lost or was a conflict, and the row has the id of the write; see
-    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column).
-    WriteId,
-    /// The response was lost, and the rows are in the state that the write leaves. Another program that
-    /// wrote the same values can be the cause; see [`exact`](crate::client::Call::exact).
-    Comparison,
-}
-
-/// The result of a write that leaves an entity behind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Written {
-    /// The entity's new version.
-    pub etag: ETag,
-    /// The HTTP status, 201 or 204.
-    pub status: u16,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-    /// How the success is known. If by reading back, the ETag is the present one: after a
-    /// merge, another program may have changed other properties since.
-    pub confirmation: Confirmation,
-}
-
-/// The result of a call that leaves nothing to tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Done {
-    /// The HTTP status.
-    pub status: u16,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-    /// How the success is known.
-    pub confirmation: Confirmation,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::etag::ETag;
 
     #[test]
     fn any_version_makes_a_guarded_write_repeatable() {

@@ -1,4 +1,4 @@
-//! Attempts: each is dated and signed anew, sent, and judged.
+//! Attempts: dating, signing, sending, and judging the response.
 
 mod attempts;
 #[cfg(feature = "entra")]
@@ -22,16 +22,14 @@ use tokio::sync::Semaphore;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
-use crate::limits::COMPARISONS;
-use crate::operation::query::ScanPolicy;
-use crate::operation::{Location, Reply, Request, Target, transaction, unsupported};
+use crate::operation::{Location, Reply, Request, transaction, unsupported};
 use crate::telemetry::Observer;
 use crate::transport::Transport;
 use crate::wire::{PayloadFormat, Protocol};
 
 use attempts::Attempts;
-pub(crate) use budget::{Budget, TOKENS};
-pub(crate) use credential::{CurrentCredential, Takes};
+pub(crate) use budget::{Budget, DEFAULT_TOKENS};
+pub(crate) use credential::{AcceptedCredentials, CurrentCredential};
 pub(crate) use endpoint::Endpoint;
 pub use location::LocationMode;
 pub use retry::{FailedAttempt, RetryPolicy};
@@ -39,11 +37,11 @@ pub(crate) use retry::{is_transient, server_wait};
 use skew::Skew;
 pub(crate) use trace::{CallTrace, Expects};
 
-/// What one client sends through; shared by everything made of it.
+/// The transport, the credential and the limits that all requests of a client share.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
-    /// Where the copy of the data is, if it is asked.
+    /// The endpoint of the secondary, if reads use it.
     pub(crate) secondary: Option<Endpoint>,
     pub(crate) locations: LocationMode,
     pub(crate) credential: CurrentCredential,
@@ -52,29 +50,19 @@ pub(crate) struct Pipeline {
     skew: Skew,
     pub(crate) retry: RetryPolicy,
     pub(crate) budget: Budget,
-    /// A place for each request that may be on its way; `None` is no bound.
-    pub(crate) places: Option<Semaphore>,
+    /// A permit for each request in flight; `None` is unlimited.
+    pub(crate) permits: Option<Semaphore>,
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
-    /// The version and the format of what is sent, and of answers unless a call says otherwise.
+    /// The version and the format of requests, and of responses unless a call specifies another.
     pub(crate) protocol: Protocol,
     /// The version as each request names it.
     pub(crate) version: HeaderValue,
-    pub(crate) scans: ScanPolicy,
-    pub(crate) max_comparisons: usize,
-    /// Whether the rows are read back when it is not known whether a write was applied.
-    pub(crate) resolves: bool,
-    /// Whether a matching state proves nothing.
-    pub(crate) exact: bool,
-    /// Whether a matching state proves a conditional update.
-    pub(crate) accept_matching_state: bool,
-    /// The column that tells one write from another.
-    pub(crate) write_id: Option<Arc<str>>,
-    /// Who is told of attempts and calls.
+    /// The observers of attempts and calls.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
-/// What one call may set for itself.
+/// The settings of one call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallOptions {
     pub(crate) client_request_id: Option<String>,
@@ -82,17 +70,17 @@ pub(crate) struct CallOptions {
     pub(crate) deadline: Option<Duration>,
     /// The deadline of the composite call that this call is a part of, for its error.
     pub(crate) whole_deadline: Option<Duration>,
-    /// The format of the answer.
+    /// The format of the response.
     pub(crate) format: Option<PayloadFormat>,
     /// Whether a matching state proves nothing.
     pub(crate) exact: Option<bool>,
     /// Whether a matching state proves a conditional update.
     pub(crate) accept_matching_state: Option<bool>,
-    /// What is read must not lag behind.
+    /// Whether reads must not use the secondary, which may lag behind.
     pub(crate) primary_only: bool,
 }
 
-/// The service gives a query 30 s and answers within that; the rest is the network's.
+/// The service ends a query after 30 s; the rest is for the network.
 const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
 /// Characters of a client request id that the service logs.
@@ -115,25 +103,30 @@ impl Pipeline {
             clock,
             skew: Skew::default(),
             retry: RetryPolicy::default(),
-            budget: Budget::new(Some(TOKENS)),
-            places: None,
+            budget: Budget::new(Some(DEFAULT_TOKENS)),
+            permits: None,
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
             protocol: Protocol::default(),
             version: Protocol::default().version_header(),
-            scans: ScanPolicy::default(),
-            max_comparisons: COMPARISONS,
-            resolves: true,
-            exact: false,
-            accept_matching_state: false,
-            write_id: None,
             observers: Vec::new(),
         }
     }
 
-    /// Sends `request`, again where the policy says so, and returns the last answer whatever its
-    /// status; an error if there was none. It is a part of the call that `trace` is of.
+    /// Sends `request`, and retries where the policy allows it. Returns the last response regardless of its
+    /// status, or an error without one. `trace` belongs to the whole call.
     pub(crate) async fn send(
+        &self,
+        request: &Request,
+        options: &CallOptions,
+        trace: &CallTrace<'_>,
+    ) -> Result<Reply, Error> {
+        let result = self.send_or_batch(request, options, trace).await;
+        result.map_err(|error| error.with_entity_key(|| request.entity_key()))
+    }
+
+    /// Sends `request`, in a batch of its own if no URL can hold its keys.
+    async fn send_or_batch(
         &self,
         request: &Request,
         options: &CallOptions,
@@ -141,35 +134,25 @@ impl Pipeline {
     ) -> Result<Reply, Error> {
         let client_request_id =
             options.client_request_id.clone().unwrap_or_else(new_client_request_id);
-        let of_entity = |error: Error| error.with_entity_key(|| request.entity_key());
-        check_client_request_id(&client_request_id).map_err(of_entity)?;
-        // What is written is in the client's own format.
-        let protocol = if request.is_write() { Ok(self.protocol) } else { self.protocol(options) };
-        let protocol = protocol.map_err(of_entity)?;
-        let batch = transaction::in_batch(request, protocol, self.endpoint.base());
-        let batch = batch.map_err(of_entity)?;
-        let sent = batch.as_ref().unwrap_or(request);
-        let attempts = Attempts::new(self, sent, options, client_request_id, trace);
-        let reply = attempts.map_err(of_entity)?.run().await.map_err(of_entity)?;
-        if batch.is_some() { transaction::only(reply, request) } else { Ok(reply) }
+        check_client_request_id(&client_request_id)?;
+        // Bodies are in the client's own format.
+        let protocol = if request.is_write() { self.protocol } else { self.protocol(options)? };
+        let Some(batch) = transaction::in_batch(request, protocol, self.endpoint.base())? else {
+            return Attempts::new(self, request, options, client_request_id, trace)?.run().await;
+        };
+        // Boxed, so that the futures of all other calls do not reserve space for it.
+        let batch = Box::new(batch);
+        let attempts = Attempts::new(self, &batch, options, client_request_id, trace)?;
+        let reply = Box::pin(attempts.run()).await?;
+        transaction::only(reply, request)
     }
 
-    /// A table of the service, as a target of writes.
-    pub(crate) fn target(&self, table: &Arc<str>) -> Target {
-        Target {
-            table: Arc::clone(table),
-            base: self.endpoint.shared_base(),
-            protocol: self.protocol,
-            write_id: self.write_id.clone(),
-        }
-    }
-
-    /// The version that is spoken, and the format of the answer to a call.
+    /// Returns the version of the service, and the format of the response to a call.
     pub(crate) fn protocol(&self, options: &CallOptions) -> Result<Protocol, Error> {
         self.protocol.with(options.format).map_err(unsupported)
     }
 
-    /// Where the service is.
+    /// Returns the endpoint of a location.
     fn endpoint_at(&self, location: Location) -> &Endpoint {
         match (location, &self.secondary) {
             (Location::Secondary, Some(secondary)) => secondary,
@@ -177,7 +160,7 @@ impl Pipeline {
         }
     }
 
-    /// The present, as far as the service has told it.
+    /// Returns the present by the clock of the service, as far as it is known.
     fn now(&self) -> SystemTime {
         self.skew.of(self.clock.now())
     }

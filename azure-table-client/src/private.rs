@@ -1,7 +1,7 @@
-//! What code that `#[derive(TableEntity)]` generates names; no part of the public interface.
+//! Items for the code that `#[derive(TableEntity)]` generates. They are not part of the public interface.
 //!
-//! The field traits stand for one way to use a field each. They exist for their messages: a type
-//! that does not fit is reported once, for writing and reading together, at the field's type.
+//! Each field trait is for one use of a field. The traits exist for their messages: the compiler reports an invalid
+//! type once, for writing and reading together, at the field's type.
 
 #[path = "private/choices.rs"]
 mod choices;
@@ -28,25 +28,26 @@ pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::tables::*;
 pub use crate::client::{TableClient, TableServiceClient, TableSet};
+pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 pub use crate::entity::{
-    Accept, Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument,
-    KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyParts, KeyPiece, KeyRange, NamedTable,
-    Ownership, Policy, PropertyGroup, PropertyWriter, Reading, Row, SeriesField, SeriesName,
-    SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument, KeyError,
+    KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter, Row,
+    SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
     project, stored,
 };
+pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.
 pub type Text<'a> = Cow<'a, str>;
 
-/// What a key is written as.
+/// The text of a key.
 pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
 
 /// A field that is a property.
@@ -54,7 +55,7 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
     note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
-    note = "a field that is not to be stored takes #[table(skip)]",
+    note = "write #[table(skip)] to leave a field out",
     note = "a type of your own implements both `ToEdm` and `FromEdm`"
 )]
 pub trait PropertyField: Sized {
@@ -108,7 +109,7 @@ impl<T: ToEdm + FromEdm> PropertyField for T {
     }
 }
 
-/// What a module of the user's stores in place of a field's value.
+/// A value that a module of the user's stores instead of a field's value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a property can hold",
     label = "`encode` returns it, or `decode` takes it",
@@ -131,7 +132,7 @@ pub fn write_encoded<R: StoredValue>(
     }
 }
 
-/// What a module of the user's stores, for conditions.
+/// Returns the value that a module of the user's stores, for conditions.
 pub fn stored_of<R: StoredValue>(
     encoded: Result<R, ConvertError>,
 ) -> Result<Option<EdmValue>, ConvertError> {
@@ -149,7 +150,7 @@ pub fn read_decoded<R: StoredValue, T>(
     row.read(index, reading, decode, default)
 }
 
-/// Reads a field that is several properties, or takes the default where the row has none of them.
+/// Reads a field that is several properties, or returns the default if the row has no such property.
 pub fn read_block_or<T>(
     row: &mut Row<'_>,
     columns: std::ops::Range<usize>,
@@ -160,12 +161,12 @@ pub fn read_block_or<T>(
     if columns.into_iter().any(|column| row.has(column)) { read(row, first) } else { Ok(default()) }
 }
 
-/// An entity that refuses properties which it does not know.
+/// Refuses properties that the entity does not have.
 pub fn refuse_others(row: &Row<'_>) -> Result<(), DecodeError> {
     row.refuse_others()
 }
 
-/// Keeps the names of an entity's columns from being used by its other fields.
+/// Reserves the names of an entity's columns, so that its other fields cannot use them.
 pub fn reserve<T: TableEntity>(writer: &mut PropertyWriter<'_>) {
     writer.reserve(Columns::of::<T>());
 }
@@ -177,7 +178,7 @@ pub fn reserve<T: TableEntity>(writer: &mut PropertyWriter<'_>) {
     note = "use Vec<DecodeError>, from azure_table_client::entity"
 )]
 pub trait ErrorsField: Sized {
-    /// Takes the errors over.
+    /// Receives the errors.
     fn read(row: &mut Row<'_>) -> Self;
 }
 

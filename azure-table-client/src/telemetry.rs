@@ -1,6 +1,6 @@
-//! Counters and hooks: what a client tells of its calls and attempts, without a subscriber.
+//! Counters and hooks for calls and attempts, without a subscriber.
 //!
-//! Its spans and events, and what is never told, stand in the [guide](crate::guide::telemetry).
+//! The [guide](crate::guide::telemetry) lists the spans and events, and the values that are never reported.
 
 mod histogram;
 mod observer;

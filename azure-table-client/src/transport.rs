@@ -1,6 +1,6 @@
-//! The seam between the client and whatever carries its requests: for tests, and for transports
-//! of one's own.
+//! The seam between the client and the network, for tests and for custom transports.
 
+#[cfg(feature = "reqwest")]
 mod http;
 
 use std::fmt;
@@ -10,6 +10,7 @@ use std::pin::Pin;
 use ::http::{HeaderMap, Method, StatusCode};
 use bytes::Bytes;
 
+#[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
 
 /// A request as it is sent: complete, signed, with an absolute URL.
@@ -49,18 +50,30 @@ pub struct HttpResponse {
     pub body: Bytes,
 }
 
-/// What went wrong before a whole reply was there.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportErrorKind {
     /// No connection: the request was not sent.
     Connect,
-    /// The connection broke, or the reply was cut or no HTTP: the request may have been received.
+    /// The connection broke, or the response was cut or not HTTP: the request may have been received.
     Interrupted,
-    /// The reply has more bytes than the client takes.
+    /// The response is larger than the client accepts.
     TooLarge,
     /// The request could not be made: it was not sent.
     Invalid,
+}
+
+impl TransportErrorKind {
+    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large` or `invalid`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Interrupted => "interrupted",
+            Self::TooLarge => "too_large",
+            Self::Invalid => "invalid",
+        }
+    }
 }
 
 /// A failure of the transport. Its text shows no query and no header.
@@ -79,7 +92,7 @@ impl TransportError {
         Self { kind, source: source.into() }
     }
 
-    /// What went wrong.
+    /// Returns the kind of the failure.
     pub const fn kind(&self) -> TransportErrorKind {
         self.kind
     }
@@ -92,7 +105,7 @@ impl fmt::Display for TransportError {
             TransportErrorKind::Interrupted => {
                 "the connection broke before the whole reply was read"
             }
-            TransportErrorKind::TooLarge => "the reply is larger than the client takes",
+            TransportErrorKind::TooLarge => "the response is larger than the client accepts",
             TransportErrorKind::Invalid => "the request could not be made",
         })
     }
@@ -110,10 +123,9 @@ pub type ResponseFuture<'a> =
 
 /// Carries one request to the service and brings its reply back.
 ///
-/// The client sends through this trait only, so wrapping one transport in another is the way to
-/// observe or alter what travels. A transport sends a request once; attempts, waits and time
-/// limits are the client's.
+/// The client sends through this trait only, so a transport that wraps another one can observe or alter each
+/// request. A transport sends a request once; attempts, waits and time limits are the client's.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// Sends `request` once and reads the whole reply, whatever its status.
+    /// Sends `request` once and reads the whole response, regardless of its status.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_>;
 }

@@ -21,7 +21,7 @@ pub(crate) use payload::ReadError;
 pub(crate) use protocol::{Protocol, Unsupported};
 pub use version::{NoServiceVersion, ServiceVersion};
 
-/// How much a JSON reply says beside the data.
+/// The metadata of a JSON response besides the data.
 ///
 /// Source: [Payload format for Table service operations][format].
 ///
@@ -39,7 +39,7 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// The media type that asks for this level.
+    /// Returns the media type of this level.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::None => "application/json;odata=nometadata",

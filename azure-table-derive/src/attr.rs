@@ -1,4 +1,4 @@
-//! What the user writes in `#[table(...)]`.
+//! The attributes `#[table(...)]`.
 
 mod container;
 mod field;

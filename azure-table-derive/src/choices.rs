@@ -14,7 +14,7 @@ pub(crate) struct Choices<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) as_i32: bool,
     pub(crate) variants: Vec<Choice<'a>>,
-    /// The variant that holds what is none of the others.
+    /// The variant that holds all other values.
     pub(crate) other: Option<Other<'a>>,
 }
 
@@ -56,12 +56,18 @@ impl<'a> Choices<'a> {
             if let Some(item) = &attrs_of.other {
                 let held = if attrs.as_i32 { "i32" } else { "String" };
                 let Fields::Unnamed(fields) = &variant.fields else {
-                    errors.report(ident, format!("`{ident}` is to hold what is none of the others: write `{ident}({held})`"));
+                    errors.report(
+                        ident,
+                        format!("`{ident}` must hold all other values: write `{ident}({held})`"),
+                    );
                     continue;
                 };
                 let [ty] = fields.unnamed.iter().map(|field| &field.ty).collect::<Vec<_>>()[..]
                 else {
-                    errors.report(ident, format!("`{ident}` is to hold what is none of the others: write `{ident}({held})`"));
+                    errors.report(
+                        ident,
+                        format!("`{ident}` must hold all other values: write `{ident}({held})`"),
+                    );
                     continue;
                 };
                 if other.is_some() {

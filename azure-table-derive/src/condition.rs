@@ -59,7 +59,7 @@ impl Reader<'_> {
             [TokenTree::Punct(not), rest @ ..] if not.as_char() == '!' => {
                 if let Ok(Expr::Binary(binary)) = expr(rest) {
                     // Rust would negate the column alone.
-                    let message = "`!` is for what stands right behind it: write `!(…)` around the comparison";
+                    let message = "`!` applies to the operand directly after it: write `!(…)` around the comparison";
                     return Err(syn::Error::new_spanned(binary.op, message));
                 }
                 let inner = self.one(rest, not.span())?;

@@ -4,7 +4,7 @@ use quote::ToTokens;
 
 /// Collects mistakes, so that the user sees all of them at once.
 ///
-/// Panics when it is dropped without a look at what it holds: a mistake must not get lost.
+/// Panics when it is dropped before the mistakes were read, so that no mistake is lost.
 #[derive(Debug, Default)]
 pub(crate) struct Errors {
     found: Option<syn::Error>,
@@ -12,12 +12,12 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Reports a mistake that is to be underlined at `tokens`.
+    /// Reports a mistake; the compiler underlines `tokens`.
     pub(crate) fn report(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// The value of `result`, or else a mistake at `tokens`.
+    /// Returns the value of `result`; reports its error at `tokens`.
     pub(crate) fn unless_ok<T, E>(
         &mut self,
         result: Result<T, E>,

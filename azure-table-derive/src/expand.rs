@@ -1,4 +1,4 @@
-//! What is generated: one file for each output.
+//! Code generation: one file for each output.
 
 mod body;
 mod bounds;
@@ -79,7 +79,7 @@ pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
     })
 }
 
-/// What is generated: implementations, and what stands beside the user's type.
+/// The generated code: implementations, and items next to the user's type.
 struct Output {
     within: TokenStream,
     beside: TokenStream,
@@ -112,8 +112,8 @@ fn output(
     };
     let Output { within, beside } = output;
     let import = attrs.import();
-    // The fields' types and functions stand here again: whatever lints have to say about them,
-    // they say it, or are told not to, where the user wrote them.
+    // Generated code repeats the fields' types and functions. Lints about them apply where the user wrote
+    // them.
     quote! {
         #error
         #[allow(deprecated, unused_qualifications, clippy::absolute_paths)]

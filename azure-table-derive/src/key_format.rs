@@ -7,7 +7,7 @@ pub(crate) enum Piece {
     Field { name: String, form: Form },
 }
 
-/// How a field is written.
+/// The form of a field in the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Plain,

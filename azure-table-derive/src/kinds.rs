@@ -15,7 +15,7 @@ use crate::name;
 pub(crate) struct Kinds<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    /// The property that tells them apart; without one, the form of the row key does.
+    /// The discriminator property; without one, the form of the row key is the discriminator.
     pub(crate) property: Option<String>,
     pub(crate) variants: Vec<Kind<'a>>,
     pub(crate) other: Option<(&'a Ident, &'a Type)>,

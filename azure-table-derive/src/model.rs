@@ -30,11 +30,11 @@ pub(crate) struct Entity<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// What entities and groups have in common: the fields that are no keys.
+/// The common part of entities and groups: the fields that are not keys.
 pub(crate) struct Body<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    /// What the struct says about all properties.
+    /// The struct's settings for all properties.
     pub(crate) reading: &'a Reading,
     pub(crate) properties: Vec<Property<'a>>,
     pub(crate) blocks: Vec<Block<'a>>,
@@ -81,7 +81,7 @@ impl<'a> Entity<'a> {
             let attrs = FieldAttrs::read(&syntax.attrs, &mut errors);
             if in_keys.contains(&field.ident.unraw().to_string()) {
                 attrs.refuse_property(
-                    "the field is a part of a key, and not stored beside it",
+                    "the field is a part of a key, and is not stored as a property too",
                     &mut errors,
                 );
                 if let Some((_, item)) = &attrs.role {
@@ -108,7 +108,9 @@ impl<'a> Entity<'a> {
         if let (Some(deny), Some((_, extra))) = (&attrs.deny_unknown, &body.extra) {
             errors.report(
                 deny,
-                format!("`{deny}` cannot be combined with `{extra}`, which keeps what is unknown"),
+                format!(
+                    "`{deny}` cannot be combined with `{extra}`, which keeps unknown properties"
+                ),
             );
         }
         if has_keys != (true, true) {
@@ -309,7 +311,7 @@ pub(crate) fn refuse_lifetimes(generics: &Generics, errors: &mut Errors) {
     }
 }
 
-/// The fields of a struct that has names for them; `what` it was to be, and of what fields.
+/// Returns the fields of a struct with named fields; `what` describes the expected struct for the error.
 pub(crate) fn named_fields<'a>(
     input: &'a DeriveInput,
     what: &str,

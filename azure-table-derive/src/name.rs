@@ -1,6 +1,6 @@
-//! What the service allows as a name; the same rules as `azure_table_client::limits`.
+//! The service's rules for names, the same as in `azure_table_client::limits`.
 
-/// What is wrong with the name of a table.
+/// Checks the name of a table.
 pub(crate) fn check_table(name: &str) -> Result<(), String> {
     // The service keeps tables of its own under names like `$MetricsCapacityBlob`.
     let plain = if name.starts_with("$Metrics") { &name[1..] } else { name };
@@ -8,7 +8,7 @@ pub(crate) fn check_table(name: &str) -> Result<(), String> {
         |(at, c): &(usize, char)| !(c.is_ascii_alphabetic() || *at > 0 && c.is_ascii_digit());
     if let Some((_, c)) = plain.chars().enumerate().find(refused) {
         return Err(format!(
-            "`{name}` is no table name: {}; use ASCII letters and digits, a letter first",
+            "`{name}` is not a table name: {}; use ASCII letters and digits, a letter first",
             misplaced(c)
         ));
     }
@@ -26,7 +26,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     matches!(name, "PartitionKey" | "RowKey" | "Timestamp")
 }
 
-/// What is wrong with the name of a property.
+/// Checks the name of a property.
 pub(crate) fn check_property(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("a property name cannot be empty".to_owned());
@@ -36,7 +36,7 @@ pub(crate) fn check_property(name: &str) -> Result<(), String> {
     };
     if let Some((_, c)) = name.chars().enumerate().find(refused) {
         return Err(format!(
-            "`{name}` is no property name: {}; use letters, digits and `_`, no digit first",
+            "`{name}` is not a property name: {}; use letters, digits and `_`, no digit first",
             misplaced(c)
         ));
     }

@@ -11,7 +11,7 @@ use crate::model::named_fields;
 pub(crate) struct Projection<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
-    /// Whose columns they are.
+    /// The entity with the columns.
     pub(crate) of: &'a Type,
     pub(crate) fields: Vec<ProjectedField<'a>>,
 }
@@ -34,7 +34,7 @@ impl<'a> Projection<'a> {
             Ok(named) => &named.named,
             Err(error) => return Err(errors.with(error)),
         };
-        // A type that is none was reported already.
+        // An invalid type was reported already.
         if attrs.of.is_none() && errors.is_empty() {
             errors.report(
                 &input.ident,

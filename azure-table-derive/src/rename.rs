@@ -1,4 +1,4 @@
-/// How property names are made of field names, and values of variant names; as serde does it.
+/// The conversion of field names to property names and of variant names to values, like serde's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum RenameRule {
     #[default]

@@ -1,4 +1,4 @@
-//! What is generated, as the compiler sees it.
+//! The generated code, as the compiler sees it.
 //!
 //! After a change run `INSTA_UPDATE=always cargo test -p azure-table-derive` and read the
 //! difference.
@@ -17,7 +17,7 @@ fn pretty(output: proc_macro2::TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(output).expect("the output is a list of items"))
 }
 
-/// The names of the properties: what `COLUMNS` lists.
+/// Returns the names of the properties in `COLUMNS`.
 fn columns(input: &syn::DeriveInput) -> String {
     let output = expanded(input).replace('\n', " ");
     let list = output.split("= &[").nth(1).and_then(|rest| rest.split("];").next());

@@ -1,4 +1,4 @@
-//! Guesses what was meant.
+//! Corrections of misspelled words.
 
 /// "unknown … `written`", and what to write instead.
 pub(crate) fn unknown<'k>(
@@ -13,7 +13,7 @@ pub(crate) fn unknown<'k>(
     format!("unknown {what} `{written}`: write one of {}", known.join(", "))
 }
 
-/// The one of `known` that `written` was probably meant to be.
+/// Returns the word of `known` that `written` probably misspells.
 pub(crate) fn correct<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let written = written.to_lowercase();
     known

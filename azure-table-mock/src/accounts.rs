@@ -1,4 +1,4 @@
-//! The accounts: each has a service of its own, and is found by the first segment of a path.
+//! The accounts. Each has its own service, and the first segment of a path names it.
 
 use std::error::Error;
 use std::fs;
@@ -10,17 +10,16 @@ use azure_table_client::mock::{MockTableService, MockTableServiceBuilder, Record
 
 use crate::options::{Account, Options};
 
-/// Requests of an account that the page shows.
+/// The number of requests of an account that the page shows.
 const KEPT_REQUESTS: usize = 200;
 
-/// The accounts in the order in which they were named; there is one at least.
+/// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     first: Served,
     others: Vec<Served>,
 }
 
-/// An account that is served.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) name: String,
@@ -31,11 +30,11 @@ impl Accounts {
     pub(crate) fn open(options: &Options) -> Result<Self, String> {
         if let Some(folder) = &options.data {
             fs::create_dir_all(folder).map_err(|error| {
-                format!("the folder {} cannot be made: {error}", folder.display())
+                format!("the folder {} cannot be created: {error}", folder.display())
             })?;
         }
         let mut all = options.accounts.iter().map(|account| Served::open(account, options));
-        let first = all.next().ok_or("there is no account")??;
+        let first = all.next().ok_or("no account is set")??;
         Ok(Self { first, others: all.collect::<Result<_, _>>()? })
     }
 
@@ -47,8 +46,7 @@ impl Accounts {
         self.iter().find(|account| account.name == name)
     }
 
-    /// The service that a path asks, at its primary or its secondary. A path of no account is
-    /// refused by the first one.
+    /// Returns the service of the account in a path. The first account refuses paths without an account.
     pub(crate) fn of_path(&self, path: &str) -> &MockTableService {
         let segment = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
         let name = segment.strip_suffix("-secondary").unwrap_or(segment);
@@ -61,25 +59,25 @@ impl Served {
         let builder = MockTableService::builder()
             .account(&account.name, &account.key)
             .map_err(|error| format!("the account {}: {error}", account.name))?;
-        let mut builder = set_up(builder, options);
+        let mut builder = configure(builder, options);
         if let Some(folder) = &options.data {
             let file = folder.join(format!("{}.redb", account.name));
-            builder = builder.data(file).map_err(|error| told(&error))?;
+            builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
         Ok(Self { name: account.name.clone(), service: builder.build() })
     }
 }
 
-/// An error and what it came from, in one line.
-fn told(error: &dyn Error) -> String {
+/// Joins an error and its sources in one line.
+fn error_chain(error: &dyn Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", told(source)),
+        Some(source) => format!("{error}: {}", error_chain(source)),
         None => error.to_string(),
     }
 }
 
-/// What all accounts have: little is kept of each request, since only the page shows it.
-fn set_up(builder: MockTableServiceBuilder, options: &Options) -> MockTableServiceBuilder {
+/// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
+fn configure(builder: MockTableServiceBuilder, options: &Options) -> MockTableServiceBuilder {
     let kept = if options.page { KEPT_REQUESTS } else { 0 };
     let builder = builder
         .clock(Arc::new(SystemClock))
@@ -89,11 +87,11 @@ fn set_up(builder: MockTableServiceBuilder, options: &Options) -> MockTableServi
     if options.log { builder.observer(log) } else { builder }
 }
 
-/// A line for a request: `GET /devstoreaccount1/Blogs()?$top=5 200 table scan 123us`.
+/// Logs a request: `GET /devstoreaccount1/Blogs()?$top=5 200 table scan 123us`.
 fn log(request: &RecordedRequest, target: &str) {
     let plan = request.plan.map_or_else(|| "-".to_owned(), |plan| plan.to_string());
     let RecordedRequest { method, status, took, .. } = request;
-    // In one write, so that lines stay whole.
+    // One write keeps the line whole.
     let line = format!("{method} {target} {status} {plan} {}us\n", took.as_micros());
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
@@ -104,7 +102,7 @@ mod tests {
     use crate::options::Command;
 
     #[test]
-    fn a_path_finds_its_account_by_its_first_segment() {
+    fn the_first_path_segment_names_the_account() {
         let arguments = ["--account", "one", "--key", "b25l", "--account", "two", "--key", "dHdv"];
         let parsed = Command::parse(arguments.map(Into::into), |_| None);
         let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };

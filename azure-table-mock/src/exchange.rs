@@ -1,4 +1,4 @@
-//! One request and its answer: between hyper and the service.
+//! The conversion of requests and responses between hyper and the service.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,36 +16,36 @@ use tokio::time::{Duration, timeout};
 use crate::accounts::Accounts;
 use crate::page;
 
-/// The service takes 4 MiB and refuses a body with one byte more: no more has to reach it.
+/// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
-/// So much of a body that is too large is read and thrown away, since most clients read no answer
-/// before they have sent all; then the connection is closed on them.
+/// The part of a too large body that is read and dropped, since most clients read the response only after
+/// they have sent the whole body. After this many bytes the connection is closed.
 const DRAINED_BYTES: usize = 64 * 1024 * 1024;
-/// No more room is taken for a body that is stated and did not come yet: stating costs a client nothing.
-const STATED_BYTES: usize = 128 * 1024;
-/// A body has to be there by then.
+/// The largest buffer that is reserved for a declared content length, which may be false.
+const RESERVED_BYTES: usize = 128 * 1024;
+/// The longest wait for a body.
 const BODY_TIMEOUT: Duration = Duration::from_mins(2);
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
-    /// Where the port is.
+    /// The address of the listener.
     pub(crate) address: SocketAddr,
 }
 
-/// Why a connection ends without an answer.
+/// An error that ends a connection without a response.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// The body could not be read.
     Body(hyper::Error),
-    /// The body did not come.
+    /// The body did not arrive in time.
     TooSlow,
-    /// The fault plan has it so.
+    /// The fault plan breaks the connection.
     Plan(TransportError),
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Body(_) => "the body could not be read",
-            Self::TooSlow => "the body did not come",
+            Self::TooSlow => "the body did not arrive in time",
             Self::Plan(_) => "the fault plan breaks this connection",
         })
     }
@@ -69,47 +69,47 @@ impl std::error::Error for Broken {
     }
 }
 
-/// Answers a request, by the page or by the account that its path names.
-pub(crate) async fn answer(
+/// Responds with the page, or with the service of the account in the path.
+pub(crate) async fn respond(
     shared: &Shared,
-    from: IpAddr,
+    sender: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
-    if page::is_asked(parts.uri.path()) {
-        return Ok(page::answer(shared, &parts));
+    if page::has_path(parts.uri.path()) {
+        return Ok(page::respond(shared, &parts));
     }
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) =
         timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
-    let takes_long = may_take_long(&parts);
-    let request = asked(shared.address, parts, body);
-    let asking = service.receive_from(request, from);
-    let answer = if takes_long {
-        // Other connections go on meanwhile, on another thread.
-        block_in_place(|| Handle::current().block_on(asking))
+    let is_slow = may_take_long(&parts);
+    let request = to_service(shared.address, parts, body);
+    let receiving = service.receive_from(request, sender);
+    let received = if is_slow {
+        // Another thread continues with the other connections meanwhile.
+        block_in_place(|| Handle::current().block_on(receiving))
     } else {
-        asking.await
+        receiving.await
     };
-    let mut response = answer.map_err(Broken::Plan)?;
+    let mut response = received.map_err(Broken::Plan)?;
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(written(response))
+    Ok(to_hyper(response))
 }
 
-/// Whether this is a query, which may go through many rows: a read that names no entity.
+/// Returns `true` for a query, which may scan many rows: a read without the keys of an entity.
 fn may_take_long(parts: &Parts) -> bool {
     parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
 }
 
-fn asked(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {
+fn to_service(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {
     let url = url(&parts, address);
     let Parts { method, headers, .. } = parts;
     HttpRequest { method, url, headers, body }
 }
 
-/// The address as the client sees it, and path and query as it sent them.
+/// The URL with the host as the client names it, and with the path and query as sent.
 fn url(parts: &Parts, address: SocketAddr) -> String {
     let named = parts
         .uri
@@ -123,14 +123,14 @@ fn url(parts: &Parts, address: SocketAddr) -> String {
     }
 }
 
-/// Whether this is a host with or without a port, and nothing that could be taken for a path.
+/// Returns `true` if the text is a host with an optional port. It must not look like a path.
 fn is_host(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     !name.is_empty() && name.bytes().all(is_part)
 }
 
-/// The body, or as much of it as shows that it is too large, and whether the client has sent all.
-/// A body that came in one piece is not copied.
+/// Reads the body, or its start if it is too large. Returns `true` if the client has sent all of it. A body
+/// in one piece is not copied.
 async fn read(mut body: Incoming) -> Result<(Bytes, bool), Broken> {
     let mut read = Bytes::new();
     while read.is_empty() {
@@ -143,8 +143,8 @@ async fn read(mut body: Incoming) -> Result<(Bytes, bool), Broken> {
         read.truncate(PASSED_BYTES);
         return Ok((read, true));
     }
-    let stated = usize::try_from(body.size_hint().lower()).unwrap_or(PASSED_BYTES);
-    let mut whole = BytesMut::with_capacity(read.len() + stated.min(STATED_BYTES));
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(PASSED_BYTES);
+    let mut whole = BytesMut::with_capacity(read.len() + declared.min(RESERVED_BYTES));
     whole.extend_from_slice(&read);
     let mut total = read.len();
     while let Some(piece) = data(&mut body).await? {
@@ -158,7 +158,7 @@ async fn read(mut body: Incoming) -> Result<(Bytes, bool), Broken> {
     Ok((whole.freeze(), true))
 }
 
-/// The next piece of a body; `None` at its end.
+/// The next piece of a body, or `None` at its end.
 async fn data(body: &mut Incoming) -> Result<Option<Bytes>, Broken> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.map_err(Broken::Body)?.into_data() {
@@ -168,12 +168,12 @@ async fn data(body: &mut Incoming) -> Result<Option<Bytes>, Broken> {
     Ok(None)
 }
 
-fn written(response: HttpResponse) -> Response<Full<Bytes>> {
-    let mut written = Response::new(Full::new(response.body));
-    *written.status_mut() = response.status;
-    *written.headers_mut() = response.headers;
-    written.headers_mut().insert(header::SERVER, SERVER);
-    written
+fn to_hyper(response: HttpResponse) -> Response<Full<Bytes>> {
+    let mut converted = Response::new(Full::new(response.body));
+    *converted.status_mut() = response.status;
+    *converted.headers_mut() = response.headers;
+    converted.headers_mut().insert(header::SERVER, SERVER);
+    converted
 }
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_reaches_the_service_as_it_was_sent() {
+    fn the_service_receives_the_target_as_sent() {
         let address = SocketAddr::from(([127, 0, 0, 1], 10002));
         for (target, host, expected) in [
             ("/a/T?x=%2f%20'", Some("localhost:1"), "http://localhost:1/a/T?x=%2f%20'"),

@@ -1,4 +1,4 @@
-//! The port: connections, and how they end.
+//! The listener, the connections and the shutdown.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -16,26 +16,27 @@ use tokio::time::{Duration, sleep, timeout};
 use crate::accounts::Accounts;
 use crate::exchange::{self, Shared};
 use crate::options::Options;
-use crate::{complain, say};
+use crate::{print_error, print_line};
 
-/// How long a connection may wait for its next request, and how long for the rest of its headers.
+/// The longest wait for the next request on a connection, and for the rest of its headers.
 const IDLE: Duration = Duration::from_mins(5);
-/// How long requests on their way have when the program is told to stop.
+/// The time that in-flight requests have after a stop signal.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long no connection is taken when the system has no room for one.
-const NO_ROOM: Duration = Duration::from_millis(50);
+/// The pause after an error of `accept`, for example if the process has too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves the accounts until the program is told to stop.
+/// Serves the accounts until a stop signal.
 pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), String> {
     let (host, port) = (options.host.as_str(), options.port);
     let listener = bind(host, port)
         .await
         .map_err(|error| format!("cannot listen at {host}:{port}: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    let mut signals = Signals::listen().map_err(|error| format!("cannot take signals: {error}"))?;
+    let mut signals =
+        Signals::listen().map_err(|error| format!("cannot listen for signals: {error}"))?;
     warn(options, address);
     for account in accounts.iter() {
-        say(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
+        print_line(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
     }
     let shared = Arc::new(Shared { accounts, has_page: options.page, address });
     let (stop, stopping) = watch::channel(());
@@ -43,18 +44,18 @@ pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), S
         () = accept(&listener, &shared, &stopping) => {}
         () = signals.next() => {}
     }
-    // No new connection is taken from here on.
+    // Stop accepting connections.
     drop((listener, stopping));
     let _ = stop.send(());
     tokio::select! {
-        // Each connection holds a receiver.
+        // Each connection holds a receiver until it ends.
         _ = timeout(GRACE, stop.closed()) => {}
         () = signals.next() => {}
     }
     Ok(())
 }
 
-/// Addresses are not looked up, as that takes a thread.
+/// Binds the listener. IP addresses skip the name lookup, which needs a thread.
 async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match host.parse::<IpAddr>() {
@@ -70,10 +71,12 @@ fn warn(options: &Options, address: SocketAddr) {
         return;
     }
     if is_open {
-        complain("warning: others reach this address, and need no secret key to read and write");
+        print_error(
+            "warning: other machines can reach this address and can read and write without a secret key",
+        );
     } else if options.page {
-        complain(
-            "warning: others reach this address, and its page shows all rows without a key (see --no-page)",
+        print_error(
+            "warning: other machines can reach this address, and its page shows all rows without a key (see --no-page)",
         );
     }
 }
@@ -82,35 +85,35 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // An address of version 4 is one, whatever socket it came by.
-                let from = peer.ip().to_canonical();
-                tokio::spawn(connection(stream, from, Arc::clone(shared), stopping.clone()));
+                // An IPv6 socket reports IPv4 addresses in mapped form.
+                let sender = peer.ip().to_canonical();
+                tokio::spawn(connection(stream, sender, Arc::clone(shared), stopping.clone()));
             }
-            // A connection that is gone already, or no room for one: the next one may do.
+            // The client has already closed the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(_) => sleep(NO_ROOM).await,
+            Err(_) => sleep(ACCEPT_PAUSE).await,
         }
     }
 }
 
 async fn connection(
     stream: TcpStream,
-    from: IpAddr,
+    sender: IpAddr,
     shared: Arc<Shared>,
     mut stopping: watch::Receiver<()>,
 ) {
-    // Without it, answers in two pieces wait for the client's acknowledgement.
+    // Otherwise a response in two packets waits for the client's acknowledgement.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| exchange::answer(&shared, from, request));
+    let service = service_fn(|request| exchange::respond(&shared, sender, request));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE)
-            // A client may close its side once it has sent all.
+            // A client may close its side after it has sent the request.
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service)
     );
-    // What breaks a connection is the client's affair.
+    // Connection errors concern only the client.
     tokio::select! {
         biased;
         _ = connection.as_mut() => return,
@@ -120,7 +123,7 @@ async fn connection(
     let _ = connection.await;
 }
 
-/// What tells the program to stop.
+/// The stop signals.
 #[cfg(unix)]
 struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -145,7 +148,7 @@ impl Signals {
     }
 }
 
-/// What tells the program to stop.
+/// The stop signals.
 #[cfg(not(unix))]
 struct Signals;
 

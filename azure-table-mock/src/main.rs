@@ -1,7 +1,7 @@
-//! `azure-table-mock`: a stand-alone Azure Table Storage for development and tests. The service is that
-//! of `azure_table_client::mock`; here are its host, its options, and a page that shows what it holds.
+//! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
+//! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! `options <- accounts <- page <- exchange <- host`, each of which uses those before it.
+//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
 
 mod accounts;
 mod exchange;
@@ -17,21 +17,21 @@ use std::{env, io};
 use accounts::Accounts;
 use options::{Command, HELP, Options};
 
-/// The exit code of a program that does not understand its options.
+/// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
 fn main() -> ExitCode {
     match Command::parse(env::args_os().skip(1), |name| env::var_os(name)) {
-        Ok(Command::Help) => say(HELP.trim_end()),
-        Ok(Command::Version) => say(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
+        Ok(Command::Help) => print_line(HELP.trim_end()),
+        Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
         Ok(Command::Run(options)) => {
             if let Err(error) = run(&options) {
-                complain(&error);
+                print_error(&error);
                 return ExitCode::FAILURE;
             }
         }
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             return ExitCode::from(BAD_OPTIONS);
         }
     }
@@ -47,13 +47,13 @@ fn run(options: &Options) -> Result<(), String> {
     runtime.block_on(host::serve(options, accounts))
 }
 
-/// A line on standard output. Nothing is lost where nobody reads it.
-fn say(line: impl Display) {
+/// Prints a line to standard output. A closed output is ignored.
+fn print_line(line: impl Display) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// A line on standard error.
-fn complain(line: impl Display) {
+/// Prints a line to standard error.
+fn print_error(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "azure-table-mock: {line}");
 }

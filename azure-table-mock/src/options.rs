@@ -1,4 +1,4 @@
-//! What the program is told: its arguments, and variables of the environment for the same.
+//! The options: command line arguments, and environment variables with the same meaning.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -18,7 +18,7 @@ Usage: azure-table-mock [OPTIONS]
 
 Options:
   --host HOST      Address to listen at [default: 127.0.0.1] [env: AZURE_TABLE_MOCK_HOST]
-  --port PORT      Port to listen at; 0 takes a free one [default: 10002] [env: AZURE_TABLE_MOCK_PORT]
+  --port PORT      Port to listen at; 0 selects a free one [default: 10002] [env: AZURE_TABLE_MOCK_PORT]
   --account NAME   An account; repeatable, each with its --key [default: devstoreaccount1]
                    [env: AZURE_TABLE_MOCK_ACCOUNT]
   --key KEY        The account's key in base64 [default: the well-known key of devstoreaccount1]
@@ -26,18 +26,18 @@ Options:
   --data DIR       Folder that keeps the tables, one file an account [default: in memory only]
                    [env: AZURE_TABLE_MOCK_DATA]
   --log            Print a line for each request to standard error [env: AZURE_TABLE_MOCK_LOG]
-  --loose          Take requests without a signature, or with a wrong one [env: AZURE_TABLE_MOCK_LOOSE]
+  --loose          Accept requests without a valid signature [env: AZURE_TABLE_MOCK_LOOSE]
   --no-page        Do not serve the page at /-/ [env: AZURE_TABLE_MOCK_NO_PAGE]
   --help           Print this
   --version        Print the version
 
-AZURE_TABLE_MOCK_ACCOUNTS=name:key;name2:key2 sets several accounts. Variables that are 1 or true switch
-an option on. An argument comes before its variable.
+AZURE_TABLE_MOCK_ACCOUNTS=name:key;name2:key2 sets several accounts. The value 1 or true switches
+an option on. An argument overrides its variable.
 
-The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and a look inside at /-/.
+The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and its page at /-/.
 ";
 
-/// What the program is to do.
+/// The command of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Run(Options),
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     pub(crate) page: bool,
 }
 
-/// An account and its key. `Debug` shows no key.
+/// An account and its key. The key is hidden in `Debug`.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) name: String,
@@ -69,7 +69,7 @@ impl fmt::Debug for Account {
     }
 }
 
-/// What is wrong with the options, in one line that shows no key.
+/// An error in the options, as one line without any key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OptionsError(String);
 
@@ -79,11 +79,11 @@ impl fmt::Display for OptionsError {
     }
 }
 
-fn wrong<T>(text: impl Into<String>) -> Result<T, OptionsError> {
+fn error<T>(text: impl Into<String>) -> Result<T, OptionsError> {
     Err(OptionsError(text.into()))
 }
 
-/// What the arguments say, before the environment is asked.
+/// The parsed arguments, before the environment variables are read.
 #[derive(Default)]
 struct Arguments {
     host: Option<String>,
@@ -97,14 +97,14 @@ struct Arguments {
 }
 
 impl Command {
-    /// Reads the arguments behind the program's name, and what they leave open from `variable`.
+    /// Parses the arguments behind the program's name. Missing options come from `variable`.
     pub(crate) fn parse(
         arguments: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, OptionsError> {
         let mut parser = Parser::from_args(arguments);
         let mut read = Arguments::default();
-        // An argument that stands alone is not shown: it could be a key.
+        // The error does not repeat the argument, which may be a key.
         while let Some(argument) = parser.next().map_err(|_| OptionsError(unexpected()))? {
             match argument {
                 Arg::Long("host") => read.host = Some(text("--host", &mut parser)?),
@@ -112,7 +112,7 @@ impl Command {
                 Arg::Long("account") => read.names.push(text("--account", &mut parser)?),
                 Arg::Long("key") => read.keys.push(text("--key", &mut parser)?),
                 Arg::Long("data") => {
-                    let data = parser.value().or_else(|_| wrong("--data needs a value"))?;
+                    let data = parser.value().or_else(|_| error("--data needs a value"))?;
                     read.data = Some(data.into());
                 }
                 Arg::Long("log") => read.log = true,
@@ -121,12 +121,12 @@ impl Command {
                 Arg::Long("help") | Arg::Short('h') => return Ok(Self::Help),
                 Arg::Long("version") | Arg::Short('V') => return Ok(Self::Version),
                 Arg::Long(name) => {
-                    return wrong(format!("there is no option --{name}; see --help"));
+                    return error(format!("unknown option --{name}; see --help"));
                 }
                 Arg::Short(name) => {
-                    return wrong(format!("there is no option -{name}; see --help"));
+                    return error(format!("unknown option -{name}; see --help"));
                 }
-                Arg::Value(_) => return wrong(unexpected()),
+                Arg::Value(_) => return error(unexpected()),
             }
         }
         read.options(&Environment(&variable)).map(Self::Run)
@@ -138,8 +138,8 @@ fn unexpected() -> String {
 }
 
 fn text(name: &str, parser: &mut Parser) -> Result<String, OptionsError> {
-    let value = parser.value().or_else(|_| wrong(format!("{name} needs a value")))?;
-    value.string().or_else(|_| wrong(format!("the value of {name} is not UTF-8")))
+    let value = parser.value().or_else(|_| error(format!("{name} needs a value")))?;
+    value.string().or_else(|_| error(format!("the value of {name} is not UTF-8")))
 }
 
 /// The variables `AZURE_TABLE_MOCK_*`.
@@ -152,14 +152,14 @@ impl Environment<'_> {
 
     fn text(&self, name: &str) -> Result<Option<String>, OptionsError> {
         let text = self.raw(name).map(OsString::into_string).transpose();
-        text.or_else(|_| wrong(format!("{} is not UTF-8", full_name(name))))
+        text.or_else(|_| error(format!("{} is not UTF-8", full_name(name))))
     }
 
     fn switch(&self, name: &str) -> Result<bool, OptionsError> {
         match self.text(name)?.as_deref() {
             Some("1" | "true") => Ok(true),
             None | Some("0" | "false") => Ok(false),
-            Some(_) => wrong(format!("{} is 1, true, 0 or false", full_name(name))),
+            Some(_) => error(format!("{} must be 1, true, 0 or false", full_name(name))),
         }
     }
 }
@@ -181,7 +181,7 @@ impl Arguments {
         let port = match port {
             None => DEFAULT_PORT,
             Some(port) => {
-                port.parse().or_else(|_| wrong(format!("{of} is a number from 0 to 65535")))?
+                port.parse().or_else(|_| error(format!("{of} is a number from 0 to 65535")))?
             }
         };
         let accounts = if self.names.is_empty() && self.keys.is_empty() {
@@ -202,26 +202,25 @@ impl Arguments {
     }
 }
 
-/// The accounts of the environment, or else the development account.
+/// Returns the accounts of the environment variables. The default is the development account.
 fn accounts_of(environment: &Environment<'_>) -> Result<Vec<Account>, OptionsError> {
     let (name, key) = (environment.text("ACCOUNT")?, environment.text("KEY")?);
     let Some(list) = environment.text("ACCOUNTS")? else {
         return pairs(name.into_iter().collect(), key.into_iter().collect());
     };
     if name.is_some() || key.is_some() {
-        return wrong(
-            "AZURE_TABLE_MOCK_ACCOUNTS takes the place of AZURE_TABLE_MOCK_ACCOUNT and …_KEY",
-        );
+        return error("AZURE_TABLE_MOCK_ACCOUNTS excludes AZURE_TABLE_MOCK_ACCOUNT and …_KEY");
     }
     let pair = |pair: &str| match pair.trim().split_once(':') {
         Some((name, key)) => Ok(Account { name: name.trim().into(), key: key.trim().into() }),
-        None => wrong("AZURE_TABLE_MOCK_ACCOUNTS is a list of name:key, separated by semicolons"),
+        None => {
+            error("AZURE_TABLE_MOCK_ACCOUNTS must be a list of name:key, separated by semicolons")
+        }
     };
     list.split(';').filter(|entry| !entry.trim().is_empty()).map(pair).collect()
 }
 
-/// Names and keys in the order in which they came. Without any, or with one of the two, the rest is
-/// the development account's.
+/// Pairs names and keys in their order. The development account supplies a single missing name or key.
 fn pairs(mut names: Vec<String>, mut keys: Vec<String>) -> Result<Vec<Account>, OptionsError> {
     if names.is_empty() && keys.len() <= 1 {
         names.push(DEVELOPMENT_ACCOUNT.into());
@@ -230,28 +229,28 @@ fn pairs(mut names: Vec<String>, mut keys: Vec<String>) -> Result<Vec<Account>, 
         keys.push(DEVELOPMENT_KEY.into());
     }
     match (names.len(), keys.len()) {
-        (names, keys) if names > keys => wrong("an account has no key: each needs its own"),
-        (names, keys) if names < keys => wrong("a key has no account: each needs its own"),
+        (names, keys) if names > keys => error("an account has no key: each needs its own"),
+        (names, keys) if names < keys => error("a key has no account: each needs its own"),
         _ => Ok(names.into_iter().zip(keys).map(|(name, key)| Account { name, key }).collect()),
     }
 }
 
-/// Names are those that the service takes, so that each is one segment of a path; keys are base64.
+/// Checks the names by the service's rules, so that each is one path segment, and the keys.
 fn check(accounts: &[Account]) -> Result<(), OptionsError> {
     if accounts.is_empty() {
-        return wrong("there is no account");
+        return error("no account is set");
     }
     for (at, Account { name, key }) in accounts.iter().enumerate() {
         let is_name = (3..=24).contains(&name.len())
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
         if !is_name {
-            return wrong("the name of an account has 3 to 24 lower-case letters and digits");
+            return error("the name of an account must have 3 to 24 lower-case letters and digits");
         }
         if accounts[..at].iter().any(|other| other.name == *name) {
-            return wrong(format!("the account {name} is there twice"));
+            return error(format!("the account {name} is set twice"));
         }
         if SharedKey::new(name, key).is_err() {
-            return wrong(format!("the key of the account {name} is not valid base64"));
+            return error(format!("the key of the account {name} is not valid base64"));
         }
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A look inside, below `/-/`: no account can have that name. Read only, without scripts, and made
-//! anew for each request.
+//! The page below `/-/`, which is not a valid account name. It is read-only, has no scripts, and is rendered
+//! for each request.
 
 mod entities;
 mod html;
@@ -20,27 +20,26 @@ use url::form_urlencoded;
 use crate::exchange::Shared;
 use html::Html;
 
-/// Nothing but what this program serves itself: no script, no form, no frame.
+/// Allows only resources of this program, and no scripts, forms or frames.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'",
 );
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a page is made of.
 struct Page {
     title: String,
     body: Html,
 }
 
-/// Whether a path is one of the page's.
-pub(crate) fn is_asked(path: &str) -> bool {
+/// Returns `true` if the path belongs to the page.
+pub(crate) fn has_path(path: &str) -> bool {
     path == "/-" || path.starts_with("/-/")
 }
 
-pub(crate) fn answer(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> {
+pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "This page can only be read.\n");
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "This page is read-only.\n");
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
@@ -49,10 +48,13 @@ pub(crate) fn answer(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> 
         return health(shared);
     }
     if !shared.has_page {
-        return text(StatusCode::NOT_FOUND, "The page is switched off.\n");
+        return text(StatusCode::NOT_FOUND, "The page is disabled.\n");
     }
     if shared.address.ip().is_loopback() && !names_this_machine(request) {
-        return text(StatusCode::FORBIDDEN, "The page is served under this machine's own names.\n");
+        return text(
+            StatusCode::FORBIDDEN,
+            "The page is available only under the local names of this machine.\n",
+        );
     }
     let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
     let query = request.uri.query().unwrap_or_default();
@@ -82,7 +84,7 @@ fn health(shared: &Shared) -> Response<Full<Bytes>> {
     let accounts: Vec<_> = shared.accounts.iter().map(|account| &account.name).collect();
     let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
     let (status, word) = if has_failed {
-        (StatusCode::SERVICE_UNAVAILABLE, "the disk has failed")
+        (StatusCode::SERVICE_UNAVAILABLE, "writing to the disk failed")
     } else {
         (StatusCode::OK, "ok")
     };
@@ -90,8 +92,8 @@ fn health(shared: &Shared) -> Response<Full<Bytes>> {
     reply(status, "application/json", body.to_string())
 }
 
-/// Whether the browser asked for this machine by its own name. Another name that leads here is one
-/// that a page elsewhere made lead here, to read what it may not.
+/// Returns `true` if the `Host` is an address or a local name. Any other name that resolves to this machine
+/// may be a DNS rebinding attack by a web page.
 fn names_this_machine(request: &Parts) -> bool {
     let named = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = named.or_else(|| request.uri.authority().map(Authority::as_str)) else {
@@ -105,7 +107,7 @@ fn names_this_machine(request: &Parts) -> bool {
     is_address || name.eq_ignore_ascii_case("localhost") || name.ends_with(".localhost")
 }
 
-/// PartitionKey and RowKey in a query; empty where they are left out.
+/// The PartitionKey and RowKey in a query. Missing keys are empty.
 fn keys(query: &str) -> (Cow<'_, str>, Cow<'_, str>) {
     let key = |name: &str| {
         let mut options = form_urlencoded::parse(query.as_bytes());
@@ -123,7 +125,7 @@ fn query_of((partition_key, row_key): (&str, &str)) -> String {
 
 fn missing() -> Page {
     let mut body = Html::default();
-    body.raw("<h1>Not found</h1><p>There is no such table or entity, or no longer. ");
+    body.raw("<h1>Not found</h1><p>The table or entity does not exist. ");
     body.raw("<a href=\"/-/\">All tables</a></p>");
     Page { title: "Not found".into(), body }
 }
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_name_that_leads_here_is_refused() {
+    fn names_that_are_not_local_are_refused() {
         for (host, expected) in [
             ("127.0.0.1:10002", true),
             ("localhost", true),
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_travel_in_a_link() {
+    fn keys_in_a_link_round_trip() {
         let pair = ("a b&c=d", "é%'\"<>+");
         let query = query_of(pair);
         let (partition_key, row_key) = keys(&query[1..]);

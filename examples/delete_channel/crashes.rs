@@ -1,4 +1,4 @@
-//! The deletion on the embedded service with whatever may happen to it.
+//! The deletion on the mock, with crashes at every request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,10 +11,10 @@ use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{Error, TableServiceClient};
 use tokio::sync::Notify;
 
-use super::{AnyError, Database, LEASE, Worker, fill, request_deletion, what_is_there};
+use super::{AnyError, Database, LEASE, Worker, contents, fill, request_deletion};
 
-/// Deletes a channel of `blogs` blogs again and again, each time with these crashes and one more: at each
-/// request, before and after it is done. The number of those requests.
+/// Deletes a channel of `blogs` blogs repeatedly, each time with these crashes and one more: at each
+/// request, before and after it is applied. Returns the number of those requests.
 pub(crate) async fn at_every_request(crashes: &[Stop], blogs: usize) -> Result<usize, AnyError> {
     for request in 0.. {
         for is_done in [false, true] {
@@ -28,7 +28,7 @@ pub(crate) async fn at_every_request(crashes: &[Stop], blogs: usize) -> Result<u
     Ok(0)
 }
 
-/// Deletes a channel, with a crash of each program that tries; `false` if one was done before its crash.
+/// Deletes a channel, with a crash in each run of the program. Returns `false` if a run ended before its crash.
 async fn crash_and_recover(crashes: &[Stop], blogs: usize) -> Result<bool, AnyError> {
     let stage = Stage::new(blogs).await?;
     let mut is_requested = false;
@@ -37,7 +37,7 @@ async fn crash_and_recover(crashes: &[Stop], blogs: usize) -> Result<bool, AnyEr
         let program = stage.program(&service, number, &mut is_requested);
         let has_crashed = tokio::select! {
             done = program => { done?; false }
-            // All that the program was doing is dropped.
+            // Drops the program in the middle of its request.
             () = stopped.reached.notified() => true,
         };
         stage.check(is_requested, blogs).await?;
@@ -46,22 +46,22 @@ async fn crash_and_recover(crashes: &[Stop], blogs: usize) -> Result<bool, AnyEr
         }
         if stage.is_leased().await? {
             let deleted = stage.worker("too early", &stage.mock.client()).run().await?;
-            expect(deleted == 0, "the lease holds others off")?;
+            expect(deleted == 0, "the lease excludes other workers")?;
         }
         stage.clock.advance(LEASE + Duration::from_secs(1));
     }
     stage.program(&stage.mock.client(), crashes.len(), &mut is_requested).await?;
-    let doomed = what_is_there(&stage.database, "Doomed").await?;
-    expect(doomed == (false, 0, false), "all is deleted in the end")?;
+    let doomed = contents(&stage.database, "Doomed").await?;
+    expect(doomed == (false, 0, false), "everything is deleted in the end")?;
     stage.check(is_requested, blogs).await?;
     Ok(true)
 }
 
 fn expect(holds: bool, what: &str) -> Result<(), AnyError> {
-    if holds { Ok(()) } else { Err(format!("it does not hold that {what}").into()) }
+    if holds { Ok(()) } else { Err(format!("violated: {what}").into()) }
 }
 
-/// A service with two channels, and a clock that is set by hand.
+/// A service with two channels, and a manual clock.
 pub(crate) struct Stage {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) mock: MockTableService,
@@ -73,7 +73,7 @@ impl Stage {
         let clock = Arc::new(ManualClock(Mutex::new(SystemTime::now())));
         let mock = MockTableService::builder().clock(clock.clone()).build();
         let database = Database::open(&mock.client());
-        database.create_if_not_exist().await?;
+        database.create_if_not_exists().await?;
         fill(&database, blogs).await?;
         Ok(Self { clock, mock, database })
     }
@@ -83,7 +83,7 @@ impl Stage {
         Worker { name, database, clock: self.clock.clone() }
     }
 
-    /// A client that stops there.
+    /// Creates a client that stops at this request.
     pub(crate) fn stopping_at(
         &self,
         stop: Stop,
@@ -103,7 +103,7 @@ impl Stage {
         Ok((service, stopped))
     }
 
-    /// Asks for the deletion, unless that was done, and works on it.
+    /// Requests the deletion, unless it was requested before, and works on it.
     async fn program(
         &self,
         service: &TableServiceClient,
@@ -118,25 +118,28 @@ impl Stage {
         worker.run().await
     }
 
-    /// Whether a worker has the lease.
+    /// Returns whether a worker holds the lease.
     async fn is_leased(&self) -> Result<bool, Error> {
         let now = self.clock.now().into();
         Ok(self.database.work.query().await?.iter().any(|item| item.leased_until > now))
     }
 
-    /// What holds at every moment: blogs have their channel, a deletion that was requested has its work
-    /// until all is done, and other channels are untouched.
+    /// Checks the invariants: blogs have their channel, a requested deletion has its work
+    /// until it is complete, and other channels are unchanged.
     async fn check(&self, is_requested: bool, blogs: usize) -> Result<(), AnyError> {
-        let (channel, left, work) = what_is_there(&self.database, "Doomed").await?;
+        let (channel, left, work) = contents(&self.database, "Doomed").await?;
         expect(channel || left == 0, "no blog is without its channel")?;
-        expect(work || !is_requested || !channel, "the work is there until all is done")?;
-        let kept = what_is_there(&self.database, "Kept").await?;
-        expect(kept == (true, blogs as u64, false), "other channels stay as they are")
+        expect(
+            work || !is_requested || !channel,
+            "the work exists until the deletion is complete",
+        )?;
+        let kept = contents(&self.database, "Kept").await?;
+        expect(kept == (true, blogs as u64, false), "other channels stay unchanged")
     }
 }
 
-/// A request at which a program stops: of those of this method and with this in their URLs the one with
-/// this number, from 0; before the service has it, or when it is done.
+/// A request at which a program stops, before the service receives it or after it is applied. Among the
+/// requests with this method and this text in the URL, it is the one with this number, from 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stop {
     pub(crate) method: &'static str,
@@ -146,18 +149,18 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// At one of all requests.
+    /// A stop at one of all requests.
     pub(crate) const fn at(number: usize, is_done: bool) -> Self {
         Self { method: "", url: "", number, is_done }
     }
 }
 
-/// The transport of a program that stops: for good, or until it is let go.
+/// The transport of a program that stops: permanently, or until it is resumed.
 #[derive(Debug)]
 struct Stopping {
     inner: Arc<dyn Transport>,
     stop: Stop,
-    /// How many there were that the stop could have been about.
+    /// The number of requests so far that match the stop.
     requests: AtomicUsize,
     stopped: Arc<Stopped>,
 }
@@ -165,24 +168,24 @@ struct Stopping {
 #[derive(Debug, Default)]
 pub(crate) struct Stopped {
     pub(crate) reached: Notify,
-    pub(crate) go_on: Notify,
+    pub(crate) resume: Notify,
 }
 
 impl Transport for Stopping {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         let Stop { method, url, number, is_done } = self.stop;
-        let is_it = request.method.as_str().contains(method)
+        let is_hit = request.method.as_str().contains(method)
             && request.url.contains(url)
             && self.requests.fetch_add(1, Ordering::Relaxed) == number;
         Box::pin(async move {
-            if is_it && !is_done {
+            if is_hit && !is_done {
                 self.stopped.wait().await;
             }
-            let answer = self.inner.send(request).await;
-            if is_it && is_done {
+            let response = self.inner.send(request).await;
+            if is_hit && is_done {
                 self.stopped.wait().await;
             }
-            answer
+            response
         })
     }
 }
@@ -190,11 +193,11 @@ impl Transport for Stopping {
 impl Stopped {
     async fn wait(&self) {
         self.reached.notify_one();
-        self.go_on.notified().await;
+        self.resume.notified().await;
     }
 }
 
-/// A clock that is set by hand.
+/// A clock that advances only by `advance`.
 #[derive(Debug)]
 pub(crate) struct ManualClock(Mutex<SystemTime>);
 

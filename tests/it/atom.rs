@@ -1,5 +1,5 @@
-//! Atom: the version of the "Windows Azure Table" paper, 2009-04-14, from end to end; and replies that
-//! are not the Atom they should be.
+//! Atom in version 2009-04-14, the one of the "Windows Azure Table" paper; and replies that are not
+//! valid Atom.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 const FIRST: ServiceVersion = ServiceVersion::V2009_04_14;
 
-/// A transport that keeps what is sent.
+/// A transport that records the requests.
 #[derive(Debug)]
 struct Wire {
     inner: Arc<dyn Transport>,
@@ -34,7 +34,7 @@ impl Transport for Wire {
     }
 }
 
-/// A client of the mock in this version, and what it sends.
+/// A client of the mock in this version, and its recorded requests.
 fn client(mock: &MockTableService, version: ServiceVersion) -> (TableServiceClient, Arc<Wire>) {
     let wire = Arc::new(Wire { inner: mock.transport(), sent: Mutex::default() });
     let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
@@ -144,13 +144,13 @@ async fn queries_in_the_version_of_the_paper() {
     let first = query().pages().next().await.unwrap().unwrap();
     let at = first.continuation.unwrap().to_string().parse().unwrap();
     assert_eq!(ids(&query().start_at(at).await.unwrap()), "3456");
-    // Nothing can be selected: the rows come as a whole, and are read as far as they are asked for.
+    // This version has no `$select`: rows arrive complete, and only the requested columns are read.
     let texts = blogs.query().select(|b| (b.id, b.rating)).await.unwrap();
     assert_eq!(texts[2], ("2".to_owned(), Some(5)));
     assert_eq!(blogs.query().count().await.unwrap(), 7);
     assert!(wire.sent.lock().unwrap().iter().all(|request| !request.url.contains("select")));
 
-    // Keys that no URL holds travel in a batch.
+    // Keys that are too long for a URL are sent in a batch.
     let long = "漢".repeat(1024);
     let mut wide = DynamicEntity::new(&long, &long);
     wide.set("Text", "<");
@@ -198,7 +198,7 @@ async fn transactions_in_the_version_of_the_paper() {
 }
 
 #[tokio::test]
-async fn what_a_version_lacks_is_refused_before_anything_is_sent() {
+async fn operations_missing_in_the_version_are_refused_before_sending() {
     let mock = MockTableService::new();
     let (service, wire) = client(&mock, FIRST);
     let blogs = service.table::<Blog>();
@@ -223,7 +223,7 @@ async fn what_a_version_lacks_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_client_is_built_if_version_and_format_go_together() {
+async fn a_client_requires_a_version_that_has_its_format() {
     let build = |version, format: PayloadFormat| {
         TableServiceClient::builder("https://a.example.com", Credential::Anonymous)
             .service_version(version)
@@ -249,7 +249,7 @@ async fn a_client_is_built_if_version_and_format_go_together() {
 }
 
 #[tokio::test]
-async fn a_call_may_ask_for_another_format() {
+async fn a_call_may_set_its_format() {
     let mock = MockTableService::new();
     let (service, wire) = client(&mock, ServiceVersion::V2015_07_08);
     let blogs = service.table::<Blog>();
@@ -274,7 +274,7 @@ async fn a_call_may_ask_for_another_format() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lost_answers_are_read_back_in_the_version_of_the_paper() {
+async fn lost_replies_are_read_back_in_the_version_of_the_paper() {
     let mock = MockTableService::new();
     let (service, _) = client(&mock, FIRST);
     let blogs = service.table::<Blog>();
@@ -328,7 +328,7 @@ async fn bulk_runs_in_the_version_of_the_paper() {
     assert_eq!(blogs.query().count().await.unwrap(), 250);
 }
 
-/// A service that gives one answer.
+/// A service that always returns the same response.
 #[derive(Debug)]
 struct Canned(&'static str, Bytes);
 
@@ -361,7 +361,7 @@ const ATOM: &str = "application/atom+xml;charset=utf-8";
 const JSON: &str = "application/json;odata=minimalmetadata";
 
 #[tokio::test]
-async fn an_answer_in_another_format_is_named_as_such() {
+async fn a_response_in_another_format_is_reported_as_such() {
     let json = r#"{"value":[],"PartitionKey":"p","RowKey":"r"}"#;
     let atom = "<feed xmlns='http://www.w3.org/2005/Atom' />";
     for (version, kind, body, expected) in [
@@ -369,9 +369,9 @@ async fn an_answer_in_another_format_is_named_as_such() {
         (FIRST, "application/xml", atom, "instead of Atom"),
         (FIRST, "text/html", "<html />", "instead of Atom"),
         (ServiceVersion::default(), ATOM, atom, "instead of JSON"),
-        // What the header says is not what there is.
-        (FIRST, ATOM, json, "not the Atom"),
-        (ServiceVersion::default(), JSON, atom, "not the JSON"),
+        // The content type contradicts the body.
+        (FIRST, ATOM, json, "not valid Atom"),
+        (ServiceVersion::default(), JSON, atom, "not valid JSON"),
     ] {
         let table = answering(version, kind, body);
         let errors = [table.query().await.unwrap_err(), table.get(("p", "r")).await.unwrap_err()];
@@ -384,7 +384,7 @@ async fn an_answer_in_another_format_is_named_as_such() {
 }
 
 #[tokio::test]
-async fn atom_that_no_service_writes() {
+async fn invalid_atom() {
     let feed = |entry: &str| {
         format!(
             "<feed xmlns='http://www.w3.org/2005/Atom' \
@@ -415,7 +415,7 @@ async fn atom_that_no_service_writes() {
         let shown: String = body.chars().take(60).collect();
         assert_eq!(error.kind(), ErrorKind::UnexpectedReply, "{shown}");
     }
-    // Elements of other namespaces are no data, whatever their names.
+    // Elements of other namespaces are ignored, even with the names of properties.
     let foreign = row("<d:A>1</d:A><x:B xmlns:x='urn:x'>2</x:B><B xmlns='urn:d'>3</B>");
     let rows = answering(FIRST, ATOM, &foreign).query().await.unwrap();
     let names: Vec<_> = rows[0].properties().map(|(name, _)| name).collect();

@@ -1,5 +1,5 @@
-//! Credentials that are refused and answers that cannot be read: each is an error of a type, whose text
-//! says what to do. What a token of Entra ID is told is tested beside the tokens.
+//! Credentials that are refused and responses that cannot be read: each is a typed error, whose
+//! text names the remedy. Tests of refused Entra ID tokens are next to the token code.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use azure_table_client::{
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
-/// The error says this, beside the request's id.
+/// This error names the request id too.
 #[track_caller]
 fn assert_says(error: &Error, kind: ErrorKind, expected: &str) {
     let id = error.request_id().map(|id| format!(", request id {id}")).unwrap_or_default();
@@ -43,7 +43,7 @@ fn signed(sas: TableSas, expiry: &str) -> SasToken {
 }
 
 #[tokio::test]
-async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
+async fn expired_and_insufficient_signatures() {
     let mock = with_blogs().await;
     let read = || TableSas::new("Blogs").permissions(TablePermissions::READ);
     let far = "2999-01-01T00:00:00Z";
@@ -100,20 +100,20 @@ async fn a_signature_that_is_expired_insufficient_or_for_something_else() {
 }
 
 #[test]
-fn a_signature_that_is_malformed() {
+fn malformed_signatures() {
     for (token, expected) in [
         ("", "has no sig parameter: it was cut off, or is something else"),
         ("sv=2019-02-02&sp=r", "has no sig parameter: it was cut off, or is something else"),
         (
             "https://me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
-            "is a whole URL; only its query is wanted, which is what follows the question mark",
+            "is a whole URL; only its query is wanted, which is the part after the question mark",
         ),
         ("sv=2019-02-02&amp;sig=c2Vj", "was taken out of HTML: it has &amp; where & is meant"),
         (
             "sv=2019-02-02&sig=c2Vj IA",
             "has a character that is not allowed in a URL; it must be percent-encoded",
         ),
-        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; it is used as it was given"),
+        ("sv=2019-02-02&sig=c2Vj%252F", "was percent-encoded twice; pass it unchanged"),
         (
             "se=tomorrow&sig=c2Vj",
             "has a time in se that does not begin with a date like 2026-01-31",
@@ -127,10 +127,10 @@ fn a_signature_that_is_malformed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clocks_that_are_apart() {
+async fn clock_skew_in_the_error() {
     let mock = with_blogs().await;
     mock.faults().clock_ahead(Duration::from_secs(90 * 60 + 30));
-    // With the right key, the request is dated by the service's clock and sent again.
+    // With the right key, the client repeats the request with the date of the service's clock.
     let exists = client(&mock, SharedKey::development()).table_exists("Blogs");
     assert!(exists.await.unwrap());
     let wrong = SharedKey::new("devstoreaccount1", "d3Jvbmcta2V5LXdyb25nLWtleQ==").unwrap();
@@ -145,7 +145,7 @@ async fn clocks_that_are_apart() {
     );
 }
 
-/// Answers everything with 200 and this.
+/// Responds to every request with 200 and this body.
 #[derive(Debug)]
 struct Canned(&'static str, String);
 
@@ -171,7 +171,7 @@ fn answering(version: ServiceVersion, kind: &'static str, body: &str) -> TableSe
 const BOMB: &str = "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;&a;'>]>";
 
 #[tokio::test]
-async fn an_answer_in_a_format_that_was_not_asked_for() {
+async fn unexpected_formats() {
     let (atom, json) = ("application/atom+xml", "application/json;odata=minimalmetadata");
     let feed = |inner: &str| {
         format!(
@@ -186,38 +186,38 @@ async fn an_answer_in_a_format_that_was_not_asked_for() {
     for (version, kind, body, expected) in [
         (latest, "text/csv", "p,r".to_owned(), "text/csv instead of JSON"),
         (latest, atom, feed(""), "application/atom+xml instead of JSON"),
-        (latest, json, feed(""), "not the JSON it should be"),
-        (latest, json, "[".repeat(100_000), "not the JSON it should be"),
+        (latest, json, feed(""), "not valid JSON"),
+        (latest, json, "[".repeat(100_000), "not valid JSON"),
         (first, json, "{}".to_owned(), "application/json;odata=minimalmetadata instead of Atom"),
-        (first, atom, "{}".to_owned(), "not the Atom it should be"),
-        // Of another namespace is the feed itself.
-        (first, atom, "<feed xmlns='urn:x'/>".to_owned(), "not the Atom it should be"),
-        (first, atom, format!("{BOMB}{}", feed("&b;")), "not the Atom it should be"),
-        (first, atom, feed(&entry("<d:Text>&b;</d:Text>")), "not the Atom it should be"),
-        (first, atom, feed(&"<a>".repeat(100_000)), "not the Atom it should be"),
+        (first, atom, "{}".to_owned(), "not valid Atom"),
+        // The root element is in another namespace.
+        (first, atom, "<feed xmlns='urn:x'/>".to_owned(), "not valid Atom"),
+        (first, atom, format!("{BOMB}{}", feed("&b;")), "not valid Atom"),
+        (first, atom, feed(&entry("<d:Text>&b;</d:Text>")), "not valid Atom"),
+        (first, atom, feed(&"<a>".repeat(100_000)), "not valid Atom"),
         (
             first,
             atom,
             feed(&format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000))),
-            "not the Atom it should be",
+            "not valid Atom",
         ),
     ] {
         let table = answering(version, kind, &body).table_named::<DynamicEntity>("Blogs");
         let error = table.query().await.unwrap_err();
         let expected = format!(
-            "Query on Blogs: the answer is {expected}; a proxy or another server may have sent it (200)"
+            "Query on Blogs: the response is {expected}; a proxy or another server may have sent it (200)"
         );
         assert_says(&error, ErrorKind::UnexpectedReply, &expected);
     }
 }
 
 #[tokio::test]
-async fn access_policies_that_are_too_many_or_no_policies() {
+async fn invalid_access_policies() {
     let mock = with_blogs().await;
     let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
     let six: Vec<_> = (0..6).map(|n| StoredAccessPolicy::new(n.to_string())).collect();
     let error = blogs.set_access_policies(&six).await.unwrap_err();
-    assert_says(&error, ErrorKind::InvalidInput, "6 stored access policies: a table has at most 5");
+    assert_says(&error, ErrorKind::InvalidInput, "too many stored access policies (6, at most 5)");
     assert_eq!(error.attempts(), 0);
     blogs.set_access_policies(&six[..5]).await.unwrap();
 
@@ -232,14 +232,14 @@ async fn access_policies_that_are_too_many_or_no_policies() {
         assert_says(
             &error.unwrap_err(),
             ErrorKind::UnexpectedReply,
-            "GetTableAcl on Blogs: the answer is no list of stored access policies; a proxy or \
+            "GetTableAcl on Blogs: the response is not a list of stored access policies; a proxy or \
              another server may have sent it (200)",
         );
     }
 }
 
 #[tokio::test]
-async fn texts_that_are_no_filters() {
+async fn invalid_filters() {
     let mock = with_blogs().await;
     let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
     let before = mock.requests().total();

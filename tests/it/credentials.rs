@@ -16,7 +16,7 @@ const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 const NEW_KEY: &str = "bmV3LWtleS1uZXcta2V5LW5ldy1rZXk=";
 const WRONG_KEY: &str = "d3Jvbmcta2V5LXdyb25nLWtleQ==";
 
-/// What becomes of a transport's requests, with the schemes by which they were signed.
+/// The treatment of a transport's requests, and the schemes by which they were signed.
 #[derive(Debug)]
 struct Schemes(Arc<dyn Transport>, Mutex<Vec<String>>);
 
@@ -29,7 +29,7 @@ impl Transport for Schemes {
 }
 
 #[tokio::test]
-async fn a_client_signs_with_shared_key_lite_where_it_is_told_to() {
+async fn a_client_can_sign_with_shared_key_lite() {
     let mock = MockTableService::new();
     let lite = Credential::SharedKeyLite(SharedKey::development());
     for (builder, scheme) in [
@@ -58,23 +58,23 @@ async fn a_client_signs_with_shared_key_lite_where_it_is_told_to() {
     assert_eq!(shown, "SharedKeyLite(SharedKey { account: \"devstoreaccount1\", .. })");
 }
 
-/// An account whose key is another one from some request on, when the program learns the new one as
-/// well: requests that were signed before come too late.
+/// An account whose key is regenerated at some request; the program replaces the key in the client
+/// at the same time, so that requests signed before arrive too late.
 #[derive(Debug)]
 struct Rotation {
     before: Arc<dyn Transport>,
     after: Arc<dyn Transport>,
-    /// The request at which it happens.
+    /// The request at which the key is regenerated.
     at: u32,
     count: AtomicU32,
-    /// What the program then does.
+    /// The program's reaction.
     client: OnceLock<(TableServiceClient, Credential)>,
 }
 
 impl Transport for Rotation {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
-            // It is on its way, and others are signed meanwhile.
+            // The request is in flight while others are signed.
             tokio::task::yield_now().await;
             let number = self.count.fetch_add(1, Ordering::SeqCst);
             if number == self.at
@@ -121,9 +121,9 @@ async fn rotating(at: u32, learned: Option<Credential>) -> (Arc<Rotation>, Table
 }
 
 #[tokio::test]
-async fn requests_run_on_while_the_key_is_rotated() {
+async fn requests_survive_a_key_rotation() {
     let (rotation, client) = rotating(25, Some(key(NEW_KEY).into())).await;
-    // Made before the rotation: clones and tables share the credential.
+    // Created before the rotation: clones and tables share the credential.
     let blogs = client.clone().table_named::<DynamicEntity>("Blogs");
     let reads = join_all((0..50).map(|at| {
         let blogs = &blogs;
@@ -132,14 +132,14 @@ async fn requests_run_on_while_the_key_is_rotated() {
     .await;
     let errors: Vec<_> = reads.into_iter().filter_map(Result::err).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    // All were signed before the first of them was answered: the later half was sent again.
+    // All requests were signed before the first response: the later half was sent again.
     assert_eq!(rotation.count.load(Ordering::SeqCst), 75);
     blogs.insert(&DynamicEntity::new("p", "new")).await.unwrap();
     assert_eq!(rotation.count.load(Ordering::SeqCst), 76, "nothing is sent twice any more");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn threads_run_on_while_the_key_is_rotated() {
+async fn threads_survive_a_key_rotation() {
     let (rotation, client) = rotating(200, Some(key(NEW_KEY).into())).await;
     let tasks = (0..8).map(|task| {
         let blogs = client.table_named::<DynamicEntity>("Blogs");
@@ -157,8 +157,8 @@ async fn threads_run_on_while_the_key_is_rotated() {
 }
 
 #[tokio::test]
-async fn a_request_is_signed_anew_once_and_only_if_the_credential_changed() {
-    // Nobody tells the client.
+async fn a_request_is_signed_again_once_if_the_credential_changed() {
+    // The client keeps the old key.
     let (_, client) = rotating(0, None).await;
     let blogs = client.table_named::<DynamicEntity>("Blogs");
     let error = blogs.get(("p", "1")).await.unwrap_err();
@@ -167,7 +167,7 @@ async fn a_request_is_signed_anew_once_and_only_if_the_credential_changed() {
     client.set_credential(key(NEW_KEY)).unwrap();
     blogs.get(("p", "1")).await.unwrap();
 
-    // It is told of a wrong one.
+    // The client gets a wrong key.
     let (_, client) = rotating(0, Some(key(WRONG_KEY).into())).await;
     let error = client.table_named::<DynamicEntity>("Blogs").get(("p", "1")).await.unwrap_err();
     assert_eq!((error.code().unwrap().as_str(), error.attempts()), ("AuthenticationFailed", 2));
@@ -175,7 +175,7 @@ async fn a_request_is_signed_anew_once_and_only_if_the_credential_changed() {
 }
 
 #[tokio::test]
-async fn a_credential_can_be_replaced_by_one_of_another_kind() {
+async fn the_kind_of_a_credential_can_change() {
     let expiry = std::time::SystemTime::now() + Duration::from_hours(1);
     let token = TableSas::new("Blogs")
         .permissions(TablePermissions::READ)
@@ -192,7 +192,7 @@ async fn a_credential_can_be_replaced_by_one_of_another_kind() {
 }
 
 #[tokio::test]
-async fn a_secret_does_not_take_the_place_of_none_where_it_could_be_read() {
+async fn a_secret_is_refused_over_plain_http() {
     let builder =
         || TableServiceClient::builder("http://tables.example.com", Credential::Anonymous);
     let client = builder().build().unwrap();
@@ -205,7 +205,7 @@ async fn a_secret_does_not_take_the_place_of_none_where_it_could_be_read() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_off_is_in_the_error_of_a_wrong_key() {
+async fn the_error_of_a_wrong_key_names_a_clock_skew() {
     let mock = MockTableService::new();
     mock.faults().clock_ahead(Duration::from_mins(90));
     let client = TableServiceClient::builder(ENDPOINT, key(WRONG_KEY))

@@ -1,5 +1,5 @@
-//! Every decision about another attempt, in one table: what is met, and what is sent when and where.
-//! All under virtual time.
+//! Every decision about another attempt, in one table: the outcome of each attempt, and the time
+//! and place of the next one. All tests use virtual time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use azure_table_client::{
 };
 use tokio::time::{Instant, sleep};
 
-/// What an attempt meets.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy)]
 enum Meets {
     /// Status, code, and a header.
@@ -111,7 +111,8 @@ enum Call {
     Delete,
 }
 
-/// What came of it: done, at the primary or the secondary; or the status or the kind of the error.
+/// The final result: success at the primary or the secondary, or the status or the kind of the
+/// error.
 #[derive(Debug, PartialEq)]
 enum End {
     Done,
@@ -164,7 +165,7 @@ async fn every_decision() {
             Refused(503, NotApplied),
         ),
         (
-            "the service says when",
+            "a Retry-After in seconds",
             PrimaryOnly,
             each(3),
             Insert,
@@ -173,7 +174,7 @@ async fn every_decision() {
             Done,
         ),
         (
-            "the service says when, as a date",
+            "a Retry-After date",
             PrimaryOnly,
             each(3),
             Insert,
@@ -335,7 +336,7 @@ async fn every_decision() {
             Done,
         ),
         (
-            "what the secondary does not have yet",
+            "a row that the secondary lacks yet",
             SecondaryThenPrimary,
             each(0),
             Get,
@@ -353,7 +354,7 @@ async fn every_decision() {
             Refused(404, NotApplied),
         ),
         (
-            "what the primary does not have is not there",
+            "a row that the primary lacks",
             PrimaryThenSecondary,
             each(3),
             Get,
@@ -362,7 +363,7 @@ async fn every_decision() {
             Refused(404, NotApplied),
         ),
         (
-            "busy at the primary, and not there at the secondary",
+            "busy at the primary, and missing at the secondary",
             PrimaryThenSecondary,
             each(3),
             Get,
@@ -413,9 +414,9 @@ async fn every_decision() {
     }
 }
 
-/// What is refused for good is not tried again, wherever it may go.
+/// A permanent refusal is not retried, at either endpoint.
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_for_good() {
+async fn permanent_refusals_are_not_retried() {
     for status in [400, 401, 403, 404, 405, 409, 412, 413, 415, 416, 501, 505] {
         for mode in [LocationMode::PrimaryOnly, LocationMode::PrimaryThenSecondary] {
             let script = script(&[Answer(status, "Refused", NO)]);
@@ -426,9 +427,9 @@ async fn what_is_refused_for_good() {
     }
 }
 
-/// A signature after a clock was found to be off is by the service's time, also in the next call.
+/// Once a clock skew is known, later calls sign with the service's time too.
 #[tokio::test(start_paused = true)]
-async fn the_skew_of_a_clock_is_remembered() {
+async fn the_clock_skew_is_remembered() {
     let off = Answer(403, "AuthenticationFailed", ("date", "Sun, 06 Nov 1994 06:00:00 GMT"));
     let script = script(&[off]);
     let table = builder(&script).build().unwrap().table_named("Blogs");
@@ -437,9 +438,9 @@ async fn the_skew_of_a_clock_is_remembered() {
     assert_eq!(script.sent.lock().unwrap().len(), 3);
 }
 
-/// Calls that are on their way when the skew is learned are dated anew too.
+/// Calls in flight when the skew is learned are signed again with the corrected date.
 #[tokio::test(start_paused = true)]
-async fn all_calls_learn_of_a_clock_that_is_off() {
+async fn all_calls_use_a_learned_clock_skew() {
     let mock = MockTableService::new();
     let table = mock.client().table_named::<DynamicEntity>("Blogs");
     table.create().await.unwrap();
@@ -452,9 +453,9 @@ async fn all_calls_learn_of_a_clock_that_is_off() {
     }
 }
 
-/// Calls that are dropped while they wait take nothing of the budget.
+/// Calls that are dropped while they wait use no retry token.
 #[tokio::test(start_paused = true)]
-async fn dropped_calls_leave_the_budget_alone() {
+async fn dropped_calls_use_no_retry_token() {
     let script = script(&[BUSY; 100]);
     let client = builder(&script).retry(RetryPolicy::fixed(3, Duration::from_mins(1)));
     let table = client.retry_budget(Some(20)).build().unwrap().table_named("Blogs");
@@ -466,9 +467,9 @@ async fn dropped_calls_leave_the_budget_alone() {
     assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary));
 }
 
-/// Without any time, nothing is sent.
+/// With a deadline of zero, no request is sent.
 #[tokio::test(start_paused = true)]
-async fn no_time_at_all() {
+async fn a_deadline_of_zero_sends_nothing() {
     let script = script(&[]);
     let table = builder(&script).build().unwrap().table_named::<DynamicEntity>("Blogs");
     let error = table.insert(&row()).deadline(Duration::ZERO).await.unwrap_err();
@@ -476,7 +477,7 @@ async fn no_time_at_all() {
     assert!(script.sent.lock().unwrap().is_empty());
 }
 
-/// In an outage, retries end for all calls of a client, and come back with the service.
+/// In an outage, retries stop for all calls of a client, and resume with the service.
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_not_multiplied() {
     let script = script(&[BUSY; 100]);
@@ -495,9 +496,10 @@ async fn an_outage_is_not_multiplied() {
     assert_eq!(call(&table, Call::Get).await, End::ReadAt(Location::Primary), "with 15 tokens");
 }
 
-/// No more requests are on their way than there are places, and who waits for one in vain is told.
+/// `max_in_flight` bounds the requests in flight, and a call that waits too long for a permit fails
+/// with an error.
 #[tokio::test(start_paused = true)]
-async fn requests_wait_for_a_place() {
+async fn requests_wait_for_a_permit() {
     let script = script(&[Late(10, 204); 7]);
     let client = builder(&script).max_in_flight(3).try_timeout(Duration::from_mins(1));
     let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
@@ -519,9 +521,9 @@ async fn requests_wait_for_a_place() {
     }
 }
 
-/// The service is told how long it may take, if that is less than it takes at most.
+/// The request states a timeout to the service if it is shorter than the service's own limit.
 #[tokio::test(start_paused = true)]
-async fn the_service_is_told_the_time_that_is_left() {
+async fn the_remaining_time_is_sent_to_the_service() {
     #[derive(Debug, Default)]
     struct Urls(Mutex<Vec<String>>);
     impl Transport for Urls {
@@ -550,9 +552,9 @@ async fn the_service_is_told_the_time_that_is_left() {
     assert_eq!(timeouts, [None, None, Some("26"), Some("19"), Some("12"), Some("5")], "{urls:?}");
 }
 
-/// What a write is compared with, and what a change is made to, is read where it is written.
+/// Reads that prepare a write go to the primary.
 #[tokio::test(start_paused = true)]
-async fn what_must_not_lag_behind_is_read_at_the_primary() {
+async fn reads_before_writes_go_to_the_primary() {
     let script = script(&[LOST, Answer(409, "EntityAlreadyExists", NO), BUSY]);
     let client = builder(&script).locations(LocationMode::SecondaryThenPrimary);
     let client = client.resolve_outcomes(true).retry(RetryPolicy::fixed(3, Duration::ZERO));
@@ -570,9 +572,9 @@ async fn what_must_not_lag_behind_is_read_at_the_primary() {
     assert_eq!(sent.len(), 6);
 }
 
-/// How far the secondary is behind is asked there, wherever reads go.
+/// The replication lag is read from the secondary, in every location mode.
 #[tokio::test(start_paused = true)]
-async fn how_far_the_secondary_is_behind() {
+async fn the_replication_lag_is_read_from_the_secondary() {
     #[derive(Debug)]
     struct Stats(Mutex<Vec<String>>, &'static str);
     impl Transport for Stats {
@@ -615,7 +617,7 @@ async fn how_far_the_secondary_is_behind() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// What the secondary is, and where it is not known.
+/// The address of the secondary, and endpoints without a known secondary.
 #[tokio::test(start_paused = true)]
 async fn a_secondary_must_be_known() {
     let key = || SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();

@@ -1,4 +1,5 @@
-//! What is different with Cosmos DB, and verbs that travel as POST. The suite runs in both ways in `formats`.
+//! The differences of Cosmos DB, and verbs that are sent as POST. The suite runs in both ways in
+//! `formats`.
 
 mod proxy;
 mod refusals;
@@ -16,7 +17,7 @@ use azure_table_client::{
     ServiceVersion, TableServiceClient,
 };
 
-/// Keeps what is sent to the mock.
+/// Records the requests to the mock.
 #[derive(Debug)]
 struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
 
@@ -45,7 +46,7 @@ fn builder(mock: &MockTableService, keep: &Arc<Keep>) -> TableServiceClientBuild
         .retry(RetryPolicy::none())
 }
 
-/// The method of each request, with the one that it names.
+/// The method of each request, with the one that its header names.
 fn verbs(requests: &[HttpRequest]) -> Vec<String> {
     let named = |request: &HttpRequest| {
         let header = request.headers.get("x-http-method");
@@ -55,7 +56,7 @@ fn verbs(requests: &[HttpRequest]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn which_verbs_travel_as_a_post() {
+async fn verbs_that_are_sent_as_post() {
     for (dialect, tunnelling, expected) in [
         (Dialect::AzureStorage, false, ["MERGE", "PUT", "DELETE"]),
         (Dialect::CosmosDb, false, ["POST MERGE", "PUT", "DELETE"]),
@@ -75,7 +76,7 @@ async fn which_verbs_travel_as_a_post() {
         blogs.delete(blog.key(), IfMatch::Any).await.unwrap();
         assert_eq!(verbs(&keep.taken()), expected, "{dialect:?} {tunnelling}");
 
-        // What is in a batch only the service sees.
+        // Only the service parses the operations of a batch.
         blogs
             .transaction()
             .insert_or_merge(&blog)
@@ -92,7 +93,7 @@ async fn which_verbs_travel_as_a_post() {
 }
 
 #[tokio::test]
-async fn the_endpoint_says_which_service_it_is() {
+async fn the_endpoint_decides_the_service() {
     let mock = MockTableService::new();
     for (endpoint, verb) in [
         ("https://me.table.cosmos.azure.com:443/", "POST"),
@@ -113,7 +114,7 @@ async fn the_endpoint_says_which_service_it_is() {
 }
 
 #[tokio::test]
-async fn a_merge_whose_answer_was_lost_is_found_in_a_transaction_for_cosmos() {
+async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
@@ -125,7 +126,7 @@ async fn a_merge_whose_answer_was_lost_is_found_in_a_transaction_for_cosmos() {
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     let mut change = DynamicEntity::new("p", "r");
     change.set("A", 5);
-    // Read as an insert, it would be taken for lost, as the row has more than was sent.
+    // Parsed as an insert, it would look lost, as the row has more properties than were sent.
     let committed = blogs.transaction().merge(&change, &etag).insert(&DynamicEntity::new("p", "s"));
     let committed = committed.accept_matching_state(true);
     assert!(
@@ -135,7 +136,7 @@ async fn a_merge_whose_answer_was_lost_is_found_in_a_transaction_for_cosmos() {
 }
 
 #[tokio::test]
-async fn limits_of_cosmos_are_checked_before_anything_is_sent() {
+async fn limits_of_cosmos_are_checked_before_sending() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
@@ -163,7 +164,7 @@ async fn limits_of_cosmos_are_checked_before_anything_is_sent() {
             blogs.transaction().insert(&large("1", 40)).insert(&large("2", 40)).await.unwrap_err(),
             "a transaction has at most 2097152 bytes",
         ),
-        (service.create_table("a/b").await.unwrap_err(), "Cosmos DB takes 1 to 254 characters"),
+        (service.create_table("a/b").await.unwrap_err(), "Cosmos DB accepts 1 to 254 characters"),
         (service.properties().await.unwrap_err(), "Cosmos DB has no GetServiceProperties"),
         (service.stats().await.unwrap_err(), "Cosmos DB has no GetStats"),
         (blogs.access_policies().await.unwrap_err(), "Cosmos DB has no GetTableAcl"),
@@ -175,7 +176,7 @@ async fn limits_of_cosmos_are_checked_before_anything_is_sent() {
     }
     assert!(keep.taken().is_empty());
 
-    // More than Azure Storage takes is for Cosmos DB to judge.
+    // Cosmos DB decides about entities that exceed the limits of Azure Storage.
     let larger = large("r", 40);
     assert!(blogs.insert(&larger).await.unwrap_err().status().is_some());
     let storage = builder(&mock, &keep).build().unwrap().table_named::<DynamicEntity>("Blogs");
@@ -224,7 +225,7 @@ fn formats_and_versions_that_cosmos_does_not_have() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cosmos_says_in_milliseconds_when_to_come_again() {
+async fn cosmos_states_retry_waits_in_milliseconds() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let service = builder(&mock, &keep).dialect(Dialect::CosmosDb);
@@ -236,6 +237,6 @@ async fn cosmos_says_in_milliseconds_when_to_come_again() {
     let start = tokio::time::Instant::now();
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     let waited = start.elapsed();
-    // In whole seconds it would be eight.
+    // In whole seconds, the wait would be eight.
     assert!((wait..Duration::from_millis(7_900)).contains(&waited), "{waited:?}");
 }

@@ -1,8 +1,9 @@
-//! The mock beside Azurite: random requests by a seed go to both, and the answers are compared.
+//! Compares the mock with Azurite: random requests by a seed go to both, and the responses are
+//! compared.
 //!
-//! Every kind of difference stands in [`known`], with a judgement and its source; another one fails
+//! Every kind of difference is in [`known`], with a judgement and its source; an unknown one fails
 //! the test. The seed is printed, and `AZURE_TABLE_TESTS_SEED` repeats it;
-//! `AZURE_TABLE_TESTS_OPERATIONS` says how many requests there are.
+//! `AZURE_TABLE_TESTS_OPERATIONS` is the number of requests.
 
 mod answer;
 mod generate;
@@ -20,7 +21,7 @@ use generate::Generator;
 use known::{Fault, known};
 use sent::{ACCOUNT, Condition, Odd, Payload, Resource, Row, Sent, Service};
 
-/// How many requests before a difference are shown.
+/// The number of requests shown before a difference.
 const SHOWN: usize = 8;
 
 struct Pair {
@@ -53,7 +54,7 @@ impl Pair {
         (mock, azurite)
     }
 
-    /// Sends a request to both. Fails where an unknown difference is left.
+    /// Sends a request to both services. Fails if an unknown difference remains.
     async fn compare(&mut self, number: u64, sent: &Sent) {
         let (mock, azurite) = self.ask(sent).await;
         if self.last.len() == SHOWN {
@@ -77,7 +78,7 @@ impl Pair {
         }
     }
 
-    /// Removes what one of them stored and the other did not, and where one goes on and the other does not.
+    /// Removes rows that only one service stored, and ends pages that only one continues.
     async fn heal(&mut self, sent: &Sent) {
         if let Some(paged) = sent.paged() {
             self.of_mock.tokens.remove(paged);
@@ -105,7 +106,7 @@ impl Pair {
     }
 }
 
-/// What became of a request, and of each operation of a batch.
+/// The status of a request and of each operation of a batch.
 fn outcome(answer: &Answer) -> Vec<(u16, Option<&str>)> {
     let all = std::iter::once(answer).chain(&answer.parts);
     all.map(|answer| (answer.status, answer.code.as_deref())).collect()
@@ -117,7 +118,7 @@ fn number(name: &str) -> Option<u64> {
 
 #[tokio::test]
 #[ignore = "needs AZURE_STORAGE_CONNECTION_STRING and AZURE_TABLE_TESTS_SERVER=azurite"]
-async fn the_mock_answers_as_azurite_does_but_for_what_is_known() {
+async fn the_mock_matches_azurite_except_known_differences() {
     let server = std::env::var("AZURE_TABLE_TESTS_SERVER");
     assert_eq!(server.as_deref(), Ok("azurite"), "it is Azurite that the table is about");
     let connection_string = std::env::var("AZURE_STORAGE_CONNECTION_STRING").unwrap();

@@ -1,7 +1,8 @@
 //! The suite on the endpoint of `AZURE_STORAGE_CONNECTION_STRING`; run it with `--ignored`.
 //!
-//! `AZURE_TABLE_TESTS_FORMAT` is `nometadata`, `fullmetadata` or `atom` for another format than the usual
-//! one; what that cannot pass is left out by name. `AZURE_TABLE_TESTS_SERVER=azurite` leaves out, by name, what Azurite is known to get wrong.
+//! `AZURE_TABLE_TESTS_FORMAT` is `nometadata`, `fullmetadata` or `atom` for a format other than the
+//! default; tests that it cannot pass are left out by name. `AZURE_TABLE_TESTS_SERVER=azurite`
+//! leaves out, by name, the tests that Azurite is known to fail.
 
 use azure_table_tests::{Server, Spoken, Target, conformance, for_each_conformance_test};
 

@@ -1,4 +1,4 @@
-//! What an error reports: the entity, the wait that the service asks for, and its text.
+//! The contents of an error: the entity, the wait that the service requests, and its text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ async fn blogs(mock: &MockTableService) -> TableClient<DynamicEntity> {
     blogs
 }
 
-/// Checks that an error names the entity, and that its text does so once.
+/// Checks that an error names the entity, and that its text names it once.
 #[track_caller]
 fn assert_names(error: &Error, key: (&str, &str)) {
     let key = EntityKey::from(key);
@@ -94,7 +94,7 @@ async fn every_call_about_one_entity_names_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_that_no_url_holds_are_named_in_short() {
+async fn long_keys_are_shortened_in_errors() {
     let mock = MockTableService::new();
     let blogs = blogs(&mock).await;
     let long = "字".repeat(500);
@@ -123,7 +123,7 @@ async fn errors_of_a_save_name_their_entities() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_that_the_service_asks_for() {
+async fn the_wait_requested_by_the_service() {
     let mock = MockTableService::new();
     let blogs = blogs(&mock).await;
     let wait = Duration::from_secs(7);
@@ -153,7 +153,7 @@ async fn the_wait_that_the_service_asks_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_and_a_try_timeout_have_texts_of_their_own() {
+async fn a_deadline_and_a_try_timeout_have_different_texts() {
     let mock = MockTableService::new();
     let blogs = blogs(&mock).await;
     mock.faults().add(Fault::hang());
@@ -179,7 +179,7 @@ async fn a_deadline_and_a_try_timeout_have_texts_of_their_own() {
         end(get().retry(RetryPolicy::none()).await.unwrap_err()),
         "Get on Blogs: no response within 60 s"
     );
-    // Parts of a composite call have the time that is left; the text has the whole.
+    // The parts of a composite call share its deadline; the text states the whole deadline.
     mock.faults().clear();
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     mock.faults().add(Fault::delay_request(Duration::from_millis(23)));
@@ -192,7 +192,7 @@ async fn a_deadline_and_a_try_timeout_have_texts_of_their_own() {
     assert_eq!(end(error), "Merge on Blogs: deadline of 5 s reached after 1 attempt");
 }
 
-/// Answers each request in the same way.
+/// Responds to each request in the same way.
 #[derive(Debug)]
 struct Always(StatusCode, HeaderMap, Bytes);
 
@@ -230,7 +230,7 @@ async fn text_of_a_server_is_escaped_and_bounded() {
 }
 
 #[tokio::test]
-async fn debug_starts_with_the_text_and_leaves_out_what_is_empty() {
+async fn debug_starts_with_the_text_and_omits_empty_fields() {
     let mock = MockTableService::new();
     let blogs = blogs(&mock).await;
     let error = blogs.get(("p", "r")).client_request_id("my-id").await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Every fault of the mock's plan, as a client sees it.
+//! Every fault of the mock's plan, from the client's view.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn builder(mock: &MockTableService) -> TableServiceClientBuilder {
         .resolve_outcomes(false)
 }
 
-/// A table whose client sends everything once.
+/// A table whose client sends each request once.
 async fn once() -> (MockTableService, TableClient<DynamicEntity>) {
     let mock = MockTableService::new();
     let client = builder(&mock).retry(RetryPolicy::none()).build().unwrap();
@@ -46,7 +46,7 @@ fn written(id: usize, text: &str) -> DynamicEntity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_write_meets_and_what_is_done() {
+async fn faults_of_a_write() {
     use ErrorKind::{Connect, Interrupted, Service, Timeout, UnexpectedReply};
     use Outcome::{NotApplied, Unknown};
     let timed_out = Some(ErrorCode::OperationTimedOut);
@@ -86,7 +86,7 @@ async fn what_a_write_meets_and_what_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_is_cut_and_nothing_says_so() {
+async fn a_truncated_body_without_notice() {
     let (mock, table) = once().await;
     table.insert(&row(1)).await.unwrap();
     mock.faults().add(Fault::truncate_reply());
@@ -108,16 +108,16 @@ async fn retry_after_in_seconds_and_as_a_date() {
         let start = Instant::now();
         mock.faults().add(fault.times(1));
         retrying(&mock).insert(&row(id)).await.unwrap();
-        // A date has no milliseconds, and tokio's timer no less than one.
+        // A date has no milliseconds, and tokio's timer has no finer unit.
         let waited = start.elapsed().as_millis();
         assert!(waited.abs_diff(seconds * 1_000) <= 1_000, "{id}: {waited} ms");
     }
 }
 
-/// An attempt that its client gave up is done late, behind the attempt that came after it and behind
-/// what somebody else wrote.
+/// An attempt that its client gave up is applied late, after the next attempt and after another
+/// program's write.
 #[tokio::test(start_paused = true)]
-async fn a_delayed_write_is_done_though_nobody_waits_for_it() {
+async fn a_delayed_write_is_applied_without_its_caller() {
     let (mock, table) = once().await;
     let text = async || {
         let row = table.get(("p", "001")).await.unwrap().entity;
@@ -133,7 +133,7 @@ async fn a_delayed_write_is_done_though_nobody_waits_for_it() {
     advance(Duration::from_secs(20)).await;
     assert_eq!(text().await, "mine", "the first attempt");
 
-    // One that was refused when it was due is refused; one that is looked at counts as done.
+    // A request that is due to be refused is refused; a delayed one counts as applied.
     mock.faults().add(Fault::delay_request(Duration::from_mins(40)));
     let call = table.insert(&row(2)).retry(RetryPolicy::none());
     assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Timeout);
@@ -165,7 +165,7 @@ async fn delays_in_order() {
 }
 
 #[tokio::test]
-async fn pages_end_at_any_row_and_no_row_is_lost() {
+async fn short_pages_lose_no_row() {
     let mut page_lengths = Vec::new();
     for seed in 0..20 {
         let (mock, table) = once().await;
@@ -200,7 +200,7 @@ async fn pages_end_at_any_row_and_no_row_is_lost() {
 }
 
 #[tokio::test]
-async fn lists_of_tables_end_at_any_row_too() {
+async fn short_pages_of_tables() {
     let mock = MockTableService::new();
     let service = mock.client();
     for id in 0..5 {
@@ -250,7 +250,7 @@ async fn a_service_with_another_clock() {
                 mock.faults().clock_behind(by);
                 mock.clock().now() - by
             };
-            // What was refused is dated by the service's date.
+            // The retry uses the date in the refusal.
             mock.requests().clear();
             table.insert_or_replace(&row(1)).await.unwrap();
             assert_eq!(mock.requests().total(), if is_refused { 2 } else { 1 });
@@ -269,7 +269,7 @@ async fn a_service_with_another_clock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_partition_takes_so_many_entities_a_second() {
+async fn a_partition_has_an_entity_limit_per_second() {
     let (mock, _) = once().await;
     let throttle = mock.faults().add(Fault::throttle(200).table("Blogs"));
     let delay = mock.faults().add(Fault::delay_reply(Duration::from_millis(20)));
@@ -322,10 +322,9 @@ async fn scopes() {
     }
 }
 
-/// The same seed and the same requests in the same order are struck by the same faults, whoever sends
-/// them.
+/// The same seed and the same requests in the same order meet the same faults, regardless of the sender.
 #[tokio::test(start_paused = true)]
-async fn the_same_seed_is_the_same_again() {
+async fn the_same_seed_repeats_the_faults() {
     async fn run(seed: u64) -> (Vec<bool>, usize) {
         let (mock, table) = once().await;
         mock.faults().seed(seed);
@@ -356,7 +355,7 @@ async fn the_same_seed_is_the_same_again() {
 }
 
 #[tokio::test]
-async fn one_fault_strikes_a_request_and_the_first_comes_first() {
+async fn a_request_meets_the_first_matching_fault() {
     let (mock, table) = once().await;
     let first = mock.faults().add(Fault::busy().times(1));
     let second = mock.faults().add(Fault::lose_reply().times(1));
@@ -368,9 +367,9 @@ async fn one_fault_strikes_a_request_and_the_first_comes_first() {
     assert!(format!("{:?}", mock.faults()).contains("seed: 0"));
 }
 
-/// A host that can only answer does not count what it cannot do.
+/// A host that only supports responses does not count other faults.
 #[test]
-fn a_host_that_only_answers() {
+fn a_host_that_supports_responses_only() {
     let mock = MockTableService::builder().loose(true).build();
     let lost = mock.faults().add(Fault::lose_reply());
     let busy = mock.faults().add(Fault::busy().skip(1));
@@ -446,7 +445,7 @@ async fn names_of_deleted_tables_are_waited_for() {
     assert!((40..46).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     service.create_table("Blogs").await.unwrap();
 
-    // It is not done before its time, and says so then.
+    // The request is not applied before its time, and is recorded at that time.
     service.delete_table("Blogs").await.unwrap();
     let start = Instant::now();
     let error = service.create_table_and_wait("Blogs", Duration::from_secs(10)).await.unwrap_err();
@@ -461,7 +460,7 @@ async fn names_of_deleted_tables_are_waited_for() {
     assert_eq!(error.status(), Some(404));
 }
 
-/// What a client refuses to its own queries does not stand in the way.
+/// Queries that the client itself refuses use up no fault.
 #[tokio::test(start_paused = true)]
 async fn names_are_waited_for_by_clients_of_all_sorts() {
     let deadline = Duration::from_mins(2);
@@ -483,13 +482,13 @@ async fn names_are_waited_for_by_clients_of_all_sorts() {
         service.delete_table_and_wait("Blogs", deadline).await.unwrap();
         assert!((40..46).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
 
-        // The table is gone, and its name is not yet free.
+        // The table is deleted, and its name is still reserved.
         service.create_table("Blogs").await.unwrap();
         let soon = Duration::from_secs(3);
         let error = service.delete_table_and_wait("Blogs", soon).await.unwrap_err();
         let going = ErrorCode::TableBeingDeleted;
         assert_eq!((error.code(), error.outcome()), (Some(&going), Outcome::Applied));
-        // A service that does not answer is not waited for any longer either.
+        // The wait for an unresponsive service ends too.
         mock.faults().add(Fault::delay_reply(Duration::from_mins(10)));
         let start = Instant::now();
         service.create_table_and_wait("Others", Duration::from_secs(10)).await.unwrap_err();

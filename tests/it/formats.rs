@@ -1,10 +1,10 @@
-//! The suite in each format, in the version of the paper, in the dialect of Cosmos DB and through a proxy
-//! that knows two verbs. What one of them cannot pass is left out by name.
+//! The suite in each format, in the version of the paper, in the dialect of Cosmos DB and through a
+//! proxy that supports two verbs. Tests that one of them cannot pass are left out by name.
 
 use azure_table_client::mock::MockTableService;
 use azure_table_tests::{Spoken, Target, conformance, for_each_conformance_test, left_out};
 
-/// A mock, to which this is spoken.
+/// A mock, and the dialect of its clients.
 fn target(spoken: Spoken) -> Target {
     Target::mock(&MockTableService::new()).speaking(spoken)
 }
@@ -55,7 +55,7 @@ macro_rules! names {
 }
 
 #[test]
-fn what_is_left_out_is_a_test_and_is_left_out_once() {
+fn tests_left_out_exist_and_are_listed_once() {
     let tests = for_each_conformance_test!(names);
     let all = [Spoken::FIRST, Spoken::LAST_ATOM, Spoken::NO_METADATA, Spoken::COSMOS];
     for spoken in all {

@@ -1,4 +1,4 @@
-//! The seeds of the fuzz targets, and the inputs of what fuzzing found.
+//! The seeds of the fuzz targets, and the inputs of bugs found by fuzzing.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Calls that read and write until nobody was in between: races, bounds, lost answers.
+//! Calls that read and write until no concurrent update intervenes: races, limits, lost replies.
 
 mod removals;
 mod versions;
@@ -34,22 +34,22 @@ fn counter(hits: i32) -> Counter {
     Counter { name: "home".into(), day: "1".into(), hits, note: None }
 }
 
-/// What happens to a write on its way.
+/// The fault of a write.
 #[derive(Debug, Clone, Copy)]
 enum Foul {
-    /// Somebody else adds 100 before it.
+    /// Another program adds 100 before it.
     Race,
-    /// Somebody else deletes the row before it.
+    /// Another program deletes the row before it.
     Delete,
-    /// Somebody else inserts the row before it.
+    /// Another program inserts the row before it.
     Insert,
-    /// Somebody else inserts the row before it, and deletes it after.
+    /// Another program inserts the row before it, and deletes it after it.
     InsertAndDelete,
-    /// It is done, and its answer is lost.
+    /// The write is applied, and its reply is lost.
     LostReply,
 }
 
-/// Does this to the first writes.
+/// Applies this fault to the first writes.
 #[derive(Debug)]
 struct Fouls {
     inner: Arc<dyn Transport>,
@@ -95,7 +95,7 @@ impl Transport for Fouls {
     }
 }
 
-/// A table in which this happens to the first `times` writes, and the same table without it.
+/// A table whose first `times` writes meet this fault, and the same table without it.
 async fn tables(
     foul: Foul,
     times: usize,
@@ -117,13 +117,13 @@ async fn tables(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_race_is_run_again() {
+async fn a_lost_race_is_retried() {
     for races in 0..10 {
         let (_, table, plain) = tables(Foul::Race, races).await;
         plain.insert(&counter(0)).await.unwrap();
         let updated = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap();
         let expected = i32::try_from(races).unwrap() * 100 + 1;
-        assert_eq!((updated.hits, updated.status()), (expected, 204));
+        assert_eq!((updated.hits, updated.response().status), (expected, 204));
         assert_eq!(updated.rounds() as usize, races + 1);
         let stored = plain.get(KEY).await.unwrap();
         assert_eq!((stored.hits, &stored.etag), (expected, &updated.etag));
@@ -150,7 +150,7 @@ async fn the_rounds_are_bounded_in_number_and_in_time() {
     let error = update.await.unwrap_err();
     assert!(error.is_precondition_failed() && error.rounds() > 20, "{error}");
     assert!((18..20).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
-    // No limit is one too.
+    // A limit of zero allows one attempt.
     let update = table.update_with(KEY, |_| {}).rounds(2).deadline(Duration::MAX);
     assert_eq!(update.await.unwrap_err().rounds(), 2);
     mock.requests().clear();
@@ -160,7 +160,7 @@ async fn the_rounds_are_bounded_in_number_and_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_increment_is_lost_and_none_is_made_twice() {
+async fn each_increment_is_applied_once() {
     let mock = MockTableService::new();
     let table = mock.client().table_named::<Counter>("Counters");
     table.create().await.unwrap();
@@ -187,7 +187,7 @@ async fn no_increment_is_lost_and_none_is_made_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_that_is_gone_stays_gone() {
+async fn a_deleted_row_stays_deleted() {
     let (mock, table, plain) = tables(Foul::Delete, 1).await;
     let error = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap_err();
     assert!(error.is_not_found() && error.rounds() == 1, "{error}");
@@ -198,7 +198,7 @@ async fn a_row_that_is_gone_stays_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_that_refuses_or_moves_the_row_is_not_written() {
+async fn refused_and_moving_changes_are_not_written() {
     #[derive(Debug)]
     enum Refusal {
         TooMany,
@@ -211,7 +211,7 @@ async fn a_change_that_refuses_or_moves_the_row_is_not_written() {
     }
     let (mock, table, plain) = tables(Foul::Race, 1).await;
     plain.insert(&counter(0)).await.unwrap();
-    // After a lost race it is asked again.
+    // After a lost race, the closure is called again.
     let add = |counter: &mut Counter| match counter.hits {
         100.. => Err(Refusal::TooMany),
         _ => {
@@ -235,7 +235,7 @@ async fn a_change_that_refuses_or_moves_the_row_is_not_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_whose_answer_was_lost_is_not_made_twice() {
+async fn a_change_with_a_lost_reply_is_applied_once() {
     let (_, table, plain) = tables(Foul::LostReply, 1).await;
     plain.insert(&counter(0)).await.unwrap();
     let error = table.update_with(KEY, |counter| counter.hits += 1).await.unwrap_err();
@@ -250,7 +250,7 @@ async fn a_change_whose_answer_was_lost_is_not_made_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_merge_keeps_what_a_replacement_removes() {
+async fn a_merge_keeps_properties_that_a_replace_removes() {
     let (_, table, plain) = tables(Foul::Race, 0).await;
     let mut row = DynamicEntity::from_entity(&counter(1)).unwrap();
     row.set("Note", "mine").set("Other", "of another program");
@@ -293,41 +293,42 @@ async fn one_of_many_inserts() {
     let mut inserted = 0;
     let mut hits = Vec::new();
     for task in tasks {
-        let obtained = task.await.unwrap();
-        inserted += usize::from(obtained.was_inserted());
+        let (obtained, outcome) = task.await.unwrap();
+        inserted += usize::from(outcome == Outcome::Applied);
         hits.push(obtained.hits);
     }
     let stored = table.get(KEY).await.unwrap().hits;
     assert_eq!((inserted, hits), (1, vec![stored; 20]));
     assert_eq!(*made.lock().unwrap(), 20, "each found nothing at first");
-    let found = table.get_or_insert(&counter(99)).await.unwrap();
-    assert_eq!((found.inserted(), found.hits, found.status()), (Outcome::NotApplied, stored, 200));
+    let (found, inserted) = table.get_or_insert(&counter(99)).await.unwrap();
+    assert_eq!((inserted, found.hits), (Outcome::NotApplied, stored));
+    assert_eq!((found.response().status, found.rounds()), (200, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_inserted_it_is_never_guessed() {
+async fn an_insert_of_unknown_origin_is_reported_as_such() {
     let (_, table, plain) = tables(Foul::Insert, 1).await;
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::NotApplied, 100));
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::NotApplied, 100));
     plain.delete(KEY, IfMatch::Any).await.unwrap();
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Applied, 1));
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::Applied, 1));
     assert_eq!(plain.get(KEY).await.unwrap().etag, obtained.etag);
 
     let (_, table, _) = tables(Foul::LostReply, 1).await;
-    let obtained = table.get_or_insert(&counter(1)).await.unwrap();
-    assert_eq!((obtained.inserted(), obtained.hits), (Outcome::Unknown, 1));
-    assert!(!obtained.was_inserted());
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.hits), (Outcome::Unknown, 1));
 
     let (_, table, _) = tables(Foul::InsertAndDelete, 3).await;
-    assert!(table.get_or_insert(&counter(1)).await.unwrap().was_inserted());
+    let (obtained, inserted) = table.get_or_insert(&counter(1)).await.unwrap();
+    assert_eq!((inserted, obtained.rounds()), (Outcome::Applied, 4));
     let (_, table, plain) = tables(Foul::InsertAndDelete, usize::MAX).await;
     let error = table.get_or_insert(&counter(1)).await.unwrap_err();
     assert_eq!((error.code(), error.rounds()), (Some(&ErrorCode::EntityAlreadyExists), 10));
     let error = table.get_or_insert(&counter(1)).rounds(2).await.unwrap_err();
     assert_eq!((error.rounds(), error.outcome()), (2, Outcome::NotApplied));
 
-    // A missing table is no missing entity.
+    // A missing table differs from a missing entity.
     plain.delete_table().await.unwrap();
     let error = table.get_or_insert(&counter(1)).await.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::TableNotFound));

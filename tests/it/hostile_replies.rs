@@ -1,5 +1,5 @@
-//! Replies that no table service gives, servers that are not there, and connections that break:
-//! each is a typed error, and nothing panics.
+//! Replies that no table service sends, servers that do not exist, and connections that break: each
+//! is a typed error, and nothing panics.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
     serving_account(bytes).await.table_named("Blogs")
 }
 
-/// A server that answers every connection with these bytes and closes it.
+/// A server that sends these bytes on every connection and closes it.
 async fn serving_account(bytes: Vec<u8>) -> TableServiceClient {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -50,21 +50,21 @@ const SERVICE: &str = "x-ms-request-id: id\r\n";
 const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\nETag: W/\"1\"\r\n";
 
 #[tokio::test]
-async fn a_proxys_page_is_named_as_such() {
+async fn a_page_of_a_proxy_is_reported_as_such() {
     let html = "<html><body><h1>502 Bad Gateway</h1></body></html>";
     let table = serving(reply("502 Bad Gateway", "Content-Type: text/html\r\n", html)).await;
     let error = table.get(("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::UnexpectedReply, Some(502)));
     assert!(error.to_string().contains("text/html"), "{error}");
 
-    // A captive portal answers 200, and 404 of a web server is no missing entity.
+    // A captive portal responds with 200, and the 404 of a web server is not a missing entity.
     let table = serving(reply("200 OK", "Content-Type: text/html\r\n", html)).await;
     assert_eq!(table.query().await.unwrap_err().kind(), ErrorKind::UnexpectedReply);
     assert!(table.exists().await.is_err());
     assert!(table.create_if_not_exists().await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
     let error = table.delete(("p", "r"), IfMatch::Any).await.unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown, "whoever answered, it was not the service");
+    assert_eq!(error.outcome(), Outcome::Unknown, "the response is not from the service");
     let table = serving(reply("404 Not Found", "Content-Type: text/html\r\n", html)).await;
     assert!(!table.get(("p", "r")).await.unwrap_err().is_not_found());
     assert!(table.get_if_exists(("p", "r")).await.is_err());
@@ -80,7 +80,7 @@ async fn a_proxys_page_is_named_as_such() {
 }
 
 #[tokio::test]
-async fn cut_or_foreign_json() {
+async fn truncated_or_foreign_json() {
     for body in [
         "",
         "{",
@@ -131,7 +131,7 @@ async fn a_response_about_another_entity_is_unexpected() {
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_cannot_be_used_was_done() {
+async fn an_unreadable_response_means_that_the_write_was_applied() {
     let table = serving(reply("204 No Content", SERVICE, "")).await;
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::UnexpectedReply, Outcome::Applied));
@@ -141,7 +141,7 @@ async fn a_write_whose_answer_cannot_be_used_was_done() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_http() {
+async fn bytes_that_are_not_http() {
     for bytes in [b"".to_vec(), b"\x16\x03\x01".to_vec(), b"HTTP/1.1 2".to_vec(), vec![0; 100]] {
         let error = serving(bytes).await.query().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted, "{error:?}");
@@ -149,7 +149,7 @@ async fn bytes_that_are_no_http() {
 }
 
 #[tokio::test]
-async fn a_body_that_ends_too_soon_is_not_taken_for_whole() {
+async fn a_truncated_body_is_an_error() {
     let cut = format!("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n{JSON}\r\n{{\"value\":[]}}");
     let error = serving(cut.into_bytes()).await.query().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Interrupted);
@@ -172,7 +172,7 @@ async fn a_reply_without_end_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_there() {
+async fn a_missing_host() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -185,7 +185,7 @@ async fn a_host_that_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_left_in_time() {
+async fn a_silent_server_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
@@ -198,7 +198,7 @@ async fn a_server_that_says_nothing_is_left_in_time() {
 }
 
 #[tokio::test]
-async fn no_header_is_needed_that_the_answer_does_not_need() {
+async fn a_response_without_optional_headers() {
     let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#;
     let bare = format!("HTTP/1.1 200\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let rows = serving(bare.into_bytes()).await.query().await.unwrap();
@@ -206,7 +206,7 @@ async fn no_header_is_needed_that_the_answer_does_not_need() {
 }
 
 #[tokio::test]
-async fn a_continuation_that_cannot_be_followed_is_not_the_end() {
+async fn an_invalid_continuation_is_an_error() {
     let rows = |headers: &[u8]| {
         let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r","TableName":"Blogs"}]}"#;
         let start = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n", body.len());
@@ -232,7 +232,7 @@ async fn a_continuation_that_cannot_be_followed_is_not_the_end() {
         let error = serving_account(rows(headers)).await.list_tables().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
     }
-    // The key of the row may be left out, and may be empty.
+    // The response may lack the key of the row, or have an empty one.
     for row_key in ["", "x-ms-continuation-NextRowKey:\r\n"] {
         let headers = format!("x-ms-continuation-NextPartitionKey: p\r\n{row_key}");
         let mut pages = serving(rows(headers.as_bytes())).await.query().pages();
@@ -241,7 +241,7 @@ async fn a_continuation_that_cannot_be_followed_is_not_the_end() {
 }
 
 #[tokio::test]
-async fn take_holds_whatever_a_server_gives() {
+async fn take_bounds_larger_pages() {
     let rows = r#"{"value":[{"PartitionKey":"p","RowKey":"1"},{"PartitionKey":"p","RowKey":"2"}]}"#;
     let more = format!("{JSON}x-ms-continuation-NextPartitionKey: p\r\n");
     let table = serving(reply("200 OK", &more, rows)).await;
@@ -251,7 +251,7 @@ async fn take_holds_whatever_a_server_gives() {
         let found: Vec<_> = table.query().take(take).stream().try_collect().await.unwrap();
         assert_eq!(found.len() as u64, take);
     }
-    // The page that is cut ends the query, although the server has more.
+    // A truncated page ends the query, although the server has more rows.
     let mut pages = table.query().take(1).pages();
     assert_eq!(pages.next().await.unwrap().unwrap().entities.len(), 1);
     assert!(pages.next().await.is_none());
@@ -275,11 +275,11 @@ async fn an_empty_etag_is_none() {
         let error = table.get(("p", "r")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
         assert!(error.to_string().contains("ETag"), "{error}");
-        assert!(table.delete(("p", "r"), IfMatch::Any).await.is_err(), "a 200 is no answer to it");
+        assert!(table.delete(("p", "r"), IfMatch::Any).await.is_err(), "a 200 is unexpected");
     }
 }
 
-/// A server closes the connection that it said it would keep: the next request goes by another one.
+/// A server closes a connection that it promised to keep: the next request uses another one.
 #[tokio::test]
 async fn a_closed_connection_is_replaced() {
     let body = r#"{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r"}"#;

@@ -1,9 +1,9 @@
-//! What the official clients of Python and JavaScript write is read exactly, and they read exactly what
-//! is written here: every Edm type at its extremes, names and keys of all sorts.
+//! The official clients of Python and JavaScript and this client read each other's rows exactly:
+//! every Edm type at its extremes, names and keys of all sorts.
 //!
-//! It runs on the endpoint of `AZURE_STORAGE_CONNECTION_STRING`, or else on a mock of its own.
-//! `tests/clients/run` installs the clients. Where a client cannot say or hold a value, its case in
-//! `tests/clients/interop/cases.json` states what it does instead.
+//! It runs on the endpoint of `AZURE_STORAGE_CONNECTION_STRING`, or on its own mock.
+//! `tests/clients/run` installs the clients. If a client cannot express or hold a value, its case
+//! in `tests/clients/interop/cases.json` states the behavior instead.
 
 mod cases;
 mod structs;
@@ -85,7 +85,7 @@ async fn run(
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
-/// Reads what a client wrote, in each level of JSON; how many values that were.
+/// Reads the rows of a client at each level of JSON metadata, and returns the number of values.
 async fn read(
     target: &Target,
     table: &str,
@@ -112,7 +112,7 @@ async fn read(
             let written = case.written_by(client);
             let plain = case.plainly_written_by(client);
             if has_types {
-                let got = table.get(&case.key).await.unwrap().into_entity();
+                let got = table.get(&case.key).await.unwrap().into_inner();
                 let of_query = queried.iter().find(|entity| *entity.key() == case.key).unwrap();
                 for (how, entity) in [("by get", &got), ("by query", of_query)] {
                     check(case, how, entity.value(&case.property), Some(&written));

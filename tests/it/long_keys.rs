@@ -1,5 +1,5 @@
-//! Rows whose keys no URL holds: every operation on them goes by a batch, as the service would not see
-//! the request. Cosmos DB has shorter keys, which all fit.
+//! Rows whose keys are too long for a URL: every operation on them is sent in a batch. Cosmos DB
+//! allows shorter keys only, which all fit.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn blogs(service: &TableServiceClient) -> TableClient<DynamicEntity> {
     blogs
 }
 
-/// The mock refuses what is too long, so nothing of this was sent by its own URL.
+/// The mock refuses longer URLs, so no request used the row's own URL.
 async fn every_operation(mock: &MockTableService, service: &TableServiceClient) {
     let blogs = blogs(service).await;
     let inserted = blogs.insert(&row(1)).await.unwrap();
@@ -54,7 +54,7 @@ async fn every_operation(mock: &MockTableService, service: &TableServiceClient) 
     let read = blogs.get(key("1")).await.unwrap();
     assert_eq!((&read.etag, read.get::<String>("Text")), (&replaced.etag, None));
 
-    // What the service says of the operation is said as of one by itself.
+    // The service's error for an operation in a batch is reported like that of a single operation.
     for error in [
         blogs.merge(&rating, &inserted.etag).await.unwrap_err(),
         blogs.replace(&rating, &inserted.etag).await.unwrap_err(),
@@ -83,7 +83,7 @@ async fn every_operation_reaches_them() {
 }
 
 #[tokio::test]
-async fn every_operation_reaches_them_whatever_is_spoken() {
+async fn every_operation_reaches_them_in_each_dialect() {
     type Spoken = fn(TableServiceClientBuilder) -> TableServiceClientBuilder;
     let spoken: [Spoken; 2] = [
         |client| client.service_version(ServiceVersion::V2009_04_14).format(PayloadFormat::Atom),
@@ -123,7 +123,7 @@ async fn the_unit_of_work_and_a_bulk_run_reach_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_whose_answer_was_lost_is_found_to_be_done() {
+async fn a_lost_write_is_read_back() {
     let mock = MockTableService::new();
     let service = mock.client();
     let blogs = blogs(&service).await;
@@ -137,7 +137,7 @@ async fn a_write_whose_answer_was_lost_is_found_to_be_done() {
     let deleted = blogs.delete(key("1"), &merged.etag).await.unwrap();
     assert!(deleted.confirmation != azure_table_client::client::Confirmation::Response);
 
-    // And one that may be done while nothing more is known is said to be so.
+    // A write that may be applied has an unknown outcome.
     blogs.insert(&row(1)).await.unwrap();
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(9));
     let call = blogs.merge(&row(3), IfMatch::Any).retry(RetryPolicy::none());
@@ -145,10 +145,10 @@ async fn a_write_whose_answer_was_lost_is_found_to_be_done() {
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
 }
 
-/// Another program wrote the same long ago, and the request was lost: the row does not count as a match, with keys
-/// of any length.
+/// Another program wrote the same long ago, and the request was lost: the row does not count as a
+/// match, with keys of any length.
 #[tokio::test(start_paused = true)]
-async fn a_row_of_long_ago_is_not_taken_for_what_was_written() {
+async fn an_old_row_is_not_mistaken_for_the_write() {
     for keys in [EntityKey::new("p", "r"), key("1")] {
         let start = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let clock = azure_table_client::clock::TokioClock::starting_at(start);
@@ -168,7 +168,7 @@ async fn a_row_of_long_ago_is_not_taken_for_what_was_written() {
 }
 
 #[tokio::test]
-async fn the_mock_does_not_see_what_is_too_long() {
+async fn the_mock_refuses_long_urls() {
     let mock = MockTableService::builder().loose(true).build();
     mock.client().create_table("Blogs").await.unwrap();
     let get = |bytes: usize| {

@@ -1,4 +1,4 @@
-//! The service in memory with a file behind it: what it answered is there again.
+//! The mock with a data file: rows that it acknowledged exist after a restart.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use azure_table_client::transport::{HttpRequest, HttpResponse};
 use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient};
 use http::{HeaderMap, Method};
 
-/// A place for one file that is not there yet.
+/// A path for a file that does not exist yet.
 fn file(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.redb"));
     let _ = std::fs::remove_file(&path);
@@ -29,7 +29,7 @@ async fn rows(service: &MockTableService) -> Vec<DynamicEntity> {
 }
 
 #[tokio::test]
-async fn everything_is_there_again() {
+async fn everything_is_restored() {
     let path = file("everything");
     let service = open(&path);
     let table = blogs(&service);
@@ -66,7 +66,7 @@ async fn everything_is_there_again() {
 }
 
 #[tokio::test]
-async fn a_row_that_comes_back_after_a_restart_repeats_no_version() {
+async fn versions_do_not_repeat_after_a_restart() {
     #[derive(Debug)]
     struct Still;
     impl Clock for Still {
@@ -88,7 +88,7 @@ async fn a_row_that_comes_back_after_a_restart_repeats_no_version() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_used_is_an_error_that_names_it() {
+async fn an_unusable_file_is_an_error_that_names_it() {
     let path = file("in-use");
     let service = open(&path);
     let error = MockTableService::builder().data(&path).unwrap_err();
@@ -102,7 +102,7 @@ async fn a_file_that_cannot_be_used_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn many_writers_share_a_commit_and_each_of_them_is_kept() {
+async fn concurrent_writes_share_a_commit() {
     let path = file("many");
     let service = open(&path);
     let table = blogs(&service);
@@ -119,7 +119,7 @@ async fn many_writers_share_a_commit_and_each_of_them_is_kept() {
     assert_eq!(open(&path).row_count("Blogs"), Some(300));
 }
 
-/// Sends a request that nobody has to sign.
+/// Sends an unsigned request.
 fn send(
     service: &MockTableService,
     method: Method,
@@ -135,7 +135,7 @@ fn send(
 }
 
 #[tokio::test]
-async fn policies_and_settings_are_there_again() {
+async fn policies_and_settings_are_restored() {
     let path = file("policies");
     let open = || MockTableService::builder().loose(true).data(&path).unwrap().build();
     let policies = "<SignedIdentifiers><SignedIdentifier><Id>a &lt; b</Id><AccessPolicy>\
@@ -159,7 +159,7 @@ async fn policies_and_settings_are_there_again() {
     let before = (ask(&service, acl), ask(&service, properties));
     assert!(String::from_utf8_lossy(&before.0).contains("a &lt; b"));
     assert!(String::from_utf8_lossy(&before.1).contains("<MaxAgeInSeconds>5</MaxAgeInSeconds>"));
-    // What needs no answer is written all the same by the time the service is gone.
+    // A write without a response is stored too before the mock ends.
     drop(service);
 
     let service = open();

@@ -55,8 +55,8 @@ async fn count_up(other: &TableClient<DynamicEntity>) {
     other.merge(&row, etag).await.unwrap();
 }
 
-/// Saves again: the earlier attempt was applied and another program wrote the row since, so that the
-/// outcome stays unknown.
+/// Saves again: the earlier attempt was applied and another program wrote the row since, so that
+/// the outcome stays unknown.
 async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &str) {
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.results.len(), 1, "{what}");
@@ -67,7 +67,7 @@ async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &st
         outcome => panic!("{what}: the change was applied, but is reported as {outcome:?}"),
     }
     assert_eq!(error.error.status(), Some(412), "{what}: {:?}", error.error);
-    // Another save knows no more.
+    // Another save does not change that.
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.unknown().count(), 1, "{what}: {}", error.report);
 }
@@ -228,5 +228,42 @@ async fn a_bulk_run_does_not_deny_a_batch_of_another_partition() {
         let report = bulk.keep_results().run_stream(rows).await.unwrap_err().into_report();
         assert_rows(&mock, &report, &what);
         assert!(mock.requests().count(Operation::Transaction) >= 1, "{what}");
+    }
+}
+
+/// A run is dropped, its rows are applied, and a resumed run meets them.
+#[tokio::test(start_paused = true)]
+async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
+    for (number, exact) in [(1, false), (1, true), (3, false), (3, true)] {
+        let what = format!("{number} rows, exact: {exact}");
+        let mock = MockTableService::new();
+        let other = mock.client().table_named::<DynamicEntity>("Blogs");
+        other.create().await.unwrap();
+        let mut updates = Vec::new();
+        for n in 0..number {
+            let mut row = DynamicEntity::new("p", n.to_string());
+            row.set("Count", 0);
+            let etag = other.insert(&row).await.unwrap().etag;
+            row.set("Count", 1);
+            updates.push(BulkOperation::Merge(row, etag.into()));
+        }
+        let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
+            .unwrap()
+            .transport(mock.transport())
+            .clock(mock.clock())
+            .exact(exact)
+            .build()
+            .unwrap();
+        let table = service.table_named::<DynamicEntity>("Blogs");
+        mock.faults().add(Fault::delay_request(Duration::from_secs(10)).on_writes().times(1));
+        let bulk = table.bulk();
+        let monitor = bulk.monitor();
+        timeout(Duration::from_secs(1), bulk.run(updates.clone())).await.unwrap_err();
+        sleep(Duration::from_secs(20)).await;
+        let checkpoint = monitor.checkpoint().to_string().parse().unwrap();
+        let resumed = table.bulk().resume(checkpoint).run(updates).await;
+        let report = resumed.unwrap_err().into_report();
+        assert_eq!((report.progress.failed, report.progress.unknown), (0, number), "{what}");
+        assert_eq!(report.checkpoint.resolved(), 0, "{what}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the client says of a write whose answer was lost, beside what became of it.
+//! The client's report of a write with a lost reply, for each state of the row.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -15,14 +15,14 @@ use azure_table_client::{
     TableServiceClient,
 };
 
-/// What happens to the first write.
+/// The fault of the first write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Loss {
     BeforeCommit,
     AfterCommit,
 }
 
-/// What another program does between the first attempt and the second.
+/// The action of another program between the first attempt and the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other {
     Nothing,
@@ -35,7 +35,7 @@ enum Other {
 struct Lossy {
     inner: Arc<dyn Transport>,
     other: TableClient<DynamicEntity>,
-    /// What is still to happen.
+    /// The remaining steps.
     plan: Mutex<Option<(Loss, Other)>>,
     is_down: bool,
 }
@@ -92,7 +92,7 @@ enum Write {
 }
 
 impl Write {
-    /// Whether a row is there before.
+    /// Whether the row exists before the write.
     fn has_row(self) -> bool {
         !matches!(self, Self::Insert | Self::InsertOrReplace)
     }
@@ -165,13 +165,14 @@ async fn stage(write: Write, plan: (Loss, Other), is_down: bool, write_ids: bool
     Stage { mock, table: client.build().unwrap().table_named("Blogs"), tag }
 }
 
-/// What is expected: the call succeeds, at once or by what was read back; or it fails with this outcome.
+/// The expected result: the call succeeds, at once or after reading back; or it fails with this
+/// outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Done,
     Found,
     Fails(Outcome),
-    /// It fails with an unknown outcome, and says that the state matches.
+    /// It fails with an unknown outcome, and reports that the state matches.
     Matches,
 }
 
@@ -190,9 +191,10 @@ fn told(result: Result<bool, Error>) -> Told {
     }
 }
 
-/// Each write, lost before and after it was done, with and without another program in between.
+/// Each write, lost before and after it was applied, with and without a write of another program
+/// after it.
 #[tokio::test(start_paused = true)]
-async fn what_is_told_of_each_write() {
+async fn the_report_of_each_write() {
     use Loss::{AfterCommit, BeforeCommit};
     use Other::{Changes, Deletes, Nothing, Same};
     use Told::{Done, Fails, Found, Matches};
@@ -201,7 +203,7 @@ async fn what_is_told_of_each_write() {
     for (write, loss, other, expected) in [
         (Insert, BeforeCommit, Nothing, Done),
         (Insert, AfterCommit, Nothing, Found),
-        // The one way to be fooled.
+        // The one case in which another program's write looks like the lost one.
         (Insert, BeforeCommit, Same, Found),
         (Insert, AfterCommit, Same, Found),
         (Insert, BeforeCommit, Changes, UNKNOWN),
@@ -236,7 +238,7 @@ async fn what_is_told_of_each_write() {
         let result = write.send(&table, tag).await;
         assert_eq!(told(result), expected, "{what}");
         drop(mock);
-        // In a transaction, what is found beside it shows more.
+        // In a transaction, the other row shows more.
         let Stage { table, tag, .. } = stage(write, (loss, other), false, false).await;
         let result = write.commit(&table, tag).await;
         assert_eq!(told(result), in_transaction(loss, expected), "{what}, in a batch");
@@ -270,8 +272,8 @@ async fn table_write(
     .map(drop)
 }
 
-/// A transaction has an upsert beside the write, which is not there if it was not made: that one row is
-/// as it was to be is then no proof.
+/// A transaction has an upsert besides the write; without the transaction, the upsert's row does
+/// not exist, so the matching state of the other row is not a proof.
 fn in_transaction(loss: Loss, alone: Told) -> Told {
     match alone {
         Told::Found | Told::Matches if loss == Loss::BeforeCommit => Told::Fails(Outcome::Unknown),
@@ -279,10 +281,10 @@ fn in_transaction(loss: Loss, alone: Told) -> Told {
     }
 }
 
-/// With an id for each write, the values of another program are not taken for one's own, and what was
-/// merged into one's own is.
+/// With write ids, the values of another program do not count as applied, and a merge into the
+/// client's own values does.
 #[tokio::test(start_paused = true)]
-async fn ids_of_writes_make_it_exact() {
+async fn write_ids_make_reports_exact() {
     for (write, loss, expected) in [
         (Write::Insert, Loss::BeforeCommit, Told::Fails(Outcome::Unknown)),
         (Write::Merge, Loss::BeforeCommit, Told::Fails(Outcome::Unknown)),
@@ -297,7 +299,7 @@ async fn ids_of_writes_make_it_exact() {
         assert_eq!(told(write.send(&table, tag).await), Told::Found, "{write:?}");
         let stored = table.get(KEY).await.unwrap();
         let id = stored.get::<uuid::Uuid>("WriteId").unwrap().unwrap();
-        // What was read is written with an id of its own.
+        // An entity that was read is written with a new id.
         table.replace(&stored.entity, &stored.etag).await.unwrap();
         let again = table.get(KEY).await.unwrap();
         assert!(again.get::<uuid::Uuid>("WriteId").unwrap().unwrap() != id);
@@ -310,15 +312,16 @@ async fn ids_of_writes_make_it_exact() {
     assert_eq!(error.kind(), azure_table_client::ErrorKind::Configuration);
 }
 
-/// Where no answer comes at all, the rows are read once.
+/// If no reply arrives at all, the rows are read once.
 #[tokio::test(start_paused = true)]
-async fn a_last_attempt_without_an_answer_is_read_back() {
+async fn a_last_attempt_without_a_reply_is_read_back() {
     use Loss::{AfterCommit, BeforeCommit};
     for (write, loss, expected) in [
         (Write::Insert, AfterCommit, Ok(true)),
         (Write::Insert, BeforeCommit, Err(Outcome::Unknown)),
         (Write::Merge, AfterCommit, Err(Outcome::Unknown)),
-        // The row has the version that the write names; so it would be for an attempt that is late.
+        // The row still has the version that the write names; it would also have it if the attempt
+        // arrives later.
         (Write::Merge, BeforeCommit, Err(Outcome::Unknown)),
         (Write::MergeAny, AfterCommit, Ok(true)),
         (Write::MergeAny, BeforeCommit, Err(Outcome::Unknown)),
@@ -345,9 +348,9 @@ async fn a_last_attempt_without_an_answer_is_read_back() {
     }
 }
 
-/// A version guards a row against a write that comes late only once the row has another one.
+/// A version guards a row against a late write only once the row has another version.
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_is_late_finds_the_version_that_it_names() {
+async fn a_late_attempt_may_find_its_version() {
     for write in [Write::Merge, Write::Delete] {
         let Stage { mock, tag, .. } =
             stage(write, (Loss::BeforeCommit, Other::Nothing), false, false).await;
@@ -366,9 +369,9 @@ async fn an_attempt_that_is_late_finds_the_version_that_it_names() {
     }
 }
 
-/// Tables are there, or gone, as they were to be.
+/// The table exists or is deleted, as requested.
 #[tokio::test(start_paused = true)]
-async fn tables_that_meet_themselves() {
+async fn duplicate_attempts_on_tables() {
     let Stage { table, .. } =
         stage(Write::Insert, (Loss::AfterCommit, Other::Nothing), false, false).await;
     assert!(
@@ -395,8 +398,8 @@ fn item(row_key: &str, text: &str) -> DynamicEntity {
     item
 }
 
-/// A table with a row of these texts each, of long ago or of now, whose next write is lost before it is
-/// done.
+/// A table with rows that have these texts, written long ago or now, whose next write is lost
+/// before it is applied.
 async fn with_rows(
     rows: &[(&str, &str)],
     is_old: bool,
@@ -416,10 +419,10 @@ async fn with_rows(
     (mock, table)
 }
 
-/// A row that looks right by chance says nothing of the others. One that is older than the call says that
-/// an insert was not made, but it may go before an attempt that is still on its way.
+/// A row that matches by chance proves nothing about the others. A row that is older than the call
+/// proves that an insert was not applied, but the row may be deleted before a late attempt arrives.
 #[tokio::test(start_paused = true)]
-async fn a_row_that_was_there_before_proves_nothing() {
+async fn an_earlier_row_proves_nothing() {
     for is_old in [true, false] {
         let (mock, table) = with_rows(&[("a", "same")], is_old).await;
         let batch = table.transaction().insert(&item("a", "same")).insert(&item("b", "new"));
@@ -442,11 +445,11 @@ async fn a_row_that_was_there_before_proves_nothing() {
         assert_eq!((mock.row_count("Blogs"), ctx.last_report().applied()), (Some(1), 0));
         drop(table);
     }
-    // It is not taken for the insert's own, as one that is as old as the call may be.
+    // A row as old as the call may be another program's, so the insert does not claim it.
     let (_, table) = with_rows(&[("a", "same")], true).await;
     let error = table.insert(&item("a", "same")).await.unwrap_err();
     assert_eq!((error.status(), error.outcome()), (Some(409), Outcome::Unknown));
-    // A version that is gone does not come back, which says nothing about the first attempt.
+    // A version that was replaced does not come back, which proves nothing about the first attempt.
     let (_, table) = with_rows(&[("a", "other")], true).await;
     let old = ETag::from("W/\"datetime'2001-01-01T00%3A00%3A00.0000000Z'\"");
     let error = table.merge(&item("a", "same"), &old).await.unwrap_err();
@@ -462,7 +465,7 @@ fn service_of(mock: &MockTableService) -> TableServiceClient {
         .unwrap()
 }
 
-/// A merge of what the row has already proves nothing beside a row that was not written.
+/// A merge of values that the row already has proves nothing next to a row that was not written.
 #[tokio::test(start_paused = true)]
 async fn a_merge_that_changes_nothing_proves_nothing() {
     for head in [DynamicEntity::new("p", "head"), item("head", "open")] {
@@ -482,7 +485,7 @@ async fn a_merge_that_changes_nothing_proves_nothing() {
     }
 }
 
-/// Reading back is over when the time of the call is.
+/// Reading back ends at the deadline of the call.
 #[tokio::test(start_paused = true)]
 async fn reading_back_keeps_to_the_deadline() {
     let (mock, table) = with_rows(&[], false).await;
@@ -499,9 +502,9 @@ async fn reading_back_keeps_to_the_deadline() {
     assert!(start.elapsed().as_secs() <= 10, "{:?}", start.elapsed());
 }
 
-/// An answer to a transaction that cannot be read is read back.
+/// A transaction whose response cannot be read is read back.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_cannot_be_read_is_read_back() {
+async fn an_unreadable_response_is_read_back() {
     let (mock, table) = with_rows(&[], false).await;
     mock.faults().clear();
     mock.faults().add(Fault::truncate_reply().on(Operation::Transaction).times(1));
@@ -513,9 +516,9 @@ async fn an_answer_that_cannot_be_read_is_read_back() {
     );
 }
 
-/// A server error after the commit leaves a slice open, as a lost answer does.
+/// A server error after the commit leaves a batch unresolved, like a lost reply.
 #[tokio::test(start_paused = true)]
-async fn a_bulk_run_meets_itself_after_a_server_error() {
+async fn a_bulk_run_resolves_duplicate_attempts_after_a_server_error() {
     let (mock, table) = with_rows(&[], false).await;
     mock.faults().clear();
     mock.faults().add(Fault::timed_out().after_commit().on(Operation::Transaction).times(1));
@@ -524,7 +527,7 @@ async fn a_bulk_run_meets_itself_after_a_server_error() {
     assert_eq!((report.progress.applied, mock.row_count("Blogs")), (3, Some(3)));
 }
 
-/// A row without a version is not a row that is not there.
+/// A row without a version exists.
 #[tokio::test(start_paused = true)]
 async fn rows_without_versions_prove_nothing() {
     #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What a query costs is in sight before it is sent.
+//! The cost of a query is visible before it is sent.
 
 use azure_table_client::client::ScanPolicy;
 use azure_table_client::filter::PlanKind;
@@ -17,7 +17,7 @@ fn client(mock: &MockTableService, policy: ScanPolicy) -> TableClient<DynamicEnt
 }
 
 #[tokio::test]
-async fn the_plan_is_what_the_service_does() {
+async fn the_plan_matches_the_requests() {
     let mock = MockTableService::new();
     let blogs = client(&mock, ScanPolicy::Allow);
     blogs.create().await.unwrap();
@@ -44,7 +44,7 @@ async fn the_plan_is_what_the_service_does() {
 }
 
 #[tokio::test]
-async fn scans_are_refused_where_the_client_says_so() {
+async fn scans_are_refused_on_request() {
     let mock = MockTableService::new();
     let blogs = client(&mock, ScanPolicy::Refuse);
     blogs.create().await.unwrap();

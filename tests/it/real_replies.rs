@@ -1,8 +1,9 @@
-//! Replies of the real service, recorded in 2017, as the client reads them: values, types, versions,
-//! continuations, refusals, each against another reading of the same bytes. They are not part of the
-//! repository; where they are not beside it, the test says so and checks nothing.
+//! Replies of the real service, recorded in 2017: the client's values, types, versions,
+//! continuations and errors are compared with an independent parser. The recordings are not part of
+//! the repository; without them, the test prints that it checks nothing.
 //!
-//! `AZURE_TABLE_TESTS_REPLIES` names a file of more of them, which `.ci/replies` makes of recordings.
+//! `AZURE_TABLE_TESTS_REPLIES` names a file of more replies, which `.ci/replies` extracts from
+//! recordings.
 
 mod batches;
 mod reply;
@@ -37,7 +38,7 @@ struct Counts {
 }
 
 #[tokio::test]
-async fn all_of_them_are_understood() {
+async fn all_recorded_replies_are_read() {
     let more = std::env::var_os("AZURE_TABLE_TESTS_REPLIES").map(PathBuf::from);
     let mut is_skipped = true;
     for path in [Some(PathBuf::from(REPLIES)).filter(|path| path.exists()), more] {
@@ -80,7 +81,7 @@ async fn check(reply: &Reply, counts: &mut Counts) {
     }
 }
 
-/// The call that such a reply answers; the version that it leaves behind.
+/// The call to which the reply belongs, and the version that it leaves.
 async fn call(
     reply: &Reply,
     service: &TableServiceClient,
@@ -105,7 +106,7 @@ async fn call(
             assert_eq!(done.request_id.as_deref(), reply.header("x-ms-request-id"));
             return Ok(None);
         }
-        // Whether it is there is asked without an error.
+        // A check for existence returns no error.
         ("GET", true) => {
             assert!(!service.table_exists("Blogs").await?);
             return service.list_tables().pages().next().await.unwrap().map(|_| None);
@@ -188,8 +189,8 @@ async fn entities(
     } else {
         let fetched = table.get(keys(&reply.body)).await.unwrap();
         assert_eq!(Some(fetched.etag.as_str()), reply.header("etag"));
-        assert_eq!(fetched.request_id(), reply.header("x-ms-request-id"));
-        vec![fetched.into_entity()]
+        assert_eq!(fetched.response().request_id.as_deref(), reply.header("x-ms-request-id"));
+        vec![fetched.into_inner()]
     };
     assert_eq!(read.len(), rows.len());
     for (entity, row) in read.iter().zip(&rows) {
@@ -198,7 +199,8 @@ async fn entities(
     }
 }
 
-/// Reads rows without their keys, as a query of some columns brings them. How many values that are.
+/// Reads rows without their keys, like a query of some columns returns them. Returns the number of
+/// values.
 async fn columns(table: &TableClient<DynamicEntity>, is_page: bool, rows: &[Value]) -> usize {
     let mut query = table.query();
     if !is_page {
@@ -216,7 +218,7 @@ async fn columns(table: &TableClient<DynamicEntity>, is_page: bool, rows: &[Valu
     2 * rows.len()
 }
 
-/// The keys of the entity in a body; those of some entity if the body holds none.
+/// The keys of the entity in a body, or fixed keys if the body has no entity.
 fn keys(body: &Value) -> (&str, &str) {
     let key = |name: &str| body.get(name).and_then(Value::as_str);
     key("PartitionKey").zip(key("RowKey")).unwrap_or(("p", "r"))
@@ -226,7 +228,7 @@ fn text<'r>(row: &'r Value, name: &str) -> &'r str {
     row[name].as_str().unwrap()
 }
 
-/// Reads what has no types, which only a struct can.
+/// Reads rows without types, which only a struct can read.
 async fn untyped(
     table: &TableClient<DynamicEntity>,
     is_page: bool,
@@ -242,12 +244,12 @@ async fn untyped(
     let read = if is_page {
         table.query().format(Metadata::None).pages().next().await.unwrap().unwrap().entities
     } else {
-        vec![table.get(key).format(Metadata::None).await.unwrap().into_entity()]
+        vec![table.get(key).format(Metadata::None).await.unwrap().into_inner()]
     };
     read.iter().map(|row| DynamicEntity::from_entity(row).unwrap()).collect()
 }
 
-/// The next request asks for what the service said follows. How many continuations that are.
+/// The next request has the continuation of the reply. Returns the number of continuations.
 fn continuation(reply: &Reply, canned: &Canned, goes_on: bool, names: &[&str]) -> usize {
     let header = |name: &str| reply.header(&format!("x-ms-continuation-{}", name.to_lowercase()));
     assert_eq!(goes_on, header(names[0]).is_some());

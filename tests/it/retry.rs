@@ -15,18 +15,18 @@ use azure_table_client::{
 use bytes::Bytes;
 use tokio::time::Instant;
 
-/// What the transport does with one attempt.
+/// The transport's result of one attempt.
 #[derive(Debug, Clone)]
 enum Step {
     Status(u16),
     RetryAfter(u16, &'static str),
     Fail(TransportErrorKind),
     Hang,
-    /// An empty page and, in this header, where the next one begins.
+    /// An empty page; this header has its continuation.
     Page(&'static str),
 }
 
-/// Plays a list of steps, then answers 204, and keeps what was sent and when.
+/// Plays a list of steps, then responds with 204, and records the requests and their times.
 #[derive(Debug)]
 struct Script {
     steps: Mutex<VecDeque<Step>>,
@@ -96,7 +96,7 @@ impl Transport for Script {
     }
 }
 
-/// Waits of 1 s, 2 s, 4 s … would be random by the default policy; these are not.
+/// Waits of 1 s, 2 s, 4 s … are random by the default policy, and fixed here.
 fn table(script: &Arc<Script>, retry: RetryPolicy) -> TableClient<DynamicEntity> {
     service(script, retry).table_named("Blogs")
 }
@@ -126,7 +126,7 @@ fn row() -> DynamicEntity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_status_is_tried_again_or_not() {
+async fn each_status_is_retried_or_not() {
     let transient = [408, 429, 500, 502, 503, 504];
     for status in
         [400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 429, 500, 501, 502, 503, 504, 505]
@@ -148,7 +148,7 @@ async fn each_status_is_tried_again_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_failure_of_the_transport_is_tried_again_or_not() {
+async fn each_transport_failure_is_retried_or_not() {
     use TransportErrorKind::{Connect, Interrupted, Invalid, TooLarge};
     for (kind, again, as_kind, outcome) in [
         (Connect, true, ErrorKind::Connect, Outcome::NotApplied),
@@ -159,7 +159,7 @@ async fn each_failure_of_the_transport_is_tried_again_or_not() {
         let script = Script::new(&[Step::Fail(kind)]);
         let result = table(&script, every_second(3)).insert(&row()).await;
         assert_eq!(result.is_ok(), again, "{kind:?}");
-        // Without a second attempt the failure is the result.
+        // Without a second attempt, the failure is the result.
         let script = Script::new(&[Step::Fail(kind)]);
         let error = table(&script, RetryPolicy::none()).insert(&row()).await.unwrap_err();
         assert_eq!((error.kind(), error.outcome()), (as_kind, outcome), "{kind:?}");
@@ -167,11 +167,11 @@ async fn each_failure_of_the_transport_is_tried_again_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_are_counted_and_the_last_answer_is_the_error() {
+async fn retries_are_counted_and_the_last_response_is_the_error() {
     let script = Script::new(&[Step::Status(503), Step::Status(503), Step::Status(500)]);
     let error = table(&script, every_second(2)).insert(&row()).await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(500), 3));
-    assert_eq!(error.outcome(), Outcome::Unknown, "a 500 says nothing about the effect");
+    assert_eq!(error.outcome(), Outcome::Unknown, "a 500 proves nothing about the effect");
     assert_eq!(script.times(), [0, 1, 2, 2], "then the row is read once");
     assert_eq!(script.sent.lock().unwrap()[3].1.method, "GET");
 
@@ -212,7 +212,7 @@ async fn retry_after_is_the_lower_bound_in_both_forms() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_hangs_ends_in_time_and_is_done_again() {
+async fn a_hanging_attempt_times_out_and_is_retried() {
     let script = Script::new(&[Step::Hang]);
     table(&script, every_second(3)).insert(&row()).await.unwrap();
     assert_eq!(script.times(), [0, 31]);
@@ -240,7 +240,7 @@ async fn the_deadline_bounds_attempts_and_waits() {
     assert_eq!(script.times(), [0, 31, 62]);
     assert_eq!(start.elapsed().as_secs(), 70);
 
-    // A wait that would end after the deadline is not begun.
+    // A wait that would end after the deadline does not start.
     let script = Script::new(&[Step::RetryAfter(503, "400")]);
     let start = Instant::now();
     let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
@@ -249,7 +249,7 @@ async fn the_deadline_bounds_attempts_and_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_attempt_is_dated_and_signed_anew_under_one_id() {
+async fn each_attempt_is_signed_again_under_one_id() {
     let script = Script::new(&[Step::Status(503), Step::Status(503)]);
     table(&script, every_second(3)).insert(&row()).await.unwrap();
     assert_eq!(
@@ -281,7 +281,7 @@ async fn a_refusal_after_a_lost_reply_leaves_the_outcome_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_is_too_long_to_be_reckoned_with() {
+async fn extreme_durations_do_not_overflow() {
     let script = Script::new(&[Step::RetryAfter(503, "18446744073709551615")]);
     let error = table(&script, every_second(3)).insert(&row()).await.unwrap_err();
     assert_eq!((error.status(), error.attempts()), (Some(503), 1));
@@ -338,7 +338,7 @@ async fn a_repeated_request_is_part_of_the_cost() {
     assert_eq!(results.cost.to_string(), "0 rows in 1 pages by 3 requests");
 }
 
-/// Rows out of order cannot be merged; taken for repeated ones, they would be lost.
+/// Rows out of order cannot be merged; treated as duplicates, they would be lost.
 #[tokio::test]
 async fn rows_out_of_order_are_an_error_in_a_merge() {
     #[derive(Debug)]
@@ -358,5 +358,5 @@ async fn rows_out_of_order_are_an_error_in_a_merge() {
     let list = |count| (0..count).map(|n| format!("A eq {n}")).collect::<Vec<_>>().join(" or ");
     assert_eq!(table.query().filter_text(&list(15)).await.unwrap().len(), 3);
     let error = table.query().filter_text(&list(16)).await.unwrap_err();
-    assert!(error.to_string().contains("not in the order of their keys"), "{error}");
+    assert!(error.to_string().contains("out of key order"), "{error}");
 }

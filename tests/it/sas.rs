@@ -1,4 +1,4 @@
-//! Shared access signatures that the client builds, as the mock takes them.
+//! Shared access signatures that the client builds, checked by the mock.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, SystemTime};
@@ -59,7 +59,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> Option<String> {
 }
 
 #[tokio::test]
-async fn each_permission_of_a_table_permits_what_its_name_says() {
+async fn each_permission_permits_its_operations() {
     let denied = Some("AuthorizationPermissionMismatch".to_owned());
     for (permission, reads, inserts, updates, upserts, deletes) in [
         (TablePermissions::READ, true, false, false, false, false),
@@ -123,7 +123,7 @@ async fn a_table_signature_reaches_its_keys_only() {
 }
 
 #[tokio::test]
-async fn a_table_signature_is_for_its_table_whatever_its_case() {
+async fn a_table_signature_ignores_the_case_of_the_name() {
     let mock = filled().await;
     mock.client().create_table("Others").await.unwrap();
     let service = client_at(&mock, ENDPOINT, signed(&everything(&mock)));
@@ -153,7 +153,7 @@ async fn a_signature_holds_from_its_start_to_its_expiry() {
 }
 
 #[tokio::test]
-async fn a_refused_permission_says_which_one_is_needed() {
+async fn a_refusal_names_the_needed_permission() {
     let mock = filled().await;
     let reader = holder(&mock, signed(&everything(&mock).permissions(TablePermissions::READ)));
     let error = reader.insert(&DynamicEntity::new("1", "9")).await.unwrap_err();
@@ -215,7 +215,7 @@ async fn a_signature_may_be_bound_to_https() {
 }
 
 #[tokio::test]
-async fn an_account_signature_reaches_what_its_letters_say() {
+async fn an_account_signature_reaches_its_resource_types() {
     let denied = Some("AuthorizationPermissionMismatch".to_owned());
     let unreached = Some("AuthorizationResourceTypeMismatch".to_owned());
     let (all, everywhere) = (AccountPermissions::ALL, ResourceTypes::ALL);
@@ -241,7 +241,7 @@ async fn an_account_signature_reaches_what_its_letters_say() {
 }
 
 #[tokio::test]
-async fn a_refused_resource_type_says_which_one_is_needed() {
+async fn a_refusal_names_the_needed_resource_type() {
     let mock = filled().await;
     let sas = AccountSas::new(AccountPermissions::ALL, ResourceTypes::TABLE)
         .starts_at(mock.clock().now() - HOUR)
@@ -258,7 +258,7 @@ async fn a_refused_resource_type_says_which_one_is_needed() {
 }
 
 #[tokio::test]
-async fn each_version_of_a_table_signature_is_taken() {
+async fn each_version_of_a_table_signature_is_accepted() {
     let mock = filled().await;
     for version in ["2012-02-12", "2014-02-14", "2015-02-21", "2015-04-05", "2020-12-06"] {
         let blogs = holder(&mock, signed(&everything(&mock).version(version)));
@@ -267,7 +267,7 @@ async fn each_version_of_a_table_signature_is_taken() {
 }
 
 #[test]
-fn what_the_service_would_refuse_is_not_signed() {
+fn invalid_signatures_are_not_signed() {
     let time = |text: &str| text.parse::<EdmDateTime>().unwrap();
     let noon = time("2026-01-31T12:00:00Z");
     let fine = || TableSas::new("Blogs").permissions(TablePermissions::READ).expires_at(noon);
@@ -280,8 +280,8 @@ fn what_the_service_would_refuse_is_not_signed() {
         (fine().starts_at(time("2026-01-31T12:00:00.9Z")), "which is not after its start"),
         (fine().expires_at(SystemTime::UNIX_EPOCH + HOUR * 24 * 365 * 9000), "1601 to 9999"),
         (new("no-name").permissions(TablePermissions::READ).expires_at(noon), "'-' at position 2"),
-        (fine().start_row_key("1"), "without the PartitionKey"),
-        (fine().start_partition_key("1").end_row_key("1"), "without the PartitionKey"),
+        (fine().start_row_key("1"), "without one on the PartitionKey"),
+        (fine().start_partition_key("1").end_row_key("1"), "without one on the PartitionKey"),
         (fine().start_partition_key("a/b"), "'/' at position 1"),
         (fine().partition_key("a").end_row_key("a#"), "'#' at position 1"),
         (fine().start_partition_key("b").end_partition_key("a"), "begins behind its own end"),
@@ -297,7 +297,7 @@ fn what_the_service_would_refuse_is_not_signed() {
         ),
         (fine().policy(""), "empty or has more than 64"),
         (fine().policy("p".repeat(65)), "empty or has more than 64"),
-        (fine().version("newest"), "no date like 2019-02-02"),
+        (fine().version("newest"), "not a date like 2019-02-02"),
         (fine().version("2011-08-18"), "needs version 2012-02-12"),
         (fine().version("2014-02-14").protocol(SasProtocol::Https), "needs version 2015-04-05"),
         (fine().version("2014-02-14").address(address), "needs version 2015-04-05"),
@@ -338,9 +338,9 @@ async fn only_a_client_with_the_key_signs() {
     assert_eq!(source.downcast_ref(), Some(&SasError::NoKey));
 }
 
-/// What a stored policy says can be taken back, though the signature stays what it was.
+/// A stored policy can be revoked, although the signature stays unchanged.
 #[tokio::test]
-async fn a_signature_is_worth_what_its_stored_policy_says() {
+async fn a_stored_policy_decides_its_signatures() {
     let mock = filled().await;
     let owner = mock.client().table_named::<DynamicEntity>("Blogs");
     let expiry = EdmDateTime::from_system_time(mock.clock().now() + HOUR).unwrap();

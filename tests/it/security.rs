@@ -1,4 +1,4 @@
-//! No secret is ever shown, and none travels where it can be read.
+//! No secret is displayed or sent in readable form.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write as _};
@@ -46,7 +46,7 @@ fn credentials_and_clients_do_not_show_them() {
 
 #[tokio::test]
 async fn errors_of_a_broken_connection_do_not_show_them() {
-    // Nothing listens on the reserved port 1.
+    // The reserved port 1 has no listener.
     for credential in [
         Credential::from(SharedKey::new("me", KEY).unwrap()),
         Credential::from(SasToken::new(SAS).unwrap()),
@@ -63,7 +63,7 @@ async fn errors_of_a_broken_connection_do_not_show_them() {
 }
 
 #[test]
-fn plain_http_to_another_host_is_refused_unless_asked_for() {
+fn plain_http_to_another_host_is_refused_by_default() {
     let build = |endpoint: &str, credential: Credential, allow: bool| {
         TableServiceClient::builder(endpoint, credential).allow_http(allow).build()
     };
@@ -78,7 +78,7 @@ fn plain_http_to_another_host_is_refused_unless_asked_for() {
 }
 
 #[test]
-fn an_emulator_on_another_host_needs_no_leave_for_plain_http() {
+fn an_emulator_on_another_host_may_use_plain_http() {
     let emulator = "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://azurite";
     assert!(TableServiceClient::from_connection_string(emulator).is_ok(), "its key is public");
     let builder = TableServiceClient::builder_from_connection_string(emulator).unwrap();
@@ -88,7 +88,7 @@ fn an_emulator_on_another_host_needs_no_leave_for_plain_http() {
 }
 
 #[test]
-fn the_variable_is_named_where_it_is_missing() {
+fn a_missing_variable_is_named() {
     if std::env::var_os("AZURE_STORAGE_CONNECTION_STRING").is_none() {
         let error = TableServiceClient::from_env().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Configuration);
@@ -100,12 +100,14 @@ thread_local! {
     static TRACED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps everything that is traced, as text, for each thread: a test here has one of its own.
+/// Records all trace events as text, separately for each thread; each test here runs in its own
+/// thread.
 #[derive(Debug, Clone, Copy)]
 struct Traced;
 
 impl Traced {
-    /// For the whole process: a subscriber of one thread can lose what another one registers.
+    /// For the whole process: the subscriber of one thread can miss events that another one
+    /// registers.
     fn start() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
@@ -141,7 +143,7 @@ impl Subscriber for Traced {
     fn exit(&self, _: &Id) {}
 }
 
-/// Keeps the last request.
+/// Records the last request.
 #[derive(Debug)]
 struct Keep(Arc<dyn Transport>, Mutex<Option<HttpRequest>>);
 
@@ -153,7 +155,7 @@ impl Transport for Keep {
 }
 
 #[tokio::test]
-async fn a_sas_travels_as_it_was_given_and_is_not_traced() {
+async fn a_sas_is_sent_unchanged_and_not_traced() {
     Traced::start();
     let mock = MockTableService::builder().loose(true).build();
     let keep = Arc::new(Keep(mock.transport(), Mutex::new(None)));

@@ -1,13 +1,13 @@
-//! Types that serde knows, as entities without the derive.
+//! Types that implement serde's traits, as entities without the derive.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use azure_table_client::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
-use azure_table_client::entity::serde::{Serde, SerdeEntity};
 use azure_table_client::entity::{DecodeError, DecodeReason, EncodeError, KeyError};
 use azure_table_client::mock::MockTableService;
+use azure_table_client::serde::{Serde, SerdeEntity};
 use azure_table_client::{DynamicEntity, Error, ErrorKind, IfMatch, TableClient, TableEntity};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ async fn table<T: TableEntity>() -> TableClient<T> {
     table
 }
 
-/// Inserts `entity`, and gives what is read back and what is stored.
+/// Inserts `entity`, and returns it as read back and as stored.
 async fn round_trip<T>(entity: T) -> (T, DynamicEntity)
 where
     T: SerdeEntity + Clone + Send + Sync + Debug + 'static,
@@ -50,7 +50,7 @@ where
     (table.get(key).await.unwrap().entity.0, stored.entity)
 }
 
-/// Why an entity cannot be sent.
+/// The error of sending an entity.
 fn unsent<T: SerdeEntity>(entity: T) -> EncodeError {
     DynamicEntity::from_entity(&Serde(entity)).unwrap_err()
 }
@@ -66,7 +66,7 @@ where
     Ok(read.entity.0)
 }
 
-/// Why `stored` cannot be read as `T`.
+/// The error of reading `stored` as `T`.
 async fn unread<T>(stored: &DynamicEntity) -> DecodeError
 where
     T: SerdeEntity + Send + Debug + 'static,
@@ -104,7 +104,7 @@ entity!(Everything {
     "Nothing": Int64
 });
 
-/// A type as its text, for serde's `with`.
+/// A type stored as its text, for serde's `with`.
 mod as_text {
     use std::fmt::Display;
     use std::str::FromStr;
@@ -198,7 +198,7 @@ async fn updates_and_queries_take_the_same_types() {
     table.insert(&Serde(everything())).await.unwrap();
     let changed = Serde(Everything { nothing: Some(1), ..everything() });
     table.merge(&changed, IfMatch::Any).await.unwrap();
-    // A merge leaves what is not written.
+    // A merge keeps properties that are not written.
     table.merge(&Serde(everything()), IfMatch::Any).await.unwrap();
     assert_eq!(table.query().await.unwrap(), [changed]);
     table.replace(&Serde(everything()), IfMatch::Any).await.unwrap();
@@ -207,7 +207,7 @@ async fn updates_and_queries_take_the_same_types() {
 }
 
 #[tokio::test]
-async fn another_edm_type_than_declared_is_an_error_that_names_the_property() {
+async fn a_mistyped_property_is_named() {
     for (value, found) in
         [(EdmValue::Int32(5), EdmType::Int32), (EdmValue::from("5"), EdmType::String)]
     {
@@ -222,7 +222,7 @@ async fn another_edm_type_than_declared_is_an_error_that_names_the_property() {
 }
 
 #[tokio::test]
-async fn what_serde_does_not_take_is_an_error_that_names_the_property() {
+async fn a_value_that_serde_refuses_is_named() {
     let mut stored = stored();
     stored.set("Unsigned", -1_i64);
     let error = unread::<Everything>(&stored).await;
@@ -273,7 +273,7 @@ fn holder<T>(partition: &str, row: &str, held: T) -> Holder<T> {
 }
 
 #[test]
-fn what_is_not_declared_is_not_sent() {
+fn undeclared_properties_are_not_sent() {
     let error = unsent(holder("P", "r", Some(5))).to_string();
     assert!(error.starts_with("property \"held\": PROPERTIES does not list it"), "{error}");
     let error = unsent(holder("P", "r", None::<i32>));
@@ -341,7 +341,7 @@ entity!(FlatPost {
 });
 
 #[tokio::test]
-async fn flattened_structs_and_maps_are_properties_of_their_own() {
+async fn flattened_structs_and_maps_are_separate_properties() {
     let post = FlatPost {
         partition: "p".into(),
         row: "r".into(),
@@ -392,7 +392,7 @@ async fn a_struct_that_denies_unknown_fields_is_given_only_its_own() {
     let (read, mut stored) = round_trip(stamped.clone()).await;
     assert!(read.timestamp.is_some());
     assert_eq!(read.timestamp, stored.timestamp());
-    // It is not written, so that what was read can be.
+    // It is not written, so that the entity that was read can be written again.
     assert_eq!(round_trip(read).await.1.properties().len(), 0);
 
     stored.set("Undeclared", 1);
@@ -401,7 +401,7 @@ async fn a_struct_that_denies_unknown_fields_is_given_only_its_own() {
     assert_eq!(unread::<Stamped>(&stored).await.property(), "Surplus");
 }
 
-/// All members are properties of one type, so that the keys must not be among them.
+/// All members are properties of one type, so the keys cannot be among them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Counts(BTreeMap<String, i64>);
 
@@ -420,7 +420,7 @@ impl SerdeEntity for Counts {
 }
 
 #[tokio::test]
-async fn a_map_of_numbers_can_do_without_the_keys() {
+async fn a_map_of_numbers_may_lack_the_keys() {
     let mut counts = Counts([("year".to_owned(), 2009), ("views".to_owned(), i64::MIN)].into());
     assert_eq!(round_trip(counts.clone()).await.0, counts);
     counts.0.remove("year");
@@ -495,7 +495,7 @@ no_entity!(External);
 no_entity!(List);
 
 #[tokio::test]
-async fn what_is_neither_struct_nor_map_is_no_entity() {
+async fn other_types_are_not_entities() {
     let error = unsent(List(vec![1]));
     assert_eq!(error.to_string(), "an entity must be a struct or a map, not a list");
     let error = unsent(External::One { a: 1 });

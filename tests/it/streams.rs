@@ -1,4 +1,4 @@
-//! When the requests of a query are sent, and what is held of their answers.
+//! The times of a query's requests, and the number of rows held in memory.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,9 @@ use std::task::Poll;
 
 use azure_table_client::entity::{DecodeError, EncodeError, KeyError, PropertyWriter, Row};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, Operation, TableClient, TableEntity, TableServiceClient};
+use azure_table_client::{
+    DynamicEntity, ErrorKind, Operation, TableClient, TableEntity, TableServiceClient,
+};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 
 async fn filled(mock: &MockTableService, rows: usize) -> TableClient<DynamicEntity> {
@@ -20,7 +22,7 @@ async fn filled(mock: &MockTableService, rows: usize) -> TableClient<DynamicEnti
 }
 
 #[tokio::test]
-async fn the_next_page_is_asked_for_when_half_of_one_is_used() {
+async fn the_next_page_is_requested_after_half_of_one() {
     let mock = MockTableService::new();
     let table = filled(&mock, 25).await;
     let mut rows = table.query().page_size(10).stream();
@@ -28,9 +30,9 @@ async fn the_next_page_is_asked_for_when_half_of_one_is_used() {
     assert_eq!(sent(), 0, "nothing before the stream is polled");
     for _ in 0..5 {
         rows.next().await.unwrap().unwrap();
-        assert_eq!(sent(), 1, "who stops early has asked for one page");
+        assert_eq!(sent(), 1, "a stream that stops early requests one page");
     }
-    // The answer comes while the rest is used.
+    // The response arrives while the program uses the earlier rows.
     for _ in 5..10 {
         rows.next().await.unwrap().unwrap();
     }
@@ -41,10 +43,33 @@ async fn the_next_page_is_asked_for_when_half_of_one_is_used() {
     assert_eq!(rows.cost().to_string(), "25 rows in 3 pages by 3 requests");
 }
 
+#[tokio::test]
+async fn one_page_at_a_time_by_its_continuation() {
+    let mock = MockTableService::new();
+    let table = filled(&mock, 5).await;
+    let query = || table.query().page_size(2);
+    let mut page = query().page().await.unwrap();
+    let mut keys = Vec::new();
+    loop {
+        keys.extend(page.entities.iter().map(|row| row.key().row_key.clone()));
+        let Some(next) = page.continuation.take() else { break };
+        page = query().start_at(next).page().await.unwrap();
+    }
+    assert_eq!(keys, ["000000", "000001", "000002", "000003", "000004"]);
+    assert_eq!(page.into_iter().count(), 1);
+    assert_eq!(mock.requests().count(Operation::Query), 3);
+
+    let nothing = query().take(0).page().await.unwrap();
+    assert!(nothing.entities.is_empty() && nothing.continuation.is_none());
+    let error = query().page_size(0).page().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(mock.requests().count(Operation::Query), 3, "neither needs a request");
+}
+
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// An entity that counts how many of it there are.
+/// An entity that counts its instances.
 struct Counted;
 
 impl Drop for Counted {
@@ -110,7 +135,7 @@ async fn no_request_goes_beyond_the_documented_comparisons() {
     let text = format!("PartitionKey eq 'p' and ({keys})");
     assert_eq!(table.query().filter_text(&text).await.unwrap().len(), 40);
     assert_eq!(mock.requests().count(Operation::Query), 3);
-    // A service that takes more is asked for all at once.
+    // A service without the limit is queried with all keys at once.
     let mock = MockTableService::new();
     filled(&mock, 40).await;
     let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
@@ -126,7 +151,7 @@ async fn no_request_goes_beyond_the_documented_comparisons() {
 }
 
 #[tokio::test]
-async fn a_merge_that_is_dropped_on_its_way_loses_nothing() {
+async fn a_dropped_merge_loses_no_row() {
     let mock = MockTableService::new();
     let table = filled(&mock, 40).await;
     for row in 0..40 {
@@ -160,7 +185,7 @@ async fn a_merge_that_is_dropped_on_its_way_loses_nothing() {
 }
 
 #[tokio::test]
-async fn ranges_begin_where_keys_are() {
+async fn ranges_start_at_existing_keys() {
     let mock = MockTableService::new();
     let table = mock.client().table_named::<DynamicEntity>("Users");
     table.create().await.unwrap();
@@ -172,7 +197,7 @@ async fn ranges_begin_where_keys_are() {
     assert_eq!((all.len(), all.cost.rows), (1000, 1000));
     assert_eq!(all.cost.requests, mock.requests().total() as u64, "the search is part of the cost");
     let scanned = mock.requests().scanned_rows();
-    assert!(scanned < 1100, "{scanned} rows were looked at for 1,000");
+    assert!(scanned < 1100, "{scanned} rows scanned for 1,000");
     let mut ranges: Vec<usize> = mock
         .requests()
         .all()
@@ -186,9 +211,9 @@ async fn ranges_begin_where_keys_are() {
     assert!(probes < 60, "{probes} queries to find the ranges");
 }
 
-/// Of what comes first in several requests, one row of each travels.
+/// A query in several requests that returns only the first rows transfers one row of each.
 #[tokio::test]
-async fn the_first_of_a_merge_asks_for_one_row_of_each() {
+async fn the_first_row_of_a_merge_requests_one_row_each() {
     let mock = MockTableService::new();
     let table = filled(&mock, 40).await;
     let list = (0..40).map(|n| format!("RowKey eq '{n:06}'")).collect::<Vec<_>>().join(" or ");
@@ -207,7 +232,7 @@ fn too_many_lists() -> String {
     format!("({}) and ({}) and ({})", list("A"), list("B"), list("C"))
 }
 
-/// A filter that just fits is not made too long by the bounds of ranges.
+/// Bounds of ranges do not make a filter of the maximum size too long.
 #[tokio::test]
 async fn ranges_keep_to_the_limit_of_comparisons() {
     let mock = MockTableService::builder().max_comparisons(15).build();
@@ -219,7 +244,7 @@ async fn ranges_keep_to_the_limit_of_comparisons() {
     assert_eq!(table.query().take(0).parallel(4).await.unwrap().cost.requests, 0);
 }
 
-/// An error comes when its turn does, and not before the rows ahead of it.
+/// An error is reported in order, after the rows ahead of it.
 #[tokio::test]
 async fn an_error_in_a_later_range_waits_for_its_turn() {
     #[derive(Debug, TableEntity)]
@@ -251,7 +276,7 @@ async fn an_error_in_a_later_range_waits_for_its_turn() {
             Err(error) => break error,
         }
     };
-    assert_eq!((good, error.kind()), (9, azure_table_client::ErrorKind::Decode));
+    assert_eq!((good, error.kind()), (9, ErrorKind::Decode));
     assert!(stream.next().await.is_none());
     let query = rows.with_entity::<Typed>().query().take(3);
     assert_eq!(query.parallel(10).await.unwrap().len(), 3);

@@ -1,4 +1,4 @@
-//! What a transaction sends, and what the client makes of every answer to it; reads in a batch.
+//! The requests of a transaction, and its result for every response; reads in a batch.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ use azure_table_client::{
 use bytes::Bytes;
 use proptest::prelude::*;
 
-/// What the transport does with one attempt.
+/// The transport's result of one attempt.
 #[derive(Debug, Clone)]
 enum Step {
-    /// An answer with this status, media type and body.
+    /// A response with this status, media type and body.
     Answer(u16, &'static str, Vec<u8>),
     Fail(TransportErrorKind),
 }
@@ -35,7 +35,7 @@ struct Script(Mutex<VecDeque<Step>>);
 impl Transport for Script {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         let step = match request.method.as_str() {
-            // What became of a transaction cannot be read back.
+            // The outcome of a transaction cannot be read back.
             "GET" => Fail(TransportErrorKind::Connect),
             _ => self.0.lock().unwrap().pop_front().expect("a step for each attempt"),
         };
@@ -59,7 +59,7 @@ const MULTIPART: &str = "multipart/mixed; boundary=batchresponse_1";
 const JSON: &str = "application/json;odata=minimalmetadata";
 const DONE: &str = "HTTP/1.1 204 No Content\r\nETag: W/\"1\"\r\n\r\n";
 
-/// The body of an answer with these results.
+/// The body of a response with these results.
 fn results(results: &[&str]) -> String {
     let mut body = "--batchresponse_1\r\nContent-Type: multipart/mixed; \
                     boundary=changesetresponse_1\r\n\r\n"
@@ -73,7 +73,7 @@ fn results(results: &[&str]) -> String {
     body + "--changesetresponse_1--\r\n--batchresponse_1--\r\n"
 }
 
-/// A failure as the service tells it; `headers` with their line ends.
+/// A failure in the service's format; `headers` include their line ends.
 fn failure(status: u16, headers: &str, code: &str, message: &str) -> String {
     let message = format!("{message}\\nRequestId:1\\nTime:2");
     let body = format!(
@@ -134,9 +134,9 @@ fn told(error: &Error) -> Told<'_> {
     (error.kind(), error.outcome(), error.batch_index(), row, error.attempts())
 }
 
-/// The service took it, and what it says about it cannot be read.
+/// The service accepted it, and the response cannot be read.
 const UNREADABLE: Told<'_> = (ErrorKind::UnexpectedReply, Outcome::Unknown, None, None, 1);
-/// The service refused it, and did not say why.
+/// The service refused it without a readable reason.
 const NOT_SAID: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, None, None, 1);
 /// The service refused the operation at 1.
 const AT_1: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, Some(1), Some("r1"), 1);
@@ -157,7 +157,7 @@ async fn every_form_of_a_commit_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_without_an_etag_is_done_all_the_same() {
+async fn a_result_without_an_etag_is_applied() {
     for done in ["HTTP/1.1 204 No Content\r\n", "HTTP/1.1 204\r\nETag:\r\n", "HTTP/1.1 201 C\r\n"] {
         let committed = committed(&[accepted(results(&[DONE, done, DONE]))]).await;
         let known: Vec<bool> =
@@ -167,7 +167,7 @@ async fn a_result_without_an_etag_is_done_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_not_whole_is_no_commit() {
+async fn a_truncated_response_is_not_a_commit() {
     let whole = results(&[DONE, DONE, DONE]);
     let without = |end: &str| whole.replace(end, "").into_bytes();
     for body in [
@@ -197,7 +197,7 @@ async fn each_operation_has_one_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_another_server_says_nothing() {
+async fn a_response_of_another_server_proves_nothing() {
     let html = "<html><body><h1>It works!</h1></body></html>";
     let nested = "--batchresponse_1\nContent-Type: multipart/mixed; boundary=a\n\n\
                   --a\nContent-Type: multipart/mixed; boundary=b\n\n--b--\n--a--\n\
@@ -217,7 +217,7 @@ async fn an_answer_of_another_server_says_nothing() {
         let error = failed(&[Answer(202, kind, body.into())]).await;
         assert_eq!(told(&error), UNREADABLE, "{kind} {body}");
     }
-    // A page in place of the result of one operation: nobody knows what was done.
+    // A page in place of the result of one operation: the outcome is unknown.
     let page = format!("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n{html}");
     let error = failed(&[accepted(results(&[&page]))]).await;
     assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
@@ -235,7 +235,7 @@ async fn the_index_of_a_failure_is_never_guessed() {
         ("Content-ID: 1\r\n", "1:The specified entity already exists.", AT_1),
         ("", "1:The specified entity already exists.", AT_1),
         ("Content-ID: 1\r\n", "The specified entity already exists.", AT_1),
-        // What the service says counts before what it repeats.
+        // The index of the part wins over the index in the message.
         ("Content-ID: 2\r\n", "1:The specified entity already exists.", AT_1),
         // There is no operation at 3.
         ("Content-ID: 1\r\n", "3:The specified entity already exists.", AT_1),
@@ -253,14 +253,14 @@ async fn the_index_of_a_failure_is_never_guessed() {
         assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
         assert!(error.is_conflict());
     }
-    // One operation can only be that one, whatever is said.
+    // In a transaction of one operation, the failure belongs to that one.
     for (headers, message) in [("", "No."), ("Content-ID: 5\r\n", "5:No."), ("", "0:No.")] {
         let table = table(&[conflict(headers, message)]);
         let error = table.transaction().insert(&row("r0")).await.unwrap_err();
         let expected = (ErrorKind::Service, Outcome::NotApplied, Some(0), Some("r0"), 1);
         assert_eq!(told(&error), expected, "{headers} {message}");
     }
-    // The failure may come after results that are void by it.
+    // The failure may come after results that it cancels.
     let failure = failure(409, "", "EntityAlreadyExists", "1:The entity is there.");
     assert_eq!(told(&failed(&[accepted(results(&[DONE, &failure]))]).await), AT_1);
 }
@@ -309,14 +309,14 @@ async fn a_refusal_of_the_whole_is_the_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_in_the_answer_says_whether_it_is_tried_again() {
+async fn the_inner_status_decides_the_retry() {
     let done = || accepted(results(&[DONE, DONE, DONE]));
     for status in [400, 403, 404, 408, 409, 412, 413, 429, 500, 501, 502, 503, 504] {
         let is_transient = matches!(status, 408 | 429 | 500 | 502 | 503 | 504);
         let result = three(&table(&[refused(status), done()])).await;
         assert_eq!(result.is_ok(), is_transient, "{status}");
         if let Err(error) = result {
-            // A server error does not say whether the transaction was applied.
+            // A server error leaves the outcome of the transaction open.
             let outcome = if status == 501 { Outcome::Unknown } else { Outcome::NotApplied };
             assert_eq!(told(&error), (AT_1.0, outcome, AT_1.2, AT_1.3, AT_1.4), "{status}");
         }
@@ -325,7 +325,7 @@ async fn what_is_in_the_answer_says_whether_it_is_tried_again() {
     let lost = || Fail(TransportErrorKind::Interrupted);
     let exists = || conflict("Content-ID: 1\r\n", "1:The specified entity already exists.");
     for (steps, expected) in [
-        // The 409 may be about what the first attempt wrote.
+        // The 409 may be caused by the first attempt's write.
         (vec![refused(500), exists()], at_1(Outcome::Unknown, 2)),
         (vec![lost(), exists()], at_1(Outcome::Unknown, 2)),
         (vec![lost(), refused(503), exists()], at_1(Outcome::Unknown, 3)),
@@ -343,7 +343,7 @@ async fn what_is_in_the_answer_says_whether_it_is_tried_again() {
     }
 }
 
-/// Pieces of which answers are made, so that chance meets more than the first line.
+/// Pieces of responses, so that random bodies pass the first line of the parser.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known = proptest::sample::select(vec![
         "--batchresponse_1",
@@ -369,7 +369,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn no_answer_makes_it_panic(
+    fn no_response_causes_a_panic(
         pieces in proptest::collection::vec(piece(), 0..24),
         status in proptest::sample::select(vec![200_u16, 202, 400, 409]),
         kind in proptest::sample::select(vec![MULTIPART, JSON, "text/html", "multipart/mixed"]),
@@ -385,7 +385,7 @@ proptest! {
     }
 }
 
-/// Keeps what is sent to the mock.
+/// Records the requests to the mock.
 #[derive(Debug)]
 struct Keep(Arc<dyn Transport>, Mutex<Vec<HttpRequest>>);
 
@@ -471,17 +471,17 @@ async fn the_bytes_of_a_transaction() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_row_whose_keys_no_url_holds_is_read_in_a_batch() {
+async fn a_row_with_long_keys_is_read_in_a_batch() {
     let mock = MockTableService::new();
     let (keep, table) = kept(&mock).await;
-    // 9 bytes a character in a URL.
+    // 9 bytes per character in a URL.
     let (partition, key) = ("字".repeat(1024), "語".repeat(1023));
     let mut entity = DynamicEntity::new(partition.clone(), key.clone());
     entity.set("Text", "found").set("Rating", 3);
     let etag = table.insert(&entity).await.unwrap().etag;
 
     let fetched = table.get((&*partition, &*key)).await.unwrap();
-    assert_eq!((fetched.status(), &fetched.etag), (200, &etag));
+    assert_eq!((fetched.response().status, &fetched.etag), (200, &etag));
     assert_eq!(fetched.get::<i32>("Rating"), Some(Ok(3)));
     let sent = keep.last();
     assert_eq!((sent.method.as_str(), sent.url.rsplit_once('/').unwrap().1), ("POST", "$batch"));
@@ -520,7 +520,7 @@ async fn a_row_whose_keys_no_url_holds_is_read_in_a_batch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn odd_answers_to_a_read_in_a_batch() {
+async fn odd_responses_to_a_read_in_a_batch() {
     let get = |steps: &[Step]| table(steps).get(("字".repeat(1024), "字".repeat(1024)));
     let one = |message: &str| {
         let head = "--batchresponse_1\r\nContent-Type: application/http\r\n\r\n";
@@ -531,7 +531,7 @@ async fn odd_answers_to_a_read_in_a_batch() {
     let found = one(&format!("HTTP/1.1 200 OK\r\nETag: W/\"1\"\r\n\r\n{entity}"));
     let key = EntityKey::new(&*long, &*long);
     assert_eq!(get(std::slice::from_ref(&found)).await.unwrap().key(), &key);
-    // By the status of what is in it, as for a transaction.
+    // The success is decided by the status of the inner response, like for a transaction.
     let busy = one(&failure(503, "", "ServerBusy", "0:Busy."));
     get(&[busy, found.clone()]).await.unwrap();
     let unreadable = (ErrorKind::UnexpectedReply, Outcome::NotApplied, None, Some(&*long), 1);

@@ -1,5 +1,5 @@
-//! What users see when something usual is wrong, word for word as the page on it has it: each text of
-//! the page is produced, and each text that is produced is on the page.
+//! The errors on the page about common mistakes, word for word: each text of the page is produced,
+//! and each produced text is on the page.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::future::IntoFuture;
 use std::panic::catch_unwind;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -21,8 +22,7 @@ const PAGE: &str = include_str!("../../azure-table-client/docs/troubleshooting.m
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 const KEY: &str = "c2VjcmV0LXNlY3JldA==";
 
-/// Texts of other builds than this one; unit tests of the client look them up, but for that of a
-/// compiler.
+/// Texts of other builds; unit tests of the client cover them, except a compiler error.
 const OF_OTHER_BUILDS: [&str; 3] =
     ["is gated behind the `mock` feature", "is built without TLS", "no provider of cryptography"];
 
@@ -32,7 +32,7 @@ fn texts() -> Vec<&'static str> {
     texts.map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
-/// Whether a text is in `shown`, whatever stands there for the `…` of the text.
+/// Whether `shown` has a text; the `…` of the text matches anything.
 fn is_in(text: &str, shown: &str) -> bool {
     let mut rest = shown;
     text.split('…').all(|part| match rest.split_once(part) {
@@ -44,7 +44,7 @@ fn is_in(text: &str, shown: &str) -> bool {
     })
 }
 
-/// The texts of the page that are still to be seen.
+/// The texts of the page that were not produced yet.
 struct Page(BTreeSet<&'static str>);
 
 impl Page {
@@ -88,24 +88,26 @@ fn row(row_key: &str) -> DynamicEntity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_text_is_seen() {
+async fn each_text_of_the_page_is_produced() {
     let mut page = Page::new();
     of_compilers(&mut page);
     of_configuration(&mut page);
     of_credentials(&mut page).await;
     of_tables(&mut page).await;
     of_networks(&mut page).await;
-    // Each in a thread that no runtime owns.
+    // Each runs in a thread without a runtime.
     thread::spawn(of_sockets).join().unwrap().iter().for_each(|shown| page.has(shown));
     thread::spawn(of_no_runtime).join().unwrap().iter().for_each(|shown| page.has(shown));
     assert!(page.0.is_empty(), "never seen: {:#?}", page.0);
 }
 
-/// Each line is in one of the files that the compiler's words are compared with.
+/// Each line is in one of the files with the expected compiler errors.
 fn of_compilers(page: &mut Page) {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ui");
-    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ci/ui");
+    let folders = ["", "macros", "types"].map(|phase| Path::new(folder).join(phase));
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let files: Vec<String> = files
+        .map(|file| file.unwrap().path())
         .filter(|path| path.extension().is_some_and(|it| it == "stderr"))
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
@@ -129,7 +131,7 @@ fn of_configuration(page: &mut Page) {
     ] {
         page.refused(TableServiceClient::from_connection_string(text));
     }
-    // Whoever runs the tests against an account has it set.
+    // The variable is set where the tests run against an account.
     if std::env::var_os("AZURE_STORAGE_CONNECTION_STRING").is_none() {
         page.refused(TableServiceClient::from_env());
     } else {
@@ -218,9 +220,9 @@ async fn of_networks(page: &mut Page) {
     }
 }
 
-/// Over sockets, where the clock must go by itself.
+/// Over sockets, where the clock must advance in real time.
 fn of_sockets() -> Vec<String> {
-    // A name that no server has to be asked about: its first part is too long.
+    // A name that resolvers refuse without a query: its first part is too long.
     let unknown = format!("http://{}.invalid/a", "a".repeat(64));
     let shown = async |endpoint: &str| {
         let builder = TableServiceClient::builder(endpoint, SharedKey::development());

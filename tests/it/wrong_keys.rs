@@ -35,7 +35,7 @@ struct Hour {
     minute: u32,
 }
 
-/// Kinds that a property tells apart.
+/// Kinds with a discriminator property.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(discriminator = "Kind")]
 enum Kinds {
@@ -43,7 +43,7 @@ enum Kinds {
     Day(Day),
 }
 
-/// Kinds that the form of the RowKey tells apart.
+/// Kinds with different RowKey formats.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(discriminator_in_row_key)]
 enum Forms {
@@ -124,13 +124,13 @@ where
 }
 
 #[tokio::test]
-async fn every_call_refuses_a_key_that_no_entity_has() {
+async fn every_call_refuses_an_impossible_key() {
     assert_every_call_refuses::<Counter>(("a", "1"), COUNTER).await;
     assert_every_call_refuses::<Day>(("7", "x"), DAY).await;
 }
 
 #[tokio::test]
-async fn enums_of_entities_refuse_what_none_of_their_kinds_has() {
+async fn enums_refuse_keys_of_no_kind() {
     let kinds = "no entity of this type has the PartitionKey \"a\" and the RowKey \"1\": use \
                  `Counter::key(…)` or `Day::key(…)`";
     assert_every_call_refuses::<Kinds>(("a", "1"), kinds).await;
@@ -208,7 +208,7 @@ async fn a_bulk_row_fails_alone() {
 }
 
 #[tokio::test]
-async fn delete_partition_refuses_a_partition_that_no_entity_has() {
+async fn delete_partition_refuses_an_impossible_partition() {
     let (mock, days) = table::<Day>().await;
     let message = "no entity of this type has the PartitionKey \"7\": use `Day::partition(…)`";
     let error = days.delete_partition("7").await.unwrap_err();
@@ -232,7 +232,7 @@ async fn delete_partition_refuses_a_partition_that_no_entity_has() {
 
 /// A run that deletes the rows that a query found has their keys from the service.
 #[tokio::test]
-async fn rows_that_a_query_found_are_deleted_whatever_their_keys_are() {
+async fn found_rows_are_deleted_regardless_of_their_keys() {
     let (mock, counters) = table::<Counter>().await;
     let found = counters.query().filter(|counter| counter.name.eq("a"));
     assert_eq!(counters.bulk().delete_found(found).await.unwrap().progress.applied, 1);
@@ -254,4 +254,30 @@ async fn a_context_refuses_to_delete_by_such_a_key() {
     context.table_named::<DynamicEntity>("Rows").delete_key(("a", "1")).unwrap();
     context.save_changes().await.unwrap();
     assert_eq!(mock.row_count("Rows"), Some(1));
+}
+
+#[tokio::test]
+async fn the_error_of_a_key_function_is_the_error_of_the_call() {
+    let (mock, table) = table::<Day>().await;
+    let (key, any) = (|| Day::key(-1, 1, "x"), IfMatch::Any);
+    let expected = key().unwrap_err().to_string();
+    let mut context = TableContext::new(&mock.client());
+    let mut tracked = context.table_of(&table);
+    let transaction = table.transaction().delete(key(), any.clone()).await.unwrap_err();
+    assert_eq!(transaction.batch_index(), Some(0));
+    for error in [
+        table.get(key()).await.unwrap_err(),
+        table.get_if_exists(key()).await.unwrap_err(),
+        table.delete(key(), any.clone()).await.unwrap_err(),
+        table.delete_if_exists(key(), any).await.unwrap_err(),
+        table.update_with(key(), |_| ()).await.unwrap_err(),
+        table.get_or_insert_with(key(), || panic!("the key is refused first")).await.unwrap_err(),
+        tracked.find(key()).await.unwrap_err(),
+        tracked.delete_key(key()).unwrap_err(),
+        transaction,
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+    assert_eq!(mock.requests().total(), 0);
 }

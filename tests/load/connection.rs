@@ -1,4 +1,4 @@
-//! HTTP/1.1 over a socket, just enough to send a request and to find the end of its answer.
+//! HTTP/1.1 over a socket, just enough to send a request and to find the end of its response.
 
 use std::io::{Error, Result};
 
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 /// A connection that is kept alive.
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// What was received; the first `used` bytes are done with.
+    /// The received bytes; the first `used` are processed.
     received: Vec<u8>,
     used: usize,
 }
@@ -20,7 +20,7 @@ impl Connection {
         Ok(Self { stream, received: Vec::with_capacity(1 << 20), used: 0 })
     }
 
-    /// Sends a request as it is and reads the whole answer; its status.
+    /// Sends a request unchanged and reads the whole response; returns its status.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<u16> {
         self.received.clear();
         self.used = 0;
@@ -63,7 +63,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Where what follows these bytes begins.
+    /// The index after the first occurrence of these bytes.
     async fn find(&mut self, what: &[u8]) -> Result<usize> {
         let mut from = self.used;
         loop {

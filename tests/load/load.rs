@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements.
 
 use std::cell::Cell;
 use std::io::{Error, Result};
@@ -17,15 +17,15 @@ pub(crate) struct Figures {
     pub(crate) what: String,
     pub(crate) value: f64,
     pub(crate) unit: &'static str,
-    /// The server's processor time for one request, in seconds.
+    /// The server's processor time per request, in seconds.
     pub(crate) cpu: Option<f64>,
 }
 
-/// What one round sends, one after the other, and the status that it expects.
+/// The requests of one round, sent one after the other, and their expected status.
 struct Round {
     requests: Vec<Vec<u8>>,
     status: u16,
-    /// Whether it begins again at the end, or is over.
+    /// Whether the requests repeat at the end.
     repeats: bool,
 }
 
@@ -62,7 +62,7 @@ async fn fill(requests: &Requests, rows: usize) -> Result<Round> {
     Ok(Round { requests: batches, status: 202, repeats: false })
 }
 
-/// As many requests as the fastest server answers in the time.
+/// The number of requests that the fastest server handles in the time.
 async fn round(
     requests: &Requests,
     what: &str,
@@ -129,8 +129,8 @@ async fn once(server: &Server, request: Vec<u8>, status: u16) -> Result<()> {
     measure(server, 1, round, Duration::from_secs(10)).await.map(drop)
 }
 
-/// Sends on so many connections until the time is over; how many answers there were, and how long it
-/// took.
+/// Sends on a number of connections until the time is over; returns the number of responses and the
+/// elapsed time.
 async fn measure(
     server: &Server,
     connections: usize,

@@ -1,11 +1,11 @@
-//! The load that servers carry, beside each other in one run with the same generator.
+//! The load that servers carry, compared in one run with the same generator.
 //!
 //! ```text
 //! load --rows 100000 --seconds 3 --server 'azurite=azurite-table --tablePort {port} …' --server 'mock=azure-table-mock --port {port}'
 //! ```
 //!
 //! Requests are built and signed by the client before the clock starts, and sent over plain
-//! sockets, so that the generator costs little beside a server.
+//! sockets, so that the generator costs little compared with a server.
 
 #![allow(clippy::print_stdout, reason = "the figures are its output")]
 
@@ -21,11 +21,11 @@ use std::time::Duration;
 use load::Figures;
 use server::Server;
 
-/// What is asked for on the command line.
+/// The options of the command line.
 struct Options {
     rows: usize,
     time: Duration,
-    /// Measure only what has this in its name.
+    /// Measure only tests with this in their name.
     only: String,
     /// Names and command lines.
     servers: Vec<(String, String)>,
@@ -62,7 +62,7 @@ fn options() -> Result<Options> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let options = options()?;
-    // By what is measured, in the order of the measurements.
+    // By measurement, in their order.
     let mut table: BTreeMap<usize, (String, Vec<String>)> = BTreeMap::new();
     let mut first: BTreeMap<usize, f64> = BTreeMap::new();
     for (name, command) in &options.servers {

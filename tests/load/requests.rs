@@ -1,4 +1,4 @@
-//! Requests of our own client, signed, as bytes to send again and again.
+//! Signed requests of this client, as bytes that can be sent repeatedly.
 
 use std::io::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +16,14 @@ const TABLE: &str = "Load";
 /// The partition of the rows that are read.
 const READ: &str = "read";
 
-/// Makes requests to a server, and sends none.
+/// Creates requests to a server without sending them.
 #[derive(Clone)]
 pub(crate) struct Requests {
     origin: String,
     kept: Arc<Kept>,
 }
 
-/// Keeps the last request instead of sending it.
+/// Records the last request instead of sending it.
 #[derive(Debug, Default)]
 struct Kept(Mutex<Option<HttpRequest>>);
 
@@ -136,7 +136,7 @@ fn entity(partition: &str, row: usize) -> DynamicEntity {
     entity
         .set("Title", format!("The title of entry {row}"))
         .set("Author", "somebody@example.org")
-        .set("Text", "A sentence of some length, as it is stored in many tables.")
+        .set("Text", "A sentence of typical length.")
         .set("Rating", number % 5)
         .set("Words", number)
         .set("Views", i64::from(number) << 32)

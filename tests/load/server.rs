@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::requests::Requests;
 
-/// A server that answers.
+/// A running server.
 pub(crate) struct Server {
     process: Child,
     pub(crate) port: u16,
-    /// From the start of the process to its first answer.
+    /// From the start of the process to its first response.
     pub(crate) start: Duration,
 }
 
 impl Server {
-    /// Starts this command line, with a free port for `{port}`, and waits for an answer.
+    /// Starts this command line, with a free port for `{port}`, and waits for a response.
     pub(crate) async fn start(command: &str) -> Result<Self> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let command = command.replace("{port}", &port.to_string());
@@ -36,10 +36,10 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_micros(500)).await;
         }
-        Err(Error::other("the server does not answer"))
+        Err(Error::other("the server does not respond"))
     }
 
-    /// The bytes of its memory that are in use.
+    /// The bytes of memory in use.
     pub(crate) fn memory(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -47,7 +47,7 @@ impl Server {
         kib.map(|kib| kib * 1024).ok_or_else(|| Error::other("no VmRSS"))
     }
 
-    /// The seconds of processor time that it has used.
+    /// The seconds of processor time used so far.
     pub(crate) fn cpu(&self) -> Result<f64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let fields: Vec<&str> =

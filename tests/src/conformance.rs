@@ -1,4 +1,4 @@
-//! What every service must do, one function a behaviour.
+//! The behavior of every service, one function for each.
 
 pub mod bulk;
 pub mod conditions;
@@ -19,7 +19,7 @@ pub mod tables;
 pub mod transactions;
 pub mod types;
 
-/// Hands the list of all tests to `$run`, which makes a test function of each.
+/// Passes the list of all tests to `$run`, which creates a test function for each.
 #[macro_export]
 macro_rules! for_each_conformance_test {
     ($run:ident) => {

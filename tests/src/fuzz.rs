@@ -1,5 +1,5 @@
-//! What each fuzz target does with its input; a panic is a finding. The targets in `fuzz/` and the
-//! replay of their seeds in the ordinary tests call the same functions.
+//! The functions that fuzz targets call with their input; a panic is a finding. The targets in
+//! `fuzz/` and the replay of their seeds in the ordinary tests call the same functions.
 
 mod atom;
 mod canned;
@@ -13,7 +13,7 @@ pub use replies::{error_body, json_page, reply};
 pub use requests::{mock_request, multipart};
 pub use texts::{checkpoint, connection_string, continuation, filter_text};
 
-/// A target: its name, which is that of the directory of its seeds, and what it does.
+/// A target: its name, which is also the directory of its seeds, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.

@@ -1,22 +1,22 @@
-//! The tests of the suite that a version or a format of the protocol cannot pass, and why.
+//! The tests of the suite that a version or a format of the protocol cannot pass, with the reasons.
 
 use azure_table_client::{Dialect, Metadata, PayloadFormat, ServiceVersion};
 
 use crate::Spoken;
 
-/// Why a test, `area::name`, is left out; `None` if it is not.
+/// The reason to leave out a test, `area::name`.
 pub fn reason(spoken: Spoken, test: &str) -> Option<&'static str> {
     lists(spoken).find_map(|(why, tests)| tests.contains(&test).then_some(why))
 }
 
-/// Reasons, and the tests that they hold for.
+/// Reasons, and the tests to which they apply.
 pub fn lists(spoken: Spoken) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     let is_atom = spoken.format == PayloadFormat::Atom;
     let is_untyped = spoken.format == PayloadFormat::Json(Metadata::None);
     let is_cosmos = spoken.dialect == Dialect::CosmosDb;
     let is_first = spoken.version < ServiceVersion::V2011_08_18;
     [
-        (is_atom, "it asks for levels of JSON", JSON),
+        (is_atom, "it requests levels of JSON", JSON),
         (
             is_untyped,
             "it reads entities without a struct, or ETags of rows, which need more than the data",

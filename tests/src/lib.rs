@@ -16,6 +16,11 @@ mod target;
 
 pub use target::{Server, Spoken, Target};
 
+/// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.
+pub fn sized<T>(small: T, full: T) -> T {
+    if std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some() { full } else { small }
+}
+
 /// The code of the README, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -15,7 +15,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::left_out;
 
-/// Which server a test runs against; tests ask only where a server is known to be wrong.
+/// The server of a test; tests query it only where a server is known to be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
     /// The mock in this process.
@@ -28,33 +28,33 @@ pub enum Server {
     Other,
 }
 
-/// What the clients of a test speak.
+/// The protocol of a test's clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken {
     /// The version of the service.
     pub version: ServiceVersion,
-    /// The format of what is sent and answered.
+    /// The format of requests and responses.
     pub format: PayloadFormat,
-    /// Which service is spoken to.
+    /// The dialect of the service.
     pub dialect: Dialect,
-    /// Whether verbs travel as a POST that names them.
+    /// Whether verbs are sent as a POST that names them.
     pub post_tunneling: bool,
 }
 
 impl Spoken {
-    /// What is spoken unless something else is said.
+    /// The default protocol.
     pub const USUAL: Self = Self::json(Metadata::Minimal);
-    /// That of the paper.
+    /// The protocol of the paper.
     pub const FIRST: Self = Self::atom(ServiceVersion::V2009_04_14);
     /// The last version with Atom.
     pub const LAST_ATOM: Self = Self::atom(ServiceVersion::V2015_07_08);
 
     /// JSON without types and ETags.
     pub const NO_METADATA: Self = Self::json(Metadata::None);
-    /// JSON with all that it can say.
+    /// JSON with full metadata.
     pub const FULL_METADATA: Self = Self::json(Metadata::Full);
 
-    /// As to Cosmos DB.
+    /// The dialect of Cosmos DB.
     pub const COSMOS: Self = Self { dialect: Dialect::CosmosDb, ..Self::USUAL };
     /// Through a proxy that lets only GET and POST pass.
     pub const TUNNELLED: Self = Self { post_tunneling: true, ..Self::USUAL };
@@ -72,7 +72,7 @@ impl Spoken {
     }
 }
 
-/// Turns away verbs that the service or a proxy before it does not know.
+/// Refuses verbs that the service or a proxy before it does not support.
 #[derive(Debug)]
 struct Gate {
     transport: Arc<dyn Transport>,
@@ -100,7 +100,7 @@ impl Transport for Gate {
     }
 }
 
-/// A service to test, and how to reach it.
+/// A service to test, and the way to reach it.
 #[derive(Debug, Clone)]
 pub struct Target {
     server: Server,
@@ -130,18 +130,18 @@ impl Target {
         }
     }
 
-    /// The same service, to which this is spoken.
+    /// The same service, with this protocol.
     #[must_use]
     pub fn speaking(self, spoken: Spoken) -> Self {
         Self { spoken, ..self }
     }
 
-    /// The status of what is created: without a preference, it comes back as a whole.
+    /// The status of a create: without a preference, the response contains the entity.
     pub fn created(&self) -> u16 {
         if self.spoken.version < ServiceVersion::V2013_08_15 { 201 } else { 204 }
     }
 
-    /// Whether to leave out a test, `area::name`, that needs what is not spoken.
+    /// Whether to leave out a test, `area::name`, that the protocol does not support.
     pub fn leaves_out(&self, test: &str) -> bool {
         let why = left_out::reason(self.spoken, test);
         if let Some(why) = why {
@@ -150,7 +150,7 @@ impl Target {
         why.is_some()
     }
 
-    /// Which server this is.
+    /// The server of the tests.
     pub fn server(&self) -> Server {
         self.server
     }
@@ -169,7 +169,7 @@ impl Target {
         self.builder().build().expect("a client")
     }
 
-    /// A client to be set up further.
+    /// A client builder.
     pub fn builder(&self) -> TableServiceClientBuilder {
         self.builder_for(&self.connection_string)
     }

@@ -47,7 +47,7 @@ impl AccountSas {
     /// The token, signed with the key of the account.
     ///
     /// # Errors
-    /// The service would refuse it; nothing is asked of the service.
+    /// The service would refuse the signature. Nothing is sent.
     pub fn sign(&self, key: &SharedKey) -> Result<SasToken, SasError> {
         if self.permissions.is_empty() {
             return Err(SasError::NoPermissions);

@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 pub use azure_core::credentials::TokenCredential;
 
-use crate::clock::Clock;
+use crate::clock::SharedClock;
 use crate::error::Error;
 use audience::{STORAGE, audience_of_endpoint, scope_of_audience};
 pub(crate) use cache::Token;
-use cache::{Cache, Source};
+use cache::{Cache, TokenSource};
 pub(crate) use challenge::Challenge;
 
-/// Tokens of Microsoft Entra ID, from a credential of `azure_core`: those of the crate
-/// [`azure_identity`], or one of your own.
+/// Tokens of Microsoft Entra ID from a credential of `azure_core`: one of the crate [`azure_identity`], or your
+/// own.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,17 +46,17 @@ pub(crate) use challenge::Challenge;
 /// }
 /// ```
 ///
-/// The identity needs a role on the account or on a table, such as `Storage Table Data Contributor` or
-/// `Storage Table Data Reader`; who owns the account does not have it by that.
+/// The identity needs a role on the account or on a table, such as `Storage Table Data Contributor` or `Storage
+/// Table Data Reader`. The owner of the account does not have these roles automatically.
 ///
-/// Each client keeps a token and has it renewed 5 min before it expires, or after half of its time if that
-/// is later. However many calls wait, one renewal is on its way, and it outlives a call that is dropped.
-/// While the old token is valid it is used where a renewal fails or takes longer than 5 s, and the next one
-/// is tried after 30 s. A token that the service refuses (401) is renewed and the call is sent again, once.
+/// Each client keeps a token and renews it 5 min before it expires, or after half of its time if that is later.
+/// All calls that wait share one renewal, which outlives a dropped call. If a renewal fails or takes longer
+/// than 5 s, the old token is used while it is valid, and the next renewal follows after 30 s. A token that the
+/// service refuses (401) is renewed and the call is sent again, once.
 ///
-/// Tokens are sent over HTTPS only, unless
-/// [`allow_http`](crate::client::TableServiceClientBuilder::allow_http) says otherwise; on this machine as
-/// well. `Debug` shows no token, and what this crate keeps of one is overwritten when it is dropped.
+/// Tokens are sent over HTTPS only, even on this machine, unless
+/// [`allow_http`](crate::client::TableServiceClientBuilder::allow_http) permits HTTP. `Debug` shows no token,
+/// and the copies in this crate are overwritten when they are dropped.
 ///
 /// [`azure_identity`]: https://docs.rs/azure_identity
 #[derive(Clone)]
@@ -69,7 +69,7 @@ pub struct BearerTokens {
 impl BearerTokens {
     /// The tokens of this credential.
     pub fn new(credential: Arc<dyn TokenCredential>) -> Self {
-        Self::of(Source::Credential(credential))
+        Self::of(TokenSource::Credential(credential))
     }
 
     /// The tokens of a credential of the tenant that the account belongs to, where that is not known
@@ -97,15 +97,15 @@ impl BearerTokens {
     where
         F: Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync + 'static,
     {
-        Self::of(Source::Tenant(Arc::new(credential)))
+        Self::of(TokenSource::Tenant(Arc::new(credential)))
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: TokenSource) -> Self {
         let cache = Arc::new(Cache::new(source, scope_of_audience(STORAGE)));
         Self { is_audience_set: false, cache }
     }
 
-    /// For whom the tokens are, instead of what follows from the endpoint:
+    /// Sets the audience of the tokens. By default it follows from the endpoint:
     ///
     /// | endpoint | audience |
     /// |---|---|
@@ -114,15 +114,15 @@ impl BearerTokens {
     /// | `….table.cosmos.azure.com`, `.us`, `.cn` | `https://cosmos.azure.com`, `.us`, `.cn` |
     /// | all others | `https://storage.azure.com` |
     ///
-    /// These are the audiences of Azure.Data.Tables for .NET; `https://account.table.core.windows.net`
-    /// is one for a single account. What stands after it, `/.default`, may be left out.
+    /// These are the audiences of Azure.Data.Tables for .NET; `https://account.table.core.windows.net` is the
+    /// audience of a single account. The suffix `/.default` is optional.
     #[must_use]
     pub fn audience(self, audience: &str) -> Self {
         let cache = Arc::new(Cache::new(self.cache.source(), scope_of_audience(audience)));
         Self { is_audience_set: true, cache }
     }
 
-    /// The tokens of one client, which has none yet.
+    /// Returns the tokens of one client, with an empty cache.
     pub(crate) fn for_endpoint(&self, endpoint: &str) -> Self {
         let scope = if self.is_audience_set {
             self.scope().to_owned()
@@ -132,13 +132,13 @@ impl BearerTokens {
         Self { cache: Arc::new(Cache::new(self.cache.source(), scope)), ..*self }
     }
 
-    /// What the tokens are asked for.
+    /// Returns the scope of the tokens.
     pub(crate) fn scope(&self) -> &str {
         self.cache.scope()
     }
 
-    /// A valid token; `None` while it is not known of which tenant it must be.
-    pub(crate) async fn token(&self, clock: &dyn Clock) -> Result<Option<Token>, Error> {
+    /// Returns a valid token; `None` while its tenant is unknown.
+    pub(crate) async fn token(&self, clock: &SharedClock) -> Result<Option<Token>, Error> {
         self.cache.token(clock).await
     }
 

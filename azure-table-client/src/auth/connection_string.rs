@@ -12,14 +12,14 @@ use crate::error::Error;
 
 const DEFAULT_SUFFIX: &str = "core.windows.net";
 
-/// What a connection string says about tables.
+/// The settings for tables in a connection string.
 #[derive(Debug)]
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: String,
     /// Where the copy in another region is, if there is one.
     pub(crate) secondary: Option<String>,
     pub(crate) credential: Credential,
-    /// It is the development account, whose key anyone may read on the way: it is public.
+    /// It names the development account, whose key is public.
     pub(crate) is_development: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Settings<'a> {
                 "sharedaccesssignature" => &mut settings.sas,
                 "usedevelopmentstorage" => &mut settings.development,
                 "developmentstorageproxyuri" => &mut settings.development_proxy,
-                // Those of the other storage services.
+                // The endpoints of the other storage services.
                 other if other.ends_with("endpoint") => continue,
                 // Not shown: a secret without its key ends up here.
                 _ => {
@@ -110,7 +110,7 @@ impl<'a> Settings<'a> {
                 }
             };
             if place.replace(value).is_some() {
-                return Err(malformed(&format!("the key {key:?} is there twice")));
+                return Err(malformed(&format!("the key {key:?} appears twice")));
             }
             if value.is_empty() {
                 return Err(malformed(&format!("the key {key:?} has no value")));

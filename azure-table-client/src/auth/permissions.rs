@@ -1,4 +1,4 @@
-//! What a shared access signature permits, as letters in the order that the service wants.
+//! The permissions of a shared access signature, as letters in the order that the service requires.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -14,7 +14,7 @@ macro_rules! letters {
             /// All of them.
             pub const ALL: Self = Self($((1 << $bit) |)* 0);
 
-            /// Whether it is none.
+            /// Returns whether the set is empty.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }
@@ -60,8 +60,8 @@ macro_rules! letters {
 }
 
 letters! {
-    /// What a signature for a table permits, put together with `|`. An upsert needs
-    /// [`ADD`](Self::ADD) and [`UPDATE`](Self::UPDATE).
+    /// The permissions of a signature for a table, combined with `|`. An upsert needs [`ADD`](Self::ADD) and
+    /// [`UPDATE`](Self::UPDATE).
     ///
     /// ```
     /// use azure_table_client::auth::TablePermissions;
@@ -82,7 +82,7 @@ letters! {
 }
 
 impl TablePermissions {
-    /// What these letters say; `None` if one of them says nothing.
+    /// Parses letters; `None` if one of them is unknown.
     pub(crate) fn from_letters(letters: &str) -> Option<Self> {
         letters.chars().try_fold(Self::default(), |all, letter| {
             let one = match letter {
@@ -98,7 +98,7 @@ impl TablePermissions {
 }
 
 letters! {
-    /// What a signature for an account permits with its tables, put together with `|`.
+    /// The permissions of a signature for an account on its tables, combined with `|`.
     AccountPermissions: u8 {
         /// Reading entities, and the settings and statistics of the service (`r`).
         READ = 0, "r";
@@ -118,7 +118,7 @@ letters! {
 }
 
 letters! {
-    /// What a signature for an account reaches, put together with `|`.
+    /// The resources that a signature for an account covers, combined with `|`.
     ResourceTypes: u8 {
         /// The service itself: settings and statistics (`s`).
         SERVICE = 0, "s";

@@ -1,4 +1,4 @@
-//! What to do about a refusal, where that can be told.
+//! Advice on refused credentials.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,31 +12,31 @@ use super::sas_time::read_time;
 /// A request that is dated further from the service's clock is refused.
 const MAX_SKEW: Duration = Duration::from_mins(15);
 
-/// How a request was sent that was refused, and when.
+/// A refused request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct RefusedRequest<'a> {
     pub(crate) code: &'a ErrorCode,
     pub(crate) operation: Operation,
     /// The table, if it is about one.
     pub(crate) resource: &'a str,
     pub(crate) is_https: bool,
-    /// The service's clock, if the answer shows it.
+    /// The service's clock, if the response has a date.
     pub(crate) service_time: Option<SystemTime>,
     /// This machine's clock.
     pub(crate) machine_time: SystemTime,
 }
 
-/// One sentence about what to do; it shows fields of a signature, and never the signature itself.
-pub(crate) fn hint(credential: &Credential, refused: &Refused<'_>) -> Option<String> {
+/// Returns one sentence of advice; it shows fields of a signature, but never the signature itself.
+pub(crate) fn hint(credential: &Credential, refused: &RefusedRequest<'_>) -> Option<String> {
     match credential {
-        Credential::SharedKey(_) | Credential::SharedKeyLite(_) => of_key(refused),
-        Credential::Sas(token) => of_signature(token, refused),
-        // Of a token it is said where its renewal is known.
+        Credential::SharedKey(_) | Credential::SharedKeyLite(_) => advise_on_key(refused),
+        Credential::Sas(token) => advise_on_signature(token, refused),
+        // Advice on tokens is in `pipeline/bearer.rs`.
         _ => None,
     }
 }
 
-fn of_key(refused: &Refused<'_>) -> Option<String> {
+fn advise_on_key(refused: &RefusedRequest<'_>) -> Option<String> {
     if *refused.code == ErrorCode::AuthorizationFailure {
         return Some(
             "The network rules of the account may not let this machine in: add its address or its \
@@ -59,8 +59,8 @@ fn of_key(refused: &Refused<'_>) -> Option<String> {
     })
 }
 
-/// How far apart the clocks are, if that is more than the service allows.
-fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
+/// Returns the distance of the clocks, if the service does not allow it.
+fn clocks_apart(refused: &RefusedRequest<'_>) -> Option<(Duration, &'static str)> {
     let service = refused.service_time?;
     let (by, side) = match refused.machine_time.duration_since(service) {
         Ok(ahead) => (ahead, "ahead of"),
@@ -69,7 +69,7 @@ fn clocks_apart(refused: &Refused<'_>) -> Option<(Duration, &'static str)> {
     (by > MAX_SKEW).then_some((by, side))
 }
 
-fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+fn advise_on_signature(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let code = refused.code;
     if *code == ErrorCode::AuthenticationFailed {
         return Some(not_authentic(token, refused));
@@ -102,8 +102,8 @@ fn of_signature(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
     (*code == ErrorCode::AuthorizationFailure).then(|| out_of_reach(token, refused))?
 }
 
-/// The service does not say why it is not authentic; its clock and the fields do.
-fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
+/// The service does not report the reason; its clock and the fields reveal it.
+fn not_authentic(token: &SasToken, refused: &RefusedRequest<'_>) -> String {
     let time = |name| token.field(name).and_then(|text| read_time(&text));
     let now = refused.service_time.and_then(|now| EdmDateTime::from_system_time(now).ok());
     if let (Some(expiry), Some(now)) = (time("se"), now)
@@ -129,8 +129,8 @@ fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
     }
     match token.field("si") {
         Some(policy) => format!(
-            "The table's stored access policy {policy:?} may have expired, be gone, or say what \
-             the shared access signature says as well; or the account's key was regenerated."
+            "The table's stored access policy {policy:?} may have expired, be deleted, or have \
+             a field that the shared access signature has too; or the account's key was regenerated."
         ),
         None => "The shared access signature was changed after it was signed, or the account's \
                  key was regenerated: get a new one."
@@ -138,7 +138,7 @@ fn not_authentic(token: &SasToken, refused: &Refused<'_>) -> String {
     }
 }
 
-fn by_https_only(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+fn by_https_only(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let is_https_only = token.field("spr").is_some_and(|protocols| protocols == "https");
     (is_https_only && !refused.is_https).then(|| {
         "The shared access signature can be used by https only, and the endpoint is http."
@@ -151,7 +151,7 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
     let permitted = match (token.field("sp"), token.field("si")) {
         (Some(letters), _) => format!("The shared access signature permits {letters:?}"),
         (None, Some(policy)) => format!(
-            "What the shared access signature permits is said by the table's stored access policy \
+            "The permissions of the shared access signature are in the table's stored access policy \
              {policy:?}"
         ),
         (None, None) => "The shared access signature permits nothing".to_owned(),
@@ -164,8 +164,8 @@ fn not_permitted(token: &SasToken, operation: Operation) -> String {
     }
 }
 
-/// Why a table or a key is out of reach of a signature.
-fn out_of_reach(token: &SasToken, refused: &Refused<'_>) -> Option<String> {
+/// Returns the reason why a signature does not cover a table or a key.
+fn out_of_reach(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
     let Some(table) = token.field("tn") else {
         return Some(format!("{} needs the account's key.", refused.operation));
     };
@@ -207,7 +207,7 @@ mod tests {
 
     fn hint_of(token: &str, code: &'static str, operation: Operation) -> Option<String> {
         let credential = SasToken::new(&format!("{token}&sig=c2VjcmV0")).unwrap().into();
-        let refused = Refused {
+        let refused = RefusedRequest {
             code: &ErrorCode::from(code.to_owned()),
             operation,
             resource: "Blogs",
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_key_that_is_good_and_refused_points_to_the_network() {
         let code = ErrorCode::AuthorizationFailure;
-        let refused = Refused {
+        let refused = RefusedRequest {
             code: &code,
             operation: Operation::Get,
             resource: "Blogs",
@@ -274,7 +274,7 @@ mod tests {
     fn a_refused_key_says_how_far_the_clocks_are_apart() {
         let credential = SharedKey::development().into();
         let of = |machine_time, service_time| {
-            let refused = Refused {
+            let refused = RefusedRequest {
                 code: &ErrorCode::AuthenticationFailed,
                 operation: Operation::Get,
                 resource: "Blogs",

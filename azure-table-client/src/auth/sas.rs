@@ -6,8 +6,8 @@ use zeroize::Zeroizing;
 use super::sas_time::read_time;
 use crate::error::Error;
 
-/// A shared access signature, used as it was given. `Debug` does not show it, and it is overwritten when
-/// it is dropped.
+/// A shared access signature, which is sent unchanged. `Debug` does not show it, and it is overwritten when it
+/// is dropped.
 #[derive(Clone)]
 pub struct SasToken(Zeroizing<String>);
 
@@ -15,16 +15,16 @@ impl SasToken {
     /// Takes over the query string of a shared access signature, with or without its `?`.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it has no signature
-    /// (`sig=`) or a character that cannot stand in a URL, is a URL itself, was taken out of HTML or
-    /// encoded twice, or has a time that is none. The error does not show it.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the text has no signature (`sig=`), has
+    /// a character that no URL allows, is a URL itself, was copied from HTML, was encoded twice, or has an
+    /// invalid time. The error does not show the text.
     pub fn new(token: &str) -> Result<Self, Error> {
         let token = token.trim().trim_start_matches('?');
-        // What stands before the first = is the name of a parameter; in a URL it has the host too.
+        // The first parameter of a URL would have the host in its name.
         if token.split('=').next().is_some_and(|name| name.contains('?')) {
             return Err(Error::configuration(
                 "the shared access signature is a whole URL; only its query is wanted, which is \
-                 what follows the question mark",
+                 the part after the question mark",
             ));
         }
         if token.contains("&amp;") {
@@ -51,17 +51,17 @@ impl SasToken {
         Ok(token)
     }
 
-    /// What no service takes; the rest is for the service to judge.
+    /// Checks the fields that no service accepts; the service judges the others.
     fn check_fields(&self) -> Result<(), Error> {
         // A signature is base64, which has no percent sign.
         if self.field("sig").is_some_and(|signature| signature.contains('%')) {
             return Err(Error::configuration(
-                "the shared access signature was percent-encoded twice; it is used as it was given",
+                "the shared access signature was percent-encoded twice; pass it unchanged",
             ));
         }
         for name in ["st", "se"] {
             let Some(time) = self.field(name) else { continue };
-            // Whatever form of the time follows, it begins with a day.
+            // Every form of the time begins with a day.
             if time.get(..10).and_then(read_time).is_none() {
                 return Err(Error::configuration(format!(
                     "the shared access signature has a time in {name} that does not begin with a \
@@ -83,8 +83,7 @@ impl SasToken {
         Self(Zeroizing::new(query))
     }
 
-    /// The query string, without `?`, to be handed to whoever shall use it. It is a secret: whoever has
-    /// it can use it.
+    /// Returns the query string, without `?`. It is a secret: anyone who has it can use it.
     pub fn as_query(&self) -> &str {
         &self.0
     }

@@ -2,19 +2,20 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use crate::edm::EdmDateTime;
+use crate::error::Error;
 use crate::limits::LimitError;
 
-/// Why a shared access signature cannot be made: the service would refuse it.
+/// The reason why the service would refuse a shared access signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SasError {
-    /// It says no expiry, and names no stored access policy that could.
+    /// It has no expiry, and no stored access policy that could have one.
     NoExpiry,
     /// It permits nothing, and names no stored access policy that could.
     NoPermissions,
     /// It reaches nothing of the account.
     NoResourceTypes,
-    /// A time that is none of the service's, before 1601 or after 9999.
+    /// The time is before 1601 or after 9999.
     TimeOutOfRange,
     /// It ends before it starts, or at once.
     EndsBeforeStart {
@@ -25,7 +26,7 @@ pub enum SasError {
     },
     /// The name of the table, or a key.
     Limit(LimitError),
-    /// A RowKey bounds only beside its PartitionKey, which is missing.
+    /// It has a bound on the RowKey without one on the PartitionKey.
     RowKeyWithoutPartitionKey,
     /// The first keys of the range come behind the last ones.
     EmptyKeyRange,
@@ -38,7 +39,7 @@ pub enum SasError {
     },
     /// The identifier of a stored access policy is empty or has more than 64 characters.
     PolicyIdentifier,
-    /// The version is no date of the form `2019-02-02`.
+    /// The version is not a date of the form `2019-02-02`.
     MalformedVersion,
     /// The version has no such signatures, or cannot restrict addresses or protocols.
     VersionTooEarly {
@@ -54,10 +55,10 @@ impl fmt::Display for SasError {
         f.write_str("the shared access signature ")?;
         match self {
             Self::NoExpiry => {
-                f.write_str("needs an expiry, or a stored access policy that says it")
+                f.write_str("needs an expiry, or a stored access policy that has one")
             }
             Self::NoPermissions => {
-                f.write_str("needs permissions, or a stored access policy that says them")
+                f.write_str("needs permissions, or a stored access policy that has them")
             }
             Self::NoResourceTypes => f.write_str("needs a type of resources that it reaches"),
             Self::TimeOutOfRange => f.write_str("has a time outside of 1601 to 9999"),
@@ -69,7 +70,7 @@ impl fmt::Display for SasError {
             ),
             Self::Limit(error) => write!(f, "cannot be made: {error}"),
             Self::RowKeyWithoutPartitionKey => {
-                f.write_str("bounds RowKeys without the PartitionKey beside which they count")
+                f.write_str("has a bound on the RowKey without one on the PartitionKey")
             }
             Self::EmptyKeyRange => {
                 f.write_str("has a range of keys that begins behind its own end")
@@ -81,9 +82,11 @@ impl fmt::Display for SasError {
                 "names a stored access policy by an identifier that is empty or has more than 64 \
                  characters",
             ),
-            Self::MalformedVersion => f.write_str("has a version that is no date like 2019-02-02"),
+            Self::MalformedVersion => {
+                f.write_str("has a version that is not a date like 2019-02-02")
+            }
             Self::VersionTooEarly { first } => {
-                write!(f, "needs version {first} or a later one for what it says")
+                write!(f, "needs version {first} or a later one for its fields")
             }
             Self::NoKey => {
                 f.write_str("is signed with the account's key, which this client does not have")
@@ -97,5 +100,11 @@ impl std::error::Error for SasError {}
 impl From<LimitError> for SasError {
     fn from(error: LimitError) -> Self {
         Self::Limit(error)
+    }
+}
+
+impl From<SasError> for Error {
+    fn from(source: SasError) -> Self {
+        Self::invalid_input(source.to_string()).with_source(source)
     }
 }

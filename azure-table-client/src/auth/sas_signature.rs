@@ -1,4 +1,4 @@
-//! What a shared access signature signs.
+//! The strings to sign of shared access signatures.
 //!
 //! Source: [Create a service SAS][service] and [Create an account SAS][account], "Construct the
 //! signature string".
@@ -32,7 +32,7 @@ pub(crate) struct TableSasFields<'a> {
 }
 
 impl TableSasFields<'_> {
-    /// What is signed. Versions are dates, so that their texts are in their order.
+    /// Returns the string to sign. Versions are dates, so that their texts sort in their order.
     pub(crate) fn string_to_sign(&self) -> String {
         let service = if self.version >= NAMES_SERVICE { "/table" } else { "" };
         let resource = format!("{service}/{}/{}", self.account, self.table.to_ascii_lowercase());
@@ -67,7 +67,7 @@ pub(crate) struct AccountSasFields<'a> {
 }
 
 impl AccountSasFields<'_> {
-    /// What is signed; unlike the other one, it ends with a line break.
+    /// Returns the string to sign; unlike the string for a table, it ends with a line break.
     pub(crate) fn string_to_sign(&self) -> String {
         let mut lines = vec![
             self.account,

@@ -1,5 +1,4 @@
-//! What the signatures for tables and for accounts have in common: when, from where and how they can be
-//! used.
+//! The fields that signatures for tables and for accounts share: times, addresses and protocols.
 
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -9,15 +8,15 @@ use super::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
 use crate::wire::encoding::push_encoded;
 
-/// The version of signatures that say none.
+/// The default version of signatures.
 const VERSION: &str = "2019-02-02";
 
 /// The protocols with which a shared access signature can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SasProtocol {
-    /// HTTPS only, so that nobody can read the signature on the way.
+    /// HTTPS only, which protects the signature from readers of the network.
     Https,
-    /// HTTPS and HTTP; also what holds for signatures that say none.
+    /// HTTPS and HTTP; the default of the service.
     HttpsAndHttp,
 }
 
@@ -42,7 +41,7 @@ pub(super) struct Terms {
     pub(super) version: Option<String>,
 }
 
-/// The same, checked, as it is signed and sent; what is left out is empty.
+/// The checked terms as they are signed and sent; omitted fields are empty.
 #[derive(Debug)]
 pub(super) struct TermTexts<'a> {
     pub(super) start: String,
@@ -93,7 +92,7 @@ impl Terms {
     }
 }
 
-/// The service takes no fractions of seconds here.
+/// The service accepts no fractions of seconds here.
 fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
     let Some(time) = time else { return Ok(None) };
     let ticks = time.ok_or(SasError::TimeOutOfRange)?.ticks();
@@ -110,7 +109,7 @@ fn is_version(text: &str) -> bool {
     text.len() == 10 && text.bytes().enumerate().all(is_fine)
 }
 
-/// The query string of the fields that are there.
+/// Returns the query string of the fields that are present.
 pub(super) fn query(fields: &[(&str, Option<&str>)]) -> String {
     let mut query = String::new();
     for (name, value) in fields {

@@ -15,13 +15,11 @@ use zeroize::Zeroizing;
 use super::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use crate::error::Error;
 
-/// An account's name and key. `Debug` shows the name only, and what is made of the key is overwritten
-/// when it is dropped.
+/// An account's name and key. `Debug` shows only the name, and the key is overwritten when it is dropped.
 #[derive(Clone)]
 pub struct SharedKey {
     account: String,
-    /// The HMAC with the key already mixed in: a signature clones it instead of starting anew. With its
-    /// feature `zeroize` it overwrites itself.
+    /// The HMAC of the key, which each signature clones. With its feature `zeroize` it overwrites itself.
     hmac: Hmac<Sha256>,
 }
 
@@ -29,9 +27,8 @@ impl SharedKey {
     /// The key of `account` in base64, as the portal shows it.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the account name is
-    /// empty or has a character that cannot stand in a header beside the signature, or the key is
-    /// no base64. The error does not show the key.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the account name is empty or has a
+    /// character that no header allows, or the key is not Base64. The error does not show the key.
     pub fn new(account: impl Into<String>, key: &str) -> Result<Self, Error> {
         let account = account.into();
         if account.is_empty() {
@@ -97,7 +94,7 @@ pub(super) fn is_account_name(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
 
-/// What SharedKey signs for a request to the table service.
+/// Returns the string that SharedKey signs for a request to the table service.
 ///
 /// `resource` is that of [`canonicalized_resource`].
 pub(crate) fn string_to_sign(
@@ -118,15 +115,15 @@ pub(crate) fn string_to_sign(
     text
 }
 
-/// What SharedKeyLite signs for a request to the table service.
+/// Returns the string that SharedKeyLite signs for a request to the table service.
 pub(crate) fn string_to_sign_lite(date: &str, resource: &str) -> String {
     format!("{date}\n{resource}")
 }
 
 /// `/account` + the encoded path as sent + `?comp=…` if the query has it.
 ///
-/// A path-style endpoint has the account in its path as well, so it stands there twice. On the
-/// secondary location the account is written without its `-secondary`.
+/// Returns the canonicalized resource. A path-style endpoint contains the account in its path too, so the
+/// result contains it twice. For the secondary location, the account is written without its `-secondary`.
 pub(crate) fn canonicalized_resource(account: &str, path: &str, query: &str) -> String {
     let mut resource = String::with_capacity(1 + account.len() + path.len());
     resource.push('/');

@@ -15,8 +15,8 @@ const POLICY_IDENTIFIER_UNITS: usize = 64;
 /// A shared access signature for one table (a service SAS): set what it permits, then sign it with the
 /// account's key.
 ///
-/// Whoever has the token can use it, until it expires, the key is regenerated, or the stored access
-/// policy that it names is removed.
+/// Anyone who has the token can use it, until it expires, the key is regenerated, or the stored access policy
+/// that it names is removed.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -66,14 +66,14 @@ impl TableSas {
         }
     }
 
-    /// What it permits. To be left out where the stored access policy says it.
+    /// Sets the permissions. Omit them if the stored access policy has them.
     pub fn permissions(mut self, permissions: TablePermissions) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// The identifier of the table's stored access policy, which says what the signature leaves out;
-    /// what both say is refused. Without the policy the signature is worth nothing any more, so that it
+    /// Sets the identifier of the table's stored access policy, which has the fields that the signature omits.
+    /// The service refuses fields that both have. Without the policy the signature is invalid, which is how it
     /// can be withdrawn.
     pub fn policy(mut self, identifier: impl Into<String>) -> Self {
         self.policy = Some(identifier.into());
@@ -115,7 +115,7 @@ impl TableSas {
     /// The token, signed with the key of the table's account.
     ///
     /// # Errors
-    /// The service would refuse it; nothing is asked of the service.
+    /// The service would refuse the signature. Nothing is sent.
     pub fn sign(&self, key: &SharedKey) -> Result<SasToken, SasError> {
         check_table_name(&self.table)?;
         self.check_policy()?;
@@ -159,7 +159,7 @@ impl TableSas {
         ])))
     }
 
-    /// Without a policy it must say itself what it permits, and until when.
+    /// Without a policy the signature needs permissions and an expiry.
     fn check_policy(&self) -> Result<(), SasError> {
         let Some(policy) = &self.policy else {
             return match (self.permissions.is_empty(), &self.terms.expiry) {

@@ -1,4 +1,4 @@
-//! The vectors in the folder of this name, whose README says where they are from.
+//! Test vectors of the folder `vectors`, whose README lists their sources.
 
 use serde_json::Value;
 

@@ -30,7 +30,7 @@ pub struct Checkpoint {
     ranges: BTreeMap<u64, u64>,
     /// The number of resolved rows that were refused.
     refused: u64,
-    /// The id of the run, if its rows have write ids.
+    /// The id of the run, once it has begun. The write ids of its rows follow from it.
     pub(super) run_id: Option<Uuid>,
 }
 
@@ -86,7 +86,7 @@ impl Checkpoint {
 const VERSION: &str = "1.";
 
 /// Writes `1.<from>-<to>,<from>-<to>…` without the row `<to>`. Then `;` and the number of refused rows, if it is
-/// not 0 or an id follows; then `;` and the id of the run, if its rows have write ids.
+/// not 0 or an id follows; then `;` and the id of the run, if it has begun.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;

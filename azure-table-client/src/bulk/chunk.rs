@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-use tokio::time::Instant;
+use std::time::Instant;
 
 use super::operation::Row;
 use crate::operation::transaction::{Batch, Refused, Sent};

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::report::{BulkReport, Cause, Progress, RowOutcome, RowResult};
 use super::{Checkpoint, KEPT_RESULTS};
+use crate::clock::SharedClock;
 use crate::entity::new_write_id;
 
 /// Observes a run, also after its future was dropped.
@@ -17,7 +18,7 @@ pub struct BulkMonitor(Arc<Mutex<State>>);
 
 struct State {
     progress: Progress,
-    start: Option<Instant>,
+    start: Option<(Instant, SharedClock)>,
     checkpoint: Checkpoint,
     results: Vec<RowResult>,
     keeps_all: bool,
@@ -39,7 +40,8 @@ impl BulkMonitor {
     /// The progress of the run.
     pub fn progress(&self) -> Progress {
         let state = self.state();
-        let elapsed = state.start.map(|start| start.elapsed()).unwrap_or_default();
+        let elapsed =
+            state.start.as_ref().map(|(start, clock)| clock.since(*start)).unwrap_or_default();
         Progress { elapsed, ..state.progress }
     }
 
@@ -70,16 +72,15 @@ impl BulkMonitor {
         self.state().checkpoint = checkpoint;
     }
 
-    /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes a
-    /// run whose rows have write ids.
-    pub(super) fn begin(&self, keeps_all: bool, has_write_ids: bool) -> (Uuid, bool) {
+    /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes an
+    /// earlier run.
+    pub(super) fn begin(&self, keeps_all: bool, clock: &SharedClock) -> (Uuid, bool) {
         let mut state = self.state();
-        let earlier = state.checkpoint.run_id.filter(|_| has_write_ids);
-        let id = earlier.unwrap_or_else(new_write_id);
-        state.checkpoint.run_id = has_write_ids.then_some(id);
-        state.start = Some(Instant::now());
+        let is_resumed = state.checkpoint != Checkpoint::new();
+        let id = *state.checkpoint.run_id.get_or_insert_with(new_write_id);
+        state.start = Some((clock.instant(), Arc::clone(clock)));
         state.keeps_all = keeps_all;
-        (id, earlier.is_some())
+        (id, is_resumed)
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {

@@ -1,9 +1,7 @@
 //! The rate at which the rows of a partition are sent. No I/O: time is an argument.
 
 use std::collections::VecDeque;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The documented throughput of a partition, in entities per second.
 ///

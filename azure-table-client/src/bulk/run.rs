@@ -7,19 +7,20 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
-use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::concurrency::Concurrency;
 use super::monitor::BulkMonitor;
 use super::operation::{InvalidRow, Row};
 use super::report::{Cause, Progress, RowOutcome, RowResult};
 use super::window::Window;
+use crate::client_core::ClientCore;
+use crate::clock::Sleep;
 use crate::error::Error;
-use crate::pipeline::{Pipeline, RetryPolicy};
+use crate::pipeline::RetryPolicy;
 use response::Response;
 
 /// The number of rows that are read before other tasks run.
@@ -37,7 +38,7 @@ pub(super) struct Callbacks {
 
 /// The state of a run, regardless of the type of the entities.
 pub(super) struct Run {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) window: Window,
     pub(super) concurrency: Concurrency,
     pub(super) monitor: BulkMonitor,
@@ -47,9 +48,8 @@ pub(super) struct Run {
     pub(super) give_up_after: Duration,
     pub(super) health: Health,
     pub(super) in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = Response> + Send>>>,
-    pub(super) timer: Option<Pin<Box<Sleep>>>,
-    /// The start of the run, if it resumes a run whose rows have write ids. The earlier run may have applied each of
-    /// the rows.
+    pub(super) timer: Option<(Instant, Sleep)>,
+    /// The start of the run, if it resumes an earlier run, which may have applied each of the rows.
     pub(super) earlier: Option<Instant>,
     /// The error after which nothing more is sent.
     pub(super) fatal: Option<Arc<Error>>,
@@ -147,13 +147,11 @@ impl Run {
         }
         let Some(at) = self.window.wakes_at() else { return Poll::Pending };
         let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != at {
-                    timer.as_mut().reset(at);
-                }
-                timer
+            Some((due, timer)) if *due == at => timer,
+            _ => {
+                let clock = &self.pipeline.clock;
+                &mut self.timer.insert((at, clock.sleep(clock.until(at)))).1
             }
-            None => self.timer.insert(Box::pin(sleep_until(at))),
         };
         timer.as_mut().poll(context).map(|()| Event::Wake)
     }
@@ -161,14 +159,17 @@ impl Run {
     /// Sends as many chunks as may be in flight.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.concurrency.limit() {
-            let now = Instant::now();
+            let now = self.pipeline.clock.instant();
             let Some(mut chunk) = self.window.take(now, flush) else { return };
             chunk.since.get_or_insert(now);
             chunk.is_regrouped |= self.earlier.is_some();
             chunk.open = chunk.open.or(self.earlier);
             chunk.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
-            self.in_flight.push(Box::pin(response::send(Arc::clone(&self.pipeline), chunk, now)));
+            // It is not known when an earlier run sent a row.
+            let first_sent = chunk.since.filter(|_| self.earlier.is_none());
+            let sent = response::send(Arc::clone(&self.pipeline), chunk, now, first_sent);
+            self.in_flight.push(Box::pin(sent));
         }
     }
 
@@ -176,7 +177,7 @@ impl Run {
     fn push(&mut self, index: u64, row: Result<Row, InvalidRow>) {
         match row {
             Ok(row) => {
-                if let Err((row, error)) = self.window.push(row, Instant::now()) {
+                if let Err((row, error)) = self.window.push(row, self.pipeline.clock.instant()) {
                     self.not_attempted(vec![row], &error);
                 }
             }

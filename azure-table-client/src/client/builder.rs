@@ -1,3 +1,9 @@
+#[cfg(feature = "reqwest")]
+mod http;
+#[cfg(not(feature = "reqwest"))]
+#[path = "builder/no_http.rs"]
+mod http;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,50 +12,42 @@ use tokio::sync::Semaphore;
 
 use super::TableServiceClient;
 use crate::auth::{ConnectionString, Credential};
+use crate::client_core::Settings;
 use crate::clock::{Clock, SharedClock, SystemClock};
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::limits::{self, COMPARISONS};
+use crate::limits;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::{
-    Budget, CurrentCredential, Endpoint, LocationMode, Pipeline, RetryPolicy, TOKENS, Takes,
+    AcceptedCredentials, Budget, CurrentCredential, DEFAULT_TOKENS, Endpoint, LocationMode,
+    Pipeline, RetryPolicy,
 };
 use crate::telemetry::Observer;
-use crate::transport::{HttpTransport, Transport};
+use crate::transport::Transport;
 use crate::wire::{Metadata, PayloadFormat, Protocol, ServiceVersion};
-
-/// A page is at most 4 MiB of data; JSON and escapes make more of it.
-const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+use http::HttpSettings;
 
 /// Sets up a [`TableServiceClient`].
 #[must_use]
-#[expect(clippy::struct_excessive_bools, reason = "each one is an independent setting")]
 pub struct TableServiceClientBuilder {
     endpoint: String,
     credential: Credential,
     allow_http: bool,
     transport: Option<Arc<dyn Transport>>,
-    http_client: Option<reqwest::Client>,
+    http: HttpSettings,
     clock: SharedClock,
     secondary: Option<String>,
     locations: LocationMode,
     retry: Option<RetryPolicy>,
     retry_budget: Option<u32>,
     max_in_flight: Option<usize>,
-    connect_timeout: Option<Duration>,
     try_timeout: Option<Duration>,
     deadline: Option<Duration>,
     version: ServiceVersion,
     format: Option<PayloadFormat>,
     dialect: Option<Dialect>,
     post_tunneling: bool,
-    scans: ScanPolicy,
-    max_comparisons: usize,
-    resolves: bool,
-    exact: bool,
-    accept_matching_state: bool,
-    write_id: Option<String>,
-    max_response_bytes: usize,
+    settings: Settings,
     observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -60,27 +58,20 @@ impl TableServiceClientBuilder {
             credential,
             allow_http: false,
             transport: None,
-            http_client: None,
+            http: HttpSettings::default(),
             clock: Arc::new(SystemClock),
             secondary: None,
             locations: LocationMode::default(),
             retry: None,
-            retry_budget: Some(TOKENS),
+            retry_budget: Some(DEFAULT_TOKENS),
             max_in_flight: None,
-            connect_timeout: None,
             try_timeout: None,
             deadline: None,
             version: ServiceVersion::default(),
             format: None,
             dialect: None,
             post_tunneling: false,
-            scans: ScanPolicy::default(),
-            max_comparisons: COMPARISONS,
-            resolves: true,
-            exact: false,
-            accept_matching_state: false,
-            write_id: None,
-            max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
+            settings: Settings::default(),
             observers: Vec::new(),
         }
     }
@@ -92,9 +83,9 @@ impl TableServiceClientBuilder {
         Ok(Self { secondary, ..builder })
     }
 
-    /// Lets a key or a signature travel over plain HTTP to a host other than this machine, for
-    /// example to an emulator in a container; and a token of Entra ID to any host. Without it, building
-    /// such a client is an error, but for one of `UseDevelopmentStorage`, whose key is public.
+    /// Allows sending a key or a signature over plain HTTP to a host other than this machine, for example to an
+    /// emulator in a container, and a token of Entra ID to any host. Without it, building such a client is an
+    /// error. `UseDevelopmentStorage` is exempt, because its key is public.
     pub fn allow_http(mut self, allow: bool) -> Self {
         self.allow_http = allow;
         self
@@ -109,73 +100,64 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// When and how often a failed attempt is done again.
+    /// Sets when and how often a failed attempt is retried.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
         self
     }
 
-    /// How many tokens all calls of this client share for their retries, 500 by default; `None` is no
-    /// bound.
+    /// Sets the number of tokens that all calls of this client share for their retries, 500 by default; `None`
+    /// is unlimited.
     ///
-    /// A retry takes 5, after a timeout 10. If the call then goes well, the budget gets back what
-    /// its last retry took; a call that goes well at once brings in one. Without enough of them a
-    /// failed attempt is the last one, so that an outage is not multiplied by the retries of all
-    /// who meet it.
+    /// A retry costs 5 tokens, after a timeout 10. A call that then succeeds returns the cost of its last retry,
+    /// and a call that succeeds at the first attempt returns one token. Without enough tokens there is no retry,
+    /// so that retries do not multiply the load of an outage.
     pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
         self.retry_budget = tokens;
         self
     }
 
-    /// How many requests of this client are on their way at most; there is no bound by default. Others
-    /// wait for a place, as long as their deadline allows.
+    /// Limits the requests of this client in flight; there is no limit by default. Other requests wait for a
+    /// permit, as long as their deadline allows.
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = Some(requests.clamp(1, Semaphore::MAX_PERMITS));
         self
     }
 
-    /// Where the account's copy in another region is, for accounts with read access to it (RA-GRS,
-    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string tells it
-    /// too, by `TableSecondaryEndpoint`, or by `AccountName` where it has no `TableEndpoint`. It is asked
-    /// as [`locations`](Self::locations) says.
+    /// Sets the endpoint of the account's copy in another region, for accounts with read access to it (RA-GRS,
+    /// RA-GZRS): `https://account-secondary.table.core.windows.net`. A connection string sets it too, by
+    /// `TableSecondaryEndpoint`, or by `AccountName` if it has no `TableEndpoint`.
+    /// [`locations`](Self::locations) determines which requests use it.
     pub fn secondary_endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.secondary = Some(endpoint.into());
         self
     }
 
-    /// Whether reads go to the primary, to the secondary, or to one after the other.
+    /// Sets whether reads use the primary, the secondary, or both in turn.
     pub fn locations(mut self, mode: LocationMode) -> Self {
         self.locations = mode;
         self
     }
 
-    /// The time for a connection to be made; 10 s by default. Not for a transport or an HTTP client of
-    /// one's own.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
-        self
-    }
-
-    /// The time for one attempt, from connecting to the last byte of the reply; 60 s by default. If it is
-    /// less than the 30 s that the service takes at most, the service is told
+    /// Sets the time limit of one attempt, from connecting to the last byte of the response; 60 s by default.
+    /// The service receives a limit below its own maximum of 30 s
     /// ([`timeout`](https://learn.microsoft.com/rest/api/storageservices/setting-timeouts-for-table-service-operations)).
     pub fn try_timeout(mut self, timeout: Duration) -> Self {
         self.try_timeout = Some(timeout);
         self
     }
 
-    /// The time for a whole call with its attempts and waits; 5 minutes by default.
+    /// Sets the time limit of a whole call with its attempts and waits; 5 minutes by default.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Whether the rows are read back when it is not known whether a write was applied; they are by
-    /// default.
+    /// Sets whether rows are read back when the outcome of a write is unknown; they are by default.
     ///
-    /// A write that is sent again after a timeout or a broken connection may meet its own first attempt:
-    /// an insert finds its own row (409), an update another ETag (412), a delete nothing (404). The client
-    /// then reads the rows at the primary, within the deadline of the call, and decides by these rules:
+    /// A retry after a timeout or a broken connection may fail because the first attempt was applied: an insert
+    /// finds its own row (409), an update another ETag (412), a delete no row (404). The client then reads the
+    /// rows at the primary, within the deadline of the call, and decides by these rules:
     ///
     /// | evidence | result |
     /// |---|---|
@@ -188,44 +170,41 @@ impl TableServiceClientBuilder {
     /// For tables, the service's own "already exists" and "not found" count like a matching state. If no
     /// response comes at all, the rows are read once, if there is time left.
     pub fn resolve_outcomes(mut self, resolve: bool) -> Self {
-        self.resolves = resolve;
+        self.settings.resolves = resolve;
         self
     }
 
-    /// Lets no call take a matching state for success; see [`Call::exact`](super::Call::exact).
+    /// Sets whether a matching state never counts as success; see [`Call::exact`](super::Call::exact).
     pub fn exact(mut self, exact: bool) -> Self {
-        self.exact = exact;
+        self.settings.exact = exact;
         self
     }
 
-    /// Lets a matching state count as success for updates that are conditional on an ETag too; see
+    /// Sets whether a matching state proves updates that are conditional on an ETag; see
     /// [`Call::accept_matching_state`](super::Call::accept_matching_state).
     pub fn accept_matching_state(mut self, accept: bool) -> Self {
-        self.accept_matching_state = accept;
+        self.settings.accept_matching_state = accept;
         self
     }
 
-    /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated, a random one
-    /// or that of [`Call::write_id`](super::Call::write_id). A row that has the id proves that the write was
-    /// applied; see [`resolve_outcomes`](Self::resolve_outcomes). The value that an entity itself has in that
-    /// column is not sent.
+    /// Writes an id (`Edm.Guid`) into this column of each entity that is inserted or updated: a random one, or the
+    /// one of [`Call::write_id`](super::Call::write_id). A row with the id proves that the write was applied; see
+    /// [`resolve_outcomes`](Self::resolve_outcomes). The entity's own value of that column is not sent.
     ///
-    /// With ids, a 409 or 412 is read back also at the first attempt: a proxy may have delivered the
-    /// request twice and passed on the second response. Deletes have no id, so that this cannot be
-    /// detected for them, nor for any write without this column.
+    /// With ids, a 409 or 412 leads to a read-back even after a single attempt, because a proxy may have delivered
+    /// the request twice. Without ids, and for deletes, the client cannot detect that.
     pub fn write_id_column(mut self, name: impl Into<String>) -> Self {
-        self.write_id = Some(name.into());
+        self.settings.write_id = Some(Arc::from(name.into()));
         self
     }
 
-    /// How much the replies say beside the data; [`Metadata::Minimal`] by default. It is the
-    /// [format](Self::format) of JSON of this level.
+    /// Sets the [format](Self::format) to JSON with this level of metadata; [`Metadata::Minimal`] by default.
     pub fn metadata(self, metadata: Metadata) -> Self {
         self.format(metadata)
     }
 
-    /// The format of what is sent and answered; JSON by default where the version has it, else Atom. A
-    /// query and a point read can ask for answers in another.
+    /// Sets the format of requests and responses; by default JSON if the version has it, otherwise Atom. A
+    /// query and a point read can request responses in another format.
     ///
     /// ```
     /// use azure_table_client::{PayloadFormat, ServiceVersion};
@@ -259,20 +238,20 @@ impl TableServiceClientBuilder {
     /// The version of the service that is spoken; 2019-02-02 by default, and 2020-12-06 with tokens of
     /// Entra ID.
     ///
-    /// What older versions lack is done without, or refused before anything is sent:
+    /// The client works without features that older versions lack, or refuses calls before anything is sent:
     ///
     /// | before | |
     /// |---|---|
-    /// | 2013-08-15 | The format is Atom. Inserts are answered with the whole entity, which is not read. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
-    /// | 2012-02-12 | Tables have no access policies: such an error. |
-    /// | 2011-08-18 | Upserts are such an error too, in transactions and bulk runs as well. A projection reads whole rows and takes what it needs of them; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
+    /// | 2013-08-15 | The format is Atom. The response to an insert contains the entity, which the client ignores. Stats and the settings of the service are an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput). |
+    /// | 2012-02-12 | Access policies of tables are such an error. |
+    /// | 2011-08-18 | Upserts are such an error too, also in transactions and bulk runs. A projection reads whole rows and keeps the selected columns; rows of [`select_names`](crate::client::Query::select_names) have all their properties. |
     pub fn service_version(mut self, version: ServiceVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// Which service it is. It is known by the endpoint: say it for Cosmos DB under a domain of one's own,
-    /// and for its emulator.
+    /// Sets the service, which is normally recognized by the endpoint. Set it for Cosmos DB under a custom
+    /// domain, and for its emulator.
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
@@ -288,35 +267,23 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// What to do about queries that look at a whole table. They are sent by default.
+    /// Sets the treatment of queries that scan a whole table. They are sent by default.
     pub fn scans(mut self, policy: ScanPolicy) -> Self {
-        self.scans = policy;
+        self.settings.scans = policy;
         self
     }
 
-    /// The comparisons of one request's filter, 15 by default as documented: a longer list of
-    /// alternatives, such as `is_in`, is asked for in several requests.
+    /// Sets the largest number of comparisons in the filter of one request, 15 by default as documented. A
+    /// longer list of alternatives, such as `is_in`, is split into several requests.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
-        self.max_comparisons = comparisons;
+        self.settings.max_comparisons = comparisons;
         self
     }
 
-    /// The largest reply that is taken; 64 MiB by default. Not for a transport of one's own.
-    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_response_bytes = bytes;
-        self
-    }
-
-    /// Sends through an HTTP client that is at hand, for proxies, certificates and pools of its
-    /// own. Build it with `.retry(reqwest::retry::never())` and
-    /// `.redirect(reqwest::redirect::Policy::none())`: attempts are this client's to count, and a
-    /// redirect would carry the credential elsewhere.
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
-        self.http_client = Some(client);
-        self
-    }
-
-    /// Sends through a transport of one's own, such as the in-process mock's.
+    /// Sends through a custom transport, such as the in-process mock's.
+    ///
+    /// Its connections are its own: settings of the HTTP client are an error of [`build`](Self::build). The client
+    /// needs a transport where the feature `reqwest` is off.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self
@@ -338,14 +305,15 @@ impl TableServiceClientBuilder {
     /// Builds the client. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is no URL of a
-    /// service, a secret would travel over plain HTTP, the version or the dialect of the service does not have the
-    /// format, or the HTTP client cannot be built.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is not the URL of a service,
+    /// a secret would be sent over plain HTTP, the version or the dialect of the service does not have the
+    /// format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be built.
+    /// Without the feature `reqwest`, a builder without a transport is an error too.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
         let check = |name| limits::check_property_name(name).and(dialect.check_property(name));
-        if let Some(Err(error)) = self.write_id.as_deref().map(check) {
+        if let Some(Err(error)) = self.settings.write_id.as_deref().map(check) {
             return Err(Error::configuration("no property can have the name of the write id")
                 .with_source(error));
         }
@@ -356,54 +324,30 @@ impl TableServiceClientBuilder {
         let secondary = self.secondary.as_deref().map(Endpoint::parse).transpose()?;
         if secondary.is_none() && self.locations.uses_secondary() {
             return Err(Error::configuration(
-                "the secondary is to be asked, but secondary_endpoint does not say where it is",
+                "locations use the secondary, but its endpoint is missing: call secondary_endpoint(..)",
             ));
         }
         let everywhere = |is: fn(&Endpoint) -> bool| {
             self.allow_http || (is(&endpoint) && secondary.as_ref().is_none_or(is))
         };
-        let takes = Takes {
+        let accepted = AcceptedCredentials {
             keys: everywhere(Endpoint::is_private),
             tokens: everywhere(Endpoint::is_https),
         };
-        let credential = CurrentCredential::new(self.credential, endpoint.base(), takes)?;
-        let transport: Arc<dyn Transport> = match (self.transport, self.http_client) {
-            (Some(transport), _) => transport,
-            (None, Some(client)) => {
-                Arc::new(HttpTransport::with_client(client, self.max_response_bytes))
-            }
-            (None, None) => {
-                let transport = match self.connect_timeout {
-                    Some(timeout) => {
-                        HttpTransport::connecting_within(timeout, self.max_response_bytes)
-                    }
-                    None => HttpTransport::new(self.max_response_bytes),
-                };
-                Arc::new(transport.map_err(|error| {
-                    let cause = std::error::Error::source(&error).unwrap_or(&error);
-                    Error::configuration(format!("the HTTP client could not be built: {cause}"))
-                        .with_source(error)
-                })?)
-            }
-        };
+        let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
+        let transport = http::transport(self.transport, self.http)?;
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;
         pipeline.retry = self.retry.unwrap_or(pipeline.retry);
         pipeline.budget = Budget::new(self.retry_budget);
-        pipeline.places = self.max_in_flight.map(Semaphore::new);
+        pipeline.permits = self.max_in_flight.map(Semaphore::new);
         pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
         pipeline.protocol = protocol;
         pipeline.version = protocol.version_header();
-        pipeline.scans = self.scans;
-        pipeline.max_comparisons = self.max_comparisons;
-        pipeline.resolves = self.resolves;
-        pipeline.exact = self.exact;
-        pipeline.accept_matching_state = self.accept_matching_state;
-        pipeline.write_id = self.write_id.map(Arc::from);
         pipeline.observers = self.observers;
-        Ok(TableServiceClient::new(pipeline))
+        Ok(TableServiceClient::new(pipeline, self.settings))
     }
 }
 

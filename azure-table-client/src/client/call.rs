@@ -1,15 +1,16 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::setters::setters;
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Expects, Pipeline};
+use crate::pipeline::{CallOptions, Expects};
 
 /// A call that is sent when it is awaited. Its setters change one call.
 ///
@@ -28,9 +29,25 @@ use crate::pipeline::{CallOptions, Expects, Pipeline};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// `into_future` returns the future, for `tokio::spawn`, `join!` and the like. It borrows nothing:
+///
+/// ```
+/// # use std::future::IntoFuture;
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+/// # blogs.create().await?;
+/// let task = tokio::spawn(blogs.insert(&DynamicEntity::new("Channel9", "1")).into_future());
+/// let inserted = task.await??;
+/// # let _ = inserted.etag;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
@@ -40,7 +57,7 @@ pub struct Call<T> {
 
 impl<T> Call<T> {
     pub(super) fn new(
-        pipeline: &Arc<Pipeline>,
+        pipeline: &Arc<ClientCore>,
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
@@ -72,7 +89,8 @@ impl<T> Call<T> {
         }
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
-        let work = async {
+        // Pinned here, since a future that is passed on by value is stored twice and copied.
+        let work = pin!(async {
             let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
             let reply = resolved.into_reply();
             if request.operation.is_entity_read()
@@ -81,7 +99,7 @@ impl<T> Call<T> {
                 trace.row();
             }
             (self.read)(reply, &request)
-        };
+        });
         trace.run(work).await
     }
 }

@@ -6,62 +6,63 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_core::Stream;
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::stream::{self, TryStreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
 use super::setters::setters;
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::filter::Filter;
 use crate::operation::table;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
-/// The tables of an account. `.await` collects all names over all pages.
+/// The list of an account's tables. `.await` collects the names of all pages.
 ///
 /// # Errors
-/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): a text that is no filter,
+/// Before anything is sent, of kind [`InvalidInput`](crate::ErrorKind::InvalidInput): an invalid filter,
 /// or a page size out of bounds.
 ///
 /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`, one
-/// request a page. Retries: [read](crate::guide::errors#which-calls-are-tried-again), each page by itself.
-#[must_use = "a query is sent when it is awaited or its pages are taken"]
+/// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
+#[must_use = "a query is sent when it is awaited or its pages are read"]
 #[derive(Debug)]
 pub struct ListTables {
-    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) pipeline: Arc<ClientCore>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
 }
 
 impl ListTables {
-    pub(super) fn new(pipeline: Arc<Pipeline>) -> Self {
+    pub(super) fn new(pipeline: Arc<ClientCore>) -> Self {
         Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
-    /// Only the tables for which this OData filter over `TableName` holds, for example
-    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. It replaces an earlier one.
+    /// Returns only the tables that match this OData filter on `TableName`, for example
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. Replaces an earlier filter.
     pub fn filter_text(mut self, text: &str) -> Self {
         self.filter = Filter::parse(text).map(|_| Some(text.to_owned())).map_err(bad_filter);
         self
     }
 
-    /// At most this many tables a page (`$top`), 1 to 1,000.
+    /// Limits the tables of a page (`$top`) to 1 to 1,000.
     pub fn page_size(mut self, tables: u32) -> Self {
         self.page_size = Some(tables);
         self
     }
 
     setters! { options:
-        deadline "each page (not of the whole list, which `tokio::time::timeout` can limit)", retry,
+        deadline "each page (to limit the whole list, wrap it in a timeout)", retry,
         client_request_id, format
     }
 
-    /// The names page by page.
+    /// Returns the names page by page.
     pub fn pages(self) -> TableNamePages {
         TableNamePages::new(self)
     }
 
-    /// The names one by one. The stream ends after the first error.
+    /// Returns the names one by one. The stream ends after the first error.
     pub fn stream(self) -> impl Stream<Item = Result<String, Error>> + Send {
         self.pages().into_names()
     }
@@ -76,21 +77,19 @@ impl IntoFuture for ListTables {
     }
 }
 
-/// What is left to ask for. It changes once a page is there, so that a future that is dropped on the
-/// way loses nothing.
-#[derive(Clone)]
-enum Next {
-    /// The page that begins there; `None` is the first one.
-    Page(Option<String>),
-    Nothing,
+/// The next page. It changes once a page has arrived, so that dropping a future loses no names.
+enum NextPage {
+    /// The page that starts at this table; `None` is the first page.
+    At(Option<String>),
+    End,
 }
 
 /// The pages of the list of tables, one request each.
 pub struct TableNamePages {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     filter: Option<String>,
     page_size: Option<u32>,
-    next: Next,
+    next: NextPage,
     options: CallOptions,
     failure: Option<Error>,
 }
@@ -106,53 +105,51 @@ impl TableNamePages {
             pipeline: list.pipeline,
             filter,
             page_size: list.page_size,
-            next: Next::Page(None),
+            next: NextPage::At(None),
             options: list.options,
             failure,
         }
     }
 
-    /// Asks for the next page; `None` after the last one and after an error. A future that is dropped on
-    /// its way loses nothing.
+    /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
+    /// loses no names.
     ///
     /// # Errors
-    /// As [`ListTables`].
+    /// The errors of [`ListTables`].
     pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
         if let Some(error) = self.failure.take() {
-            self.next = Next::Nothing;
+            self.next = NextPage::End;
             return Some(Err(error));
         }
-        let Next::Page(_) = &self.next else { return None };
+        let NextPage::At(_) = &self.next else { return None };
         let pipeline = Arc::clone(&self.pipeline);
         let trace = pipeline.trace(Operation::ListTables, "");
         let work = async { self.next_of(&trace).await.transpose() };
         trace.run(work).await.transpose()
     }
 
-    /// The next page as a part of the call that `trace` is of.
+    /// Reads the next page as a part of the call that `trace` belongs to.
     async fn next_of(&mut self, trace: &CallTrace<'_>) -> Option<Result<Vec<String>, Error>> {
-        let Next::Page(at) = self.next.clone() else { return None };
-        let page = self.fetch(at.as_deref(), trace).await;
-        if page.is_err() {
-            self.next = Next::Nothing;
-        }
-        Some(page)
+        let NextPage::At(start) = &self.next else { return None };
+        let page = self.fetch(start.as_deref(), trace).await;
+        let (next, names) = match page {
+            Ok((names, next)) => (next, Ok(names)),
+            Err(error) => (None, Err(error)),
+        };
+        self.next = next.map_or(NextPage::End, |next| NextPage::At(Some(next)));
+        Some(names)
     }
 
     async fn fetch(
-        &mut self,
-        at: Option<&str>,
+        &self,
+        start: Option<&str>,
         trace: &CallTrace<'_>,
-    ) -> Result<Vec<String>, Error> {
-        let request = table::list(self.filter.as_deref(), self.page_size, at);
+    ) -> Result<(Vec<String>, Option<String>), Error> {
+        let request = table::list(self.filter.as_deref(), self.page_size, start);
         let reply = self.pipeline.send(&request, &self.options, trace).await?;
-        let (names, next) = table::names(reply, &request)?;
-        trace.page(names.len());
-        self.next = match next {
-            Some(next) => Next::Page(Some(next)),
-            None => Next::Nothing,
-        };
-        Ok(names)
+        let page = table::names(reply, &request)?;
+        trace.page(page.0.len());
+        Ok(page)
     }
 
     pub(super) async fn collect(mut self) -> Result<Vec<String>, Error> {
@@ -176,7 +173,8 @@ impl TableNamePages {
             let page = pages.next().await?;
             Some((page, pages))
         })
-        .flat_map(|page| stream::iter(each(page)))
+        .map_ok(|names| stream::iter(names.into_iter().map(Ok)))
+        .try_flatten()
     }
 }
 
@@ -184,13 +182,4 @@ impl fmt::Debug for TableNamePages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableNamePages").field("filter", &self.filter).finish_non_exhaustive()
     }
-}
-
-/// The names of a page, or its error as the only item.
-fn each(page: Result<Vec<String>, Error>) -> impl Iterator<Item = Result<String, Error>> {
-    let (names, error) = match page {
-        Ok(names) => (names, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    names.into_iter().map(Ok).chain(error.map(Err))
 }

@@ -1,55 +1,55 @@
-//! The rows of several requests in the order of their keys.
+//! Merges the rows of several queries in key order.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::pages::Page;
-use super::results::QueryCost;
-use super::source::{Part, Source};
+use super::fetch::{PageFetcher, SubQuery};
+use super::page::{Page, QueryCost};
 use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::continuation::{Continuation, Position, QueryId};
+use crate::operation::continuation::{Position, QueryId};
 use crate::pipeline::CallTrace;
 
-/// Requests that are sent at the same time.
+/// The number of requests in flight at most.
 const CONCURRENT: usize = 8;
 
-/// The rows of several requests, each with its key.
+/// The rows of several queries, merged by their keys.
 pub(super) struct Merge<T> {
-    parts: Vec<Merging<T>>,
-    /// The first row of each request that has rows at hand.
+    inputs: Vec<Input<T>>,
+    /// The first buffered row of each query that has one.
     heads: BinaryHeap<Head<T>>,
-    /// The last row that was given out. Another request may have it too.
+    /// The last row that was returned. Another query may return it too.
     after: Option<EntityKey>,
-    /// Of the requests whose rows are not given out yet.
+    /// The cost since the last page was returned.
     cost: QueryCost,
     request_id: Option<String>,
 }
 
-struct Merging<T> {
-    part: Part,
-    /// Where the page begins that the rows are of.
+/// A query with its buffered rows.
+struct Input<T> {
+    query: SubQuery,
+    /// The start of the page that is buffered.
     page: Position,
-    /// Behind the head.
+    /// The buffered rows after the head.
     rows: VecDeque<(EntityKey, T)>,
     has_head: bool,
     /// The last row that was read.
     last: Option<EntityKey>,
 }
 
-/// A row that may come next. The greatest one is the first in key order.
+/// The first buffered row of a query. The first one in key order is the greatest, for the heap.
 struct Head<T> {
     key: EntityKey,
     value: T,
-    part: usize,
+    input: usize,
 }
 
 impl<T> Ord for Head<T> {
     fn cmp(&self, other: &Self) -> Ordering {
-        by_keys(&other.key, &self.key).then(other.part.cmp(&self.part))
+        by_keys(&other.key, &self.key).then(other.input.cmp(&self.input))
     }
 }
 
@@ -67,24 +67,24 @@ impl<T> PartialEq for Head<T> {
 
 impl<T> Eq for Head<T> {}
 
-impl<T> Merging<T> {
-    const fn is_wanting(&self) -> bool {
-        !self.has_head && !self.part.is_over()
+impl<T> Input<T> {
+    const fn needs_page(&self) -> bool {
+        !self.has_head && !self.query.is_over()
     }
 
-    /// Where to go on for the rows that were not given out.
+    /// The start of the page with the first row that was not returned.
     fn position(&self) -> Position {
-        if self.has_head { self.page.clone() } else { self.part.next.clone() }
+        if self.has_head { self.page.clone() } else { self.query.next.clone() }
     }
 
-    /// Takes the rows of a page. They must be in order, also with those before them: a row out of its
-    /// place would pass for one that was given out.
-    fn take(&mut self, rows: Vec<(EntityKey, T)>) -> Result<(), Error> {
+    /// Buffers the rows of a page. They must be in order, and follow the rows before them: otherwise a row
+    /// would be dropped as already returned.
+    fn buffer(&mut self, rows: Vec<(EntityKey, T)>) -> Result<(), Error> {
         for (key, value) in rows {
             if self.last.as_ref().is_some_and(|last| by_keys(last, &key).is_ge()) {
                 return Err(Error::unexpected_reply(
-                    "the service's rows are not in the order of their keys, so that those of several \
-                     queries cannot be merged: ask for fewer values at once, or raise max_comparisons",
+                    "the rows of several queries cannot be merged because the service returned them out \
+                     of key order: request fewer values at once, or raise max_comparisons",
                 ));
             }
             self.last = Some(key.clone());
@@ -95,16 +95,16 @@ impl<T> Merging<T> {
 }
 
 impl<T> Merge<T> {
-    pub(super) fn new(parts: impl Iterator<Item = Part>, after: Option<EntityKey>) -> Self {
-        let parts = parts.map(|part| Merging {
-            page: part.next.clone(),
-            part,
+    pub(super) fn new(queries: impl Iterator<Item = SubQuery>, after: Option<EntityKey>) -> Self {
+        let inputs = queries.map(|query| Input {
+            page: query.next.clone(),
+            query,
             rows: VecDeque::new(),
             has_head: false,
             last: None,
         });
         Self {
-            parts: parts.collect(),
+            inputs: inputs.collect(),
             heads: BinaryHeap::new(),
             after,
             cost: QueryCost::default(),
@@ -112,10 +112,10 @@ impl<T> Merge<T> {
         }
     }
 
-    /// The next rows, as many as `top` says at most; `None` after the last one.
+    /// Returns the next rows, at most `top`; `None` after the last row.
     pub(super) async fn next(
         &mut self,
-        source: &Source<T>,
+        fetcher: &PageFetcher<T>,
         top: Option<u32>,
         id: QueryId,
         trace: &CallTrace<'_>,
@@ -123,80 +123,73 @@ impl<T> Merge<T> {
         if self.is_over() {
             return None;
         }
-        // All must show their first row before it is known which one comes next.
-        while self.parts.iter().any(Merging::is_wanting) {
-            if let Err(error) = self.fill(source, top, trace).await {
+        // The next row is known once each query has buffered its first row.
+        while self.inputs.iter().any(Input::needs_page) {
+            if let Err(error) = self.fill(fetcher, top, trace).await {
                 return Some(Err(error));
             }
         }
         let count = top.unwrap_or(PAGE_ENTITIES) as usize;
         let mut entities = Vec::new();
         while entities.len() < count
-            && let Some(Head { key, value, part }) = self.heads.pop()
+            && let Some(Head { key, value, input }) = self.heads.pop()
         {
-            // Two requests may have the same row.
+            // Several queries may return the same row.
             if self.after.as_ref().is_none_or(|after| by_keys(after, &key).is_lt()) {
                 self.after = Some(key);
                 entities.push(value);
             }
-            self.parts[part].has_head = false;
-            self.lift(part);
-            if self.parts[part].is_wanting() {
+            self.inputs[input].has_head = false;
+            self.push_head(input);
+            if self.inputs[input].needs_page() {
                 break;
             }
         }
-        let positions = self.parts.iter().map(Merging::position);
-        let continuation =
-            (!self.is_over()).then(|| Continuation::new(id, self.after.clone(), positions));
+        let positions = self.inputs.iter().map(Input::position);
+        let continuation = id.continuation(self.after.clone(), positions);
         let mut cost = std::mem::take(&mut self.cost);
         cost.rows = entities.len() as u64;
         Some(Ok(Page { entities, continuation, request_id: self.request_id.take(), cost }))
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.parts.iter().all(|part| !part.has_head && part.part.is_over())
+        self.inputs.iter().all(|input| !input.has_head && input.query.is_over())
     }
 
-    /// Puts the first row of a request among the heads.
-    fn lift(&mut self, part: usize) {
-        if let Some((key, value)) = self.parts[part].rows.pop_front() {
-            self.parts[part].has_head = true;
-            self.heads.push(Head { key, value, part });
+    /// Moves the first buffered row of a query to the heads.
+    fn push_head(&mut self, input: usize) {
+        if let Some((key, value)) = self.inputs[input].rows.pop_front() {
+            self.inputs[input].has_head = true;
+            self.heads.push(Head { key, value, input });
         }
     }
 
-    /// Asks for a page of each request that has no rows at hand.
+    /// Reads a page of each query that has no buffered rows.
     async fn fill(
         &mut self,
-        source: &Source<T>,
+        fetcher: &PageFetcher<T>,
         top: Option<u32>,
         trace: &CallTrace<'_>,
     ) -> Result<(), Error> {
-        let reader = Keyed(&*source.reader);
-        let wanting = self.parts.iter().enumerate().filter(|(_, part)| part.is_wanting());
-        let wanting: Vec<(usize, &Part)> = wanting.map(|(at, part)| (at, &part.part)).collect();
-        let mut wanting = wanting.into_iter();
-        let mut sent = FuturesUnordered::new();
-        let mut pages = Vec::new();
-        loop {
-            while sent.len() < CONCURRENT
-                && let Some((at, part)) = wanting.next()
-            {
-                let fetch = source.fetch(&part.what, &reader, top, part.token(), trace);
-                sent.push(async move { (at, fetch.await) });
+        let reader = Keyed(&*fetcher.reader);
+        let mut requests = Vec::new();
+        for (at, input) in self.inputs.iter().enumerate() {
+            if input.needs_page() {
+                let query = &input.query;
+                let fetch = fetcher.fetch(&query.request, &reader, top, query.token(), trace);
+                requests.push(async move { fetch.await.map(|rows| (at, rows)) });
             }
-            let Some((at, rows)) = sent.next().await else { break };
-            pages.push((at, rows?));
         }
-        drop(sent);
+        let pages: Vec<_> =
+            stream::iter(requests).buffer_unordered(CONCURRENT).try_collect().await?;
         for (at, page) in pages {
-            let part = &mut self.parts[at];
+            let input = &mut self.inputs[at];
             let next = Position::from(page.next);
-            part.page = std::mem::replace(&mut part.part.next, next);
+            input.page = std::mem::replace(&mut input.query.next, next);
             self.cost += QueryCost::of_page(page.values.len(), page.attempts, page.location);
             self.request_id = page.request_id;
-            part.take(page.values)?;
-            self.lift(at);
+            input.buffer(page.values)?;
+            self.push_head(at);
         }
         Ok(())
     }

@@ -4,194 +4,160 @@ use std::sync::Arc;
 use futures_core::Stream;
 use futures_util::stream;
 
+use super::fetch::{self, CheckedQuery, PageFetcher, PageRequest, SubQuery};
 use super::merge::Merge;
-use super::results::{QueryCost, Results};
-use super::source::{self, Part, Source, Start, What};
+use super::page::{Page, QueryCost};
+use super::results::Results;
 use crate::dialect::Dialect;
 use crate::error::Error;
-use crate::filter::Split;
-use crate::limits::PAGE_ENTITIES;
-use crate::operation::continuation::{Continuation, Position, QueryId};
+use crate::filter::QueryFilter;
+use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
+use crate::operation::continuation::{Position, QueryId};
 use crate::pipeline::CallTrace;
-
-/// One page of a query: possibly empty, also where more pages follow.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Page<T> {
-    /// The entities in order of PartitionKey and RowKey.
-    pub entities: Vec<T>,
-    /// Where the next page begins; `None` on the last one. Where a query takes a number of entities, what
-    /// follows them.
-    pub continuation: Option<Continuation>,
-    /// The service's id of the request; where there were several, that of the last one.
-    pub request_id: Option<String>,
-    /// What the page took.
-    pub cost: QueryCost,
-}
-
-impl<T> Page<T> {
-    /// Cuts the page to the rows that are `left` to take, and counts them off.
-    pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
-        let Some(left) = left else { return };
-        self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
-        self.cost.rows = self.entities.len() as u64;
-        *left = left.saturating_sub(self.cost.rows);
-    }
-}
 
 /// The pages of a query, one request each.
 ///
 /// A page may be empty although more follow: the service ends a page at the borders of its
 /// partitions and when its time is up.
 ///
-/// Where a list was too long for one request, the pages of several are given one after the other. If
-/// their rows are not in order, they are merged: a page then takes up to as many requests, and one page
-/// of each is held. To go on from a continuation, these pages are read again.
+/// A list that is too long for one request is split into several requests. Their pages follow each
+/// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to
+/// one request for each part of the list, and one page of each part is held in memory. A query that resumes
+/// from a continuation reads these pages again.
 pub struct Pages<T> {
-    source: Option<Arc<Source<T>>>,
-    rows: RowsOf<T>,
+    /// `None` after an error.
+    fetcher: Option<Arc<PageFetcher<T>>>,
+    requests: Requests<T>,
     id: QueryId,
+    /// The number of rows left to take.
     left: Option<u64>,
+    /// The error of the settings, for the first page.
     failure: Option<Error>,
 }
 
 /// The requests of a query.
-enum RowsOf<T> {
-    /// One after the other.
-    InOrder(Vec<Part>),
-    /// At the same time, since the rows of one may stand between those of another.
+enum Requests<T> {
+    Sequential(Vec<SubQuery>),
+    /// Sent concurrently, since the keys of their rows interleave.
     Merged(Merge<T>),
 }
 
 impl<T> Pages<T> {
-    pub(super) fn new(start: Result<Start<T>, Error>) -> Self {
-        start.and_then(Self::begin).unwrap_or_else(|failure| Self {
-            source: None,
-            rows: RowsOf::InOrder(Vec::new()),
+    pub(super) fn new(query: Result<CheckedQuery<T>, Error>) -> Self {
+        query.and_then(Self::begin).unwrap_or_else(|failure| Self {
+            fetcher: None,
+            requests: Requests::Sequential(Vec::new()),
             id: QueryId::of(Dialect::default(), "", std::iter::empty(), &[]),
             left: None,
             failure: Some(failure),
         })
     }
 
-    fn begin(start: Start<T>) -> Result<Self, Error> {
-        let Start { mut source, filter, take, at } = start;
+    fn begin(query: CheckedQuery<T>) -> Result<Self, Error> {
+        let CheckedQuery { mut fetcher, filter, take, start } = query;
         let split = match &filter {
-            Some(filter) => source::split(&source.pipeline, filter)?,
+            Some(filter) => fetch::split(&fetcher.pipeline, filter)?,
             None => None,
         };
-        let dialect = source.pipeline.protocol.dialect();
+        let dialect = fetcher.pipeline.protocol.dialect();
         let unordered = split.as_ref().filter(|split| !split.in_order);
-        let is_merged = match unordered {
-            // In no order, they can only come one after the other.
-            Some(split) if !dialect.has_key_order() => {
-                if !split.is_disjoint() {
-                    return Err(not_merged());
-                }
-                false
-            }
-            split => split.is_some(),
-        };
-        if is_merged && !source.select.is_empty() {
-            // Rows are merged by their keys.
-            for key in ["PartitionKey", "RowKey"] {
-                if !source.select.iter().any(|name| name == key) {
-                    source.select.push(key.to_owned());
+        let is_merged = unordered.is_some() && dialect.has_key_order();
+        if !is_merged && unordered.is_some_and(|split| !split.is_disjoint()) {
+            return Err(not_mergeable());
+        }
+        if is_merged && !fetcher.select.is_empty() {
+            // Merging compares keys.
+            for key in [PARTITION_KEY, ROW_KEY] {
+                if !fetcher.select.iter().any(|name| name == key) {
+                    fetcher.select.push(key.to_owned());
                 }
             }
         }
-        let select = &source.select;
-        let (id, whats) = match (filter, split) {
-            (_, Some(Split { filters, .. })) => {
-                let texts: Vec<_> = filters.iter().map(ToString::to_string).collect();
-                let id =
-                    QueryId::of(dialect, &source.table, texts.iter().map(|t| Some(&**t)), select);
-                let whats = filters.iter().zip(texts);
-                (id, whats.map(|(filter, text)| What::of(dialect, filter, text, select)).collect())
-            }
-            (Some((filter, text)), None) => {
-                let id = QueryId::of(dialect, &source.table, std::iter::once(Some(&*text)), select);
-                (id, vec![What::of(dialect, &filter, text, select)])
-            }
-            (None, None) => {
-                let id = QueryId::of(dialect, &source.table, std::iter::once(None), select);
-                (id, vec![What::all(select)])
-            }
+        let select = &fetcher.select;
+        let filters: Vec<Option<QueryFilter>> = match split {
+            Some(split) => split.filters.into_iter().map(|filter| Some(filter.into())).collect(),
+            None => vec![filter],
         };
-        let (after, positions) = match at {
-            Some(continuation) => continuation.of_query(id, whats.len())?,
-            None => (None, vec![Position::Start; whats.len()]),
+        let texts = filters.iter().map(|filter| filter.as_ref().map(QueryFilter::text));
+        let id = QueryId::of(dialect, &fetcher.table, texts, select);
+        let (after, positions) = match start {
+            Some(continuation) => continuation.of_query(id, filters.len())?,
+            None => (None, vec![Position::Start; filters.len()]),
         };
-        // A row by its keys is one page.
-        let parts = whats.into_iter().zip(positions).map(|(what, next)| Part { what, next });
-        let rows = if is_merged {
-            RowsOf::Merged(Merge::new(parts, after))
+        let requests = filters.into_iter().zip(positions).map(|(filter, next)| SubQuery {
+            request: PageRequest::new(dialect, filter, select),
+            next,
+        });
+        let requests = if is_merged {
+            Requests::Merged(Merge::new(requests, after))
         } else {
-            RowsOf::InOrder(parts.collect())
+            Requests::Sequential(requests.collect())
         };
-        Ok(Self { source: Some(Arc::new(source)), rows, id, left: take, failure: None })
+        Ok(Self { fetcher: Some(Arc::new(fetcher)), requests, id, left: take, failure: None })
     }
 
-    /// Asks for the next page; `None` after the last one and after an error. A future that is dropped
-    /// on its way loses nothing: the next one asks for the same page.
+    /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
+    /// loses no rows: the next call requests the same page.
     ///
     /// # Errors
-    /// As [`Query`](super::Query); a [continuation](super::Query::start_at) of another query.
+    /// The errors of [`Query`](super::Query); a [continuation](super::Query::start_at) of another query.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
         if let Some(error) = self.failure.take() {
             return Some(Err(error));
         }
-        let source = self.source.clone()?;
+        let fetcher = self.fetcher.clone()?;
         if self.left == Some(0) || self.is_over() {
             return None;
         }
-        let trace = source.trace(self.is_point());
-        let work = async { self.next_of(&source, &trace).await.transpose() };
+        let trace = fetcher.trace(self.is_point());
+        let work = async { self.next_of(&fetcher, &trace).await.transpose() };
         trace.run(work).await.transpose()
     }
 
     fn is_point(&self) -> bool {
-        let is_row = |part: &Part| matches!(part.what, What::Row(_));
-        matches!(&self.rows, RowsOf::InOrder(parts) if parts.iter().all(is_row))
+        let is_point = |query: &SubQuery| matches!(query.request, PageRequest::Point(_));
+        matches!(&self.requests, Requests::Sequential(queries) if queries.iter().all(is_point))
     }
 
     fn is_over(&self) -> bool {
-        match &self.rows {
-            RowsOf::InOrder(parts) => parts.iter().all(Part::is_over),
-            RowsOf::Merged(merge) => merge.is_over(),
+        match &self.requests {
+            Requests::Sequential(queries) => queries.iter().all(SubQuery::is_over),
+            Requests::Merged(merge) => merge.is_over(),
         }
     }
 
-    /// The next page as a part of the call that `trace` is of.
+    /// Reads the next page as a part of the call that `trace` belongs to.
     async fn next_of(
         &mut self,
-        source: &Source<T>,
+        fetcher: &PageFetcher<T>,
         trace: &CallTrace<'_>,
     ) -> Option<Result<Page<T>, Error>> {
         if self.left == Some(0) {
             return None;
         }
-        let top = self.top(source);
-        let page = match &mut self.rows {
-            RowsOf::InOrder(parts) => next_in_order(source, parts, top, self.id, trace).await?,
-            RowsOf::Merged(merge) => merge.next(source, top, self.id, trace).await?,
+        let top = self.top(fetcher);
+        let page = match &mut self.requests {
+            Requests::Sequential(queries) => {
+                next_in_order(fetcher, queries, top, self.id, trace).await?
+            }
+            Requests::Merged(merge) => merge.next(fetcher, top, self.id, trace).await?,
         };
         let mut page = match page {
             Ok(page) => page,
             Err(error) => {
-                self.source = None;
+                self.fetcher = None;
                 return Some(Err(error));
             }
         };
-        // A server may give more than it was asked for.
+        // A server may return more rows than requested.
         page.take_from(&mut self.left);
         Some(Ok(page))
     }
 
-    /// `$top`: the page size, or what is left to take if that is less.
-    fn top(&self, source: &Source<T>) -> Option<u32> {
+    /// `$top`: the page size, or the number of rows left to take if that is less.
+    fn top(&self, fetcher: &PageFetcher<T>) -> Option<u32> {
         let left = self.left.filter(|&left| left < u64::from(PAGE_ENTITIES));
-        match (source.page_size, left.and_then(|left| u32::try_from(left).ok())) {
+        match (fetcher.page_size, left.and_then(|left| u32::try_from(left).ok())) {
             (Some(size), Some(left)) => Some(size.min(left)),
             (size, left) => size.or(left),
         }
@@ -202,13 +168,13 @@ impl<T> Pages<T> {
             return Err(error);
         }
         let mut results = Results::new();
-        let Some(source) = self.source.clone() else { return Ok(results) };
+        let Some(fetcher) = self.fetcher.clone() else { return Ok(results) };
         if self.left == Some(0) {
             return Ok(results);
         }
-        let trace = source.trace(self.is_point());
+        let trace = fetcher.trace(self.is_point());
         let work = async {
-            while let Some(page) = self.next_of(&source, &trace).await {
+            while let Some(page) = self.next_of(&fetcher, &trace).await {
                 results.add(page?);
             }
             Ok(results)
@@ -216,7 +182,7 @@ impl<T> Pages<T> {
         trace.run(work).await
     }
 
-    /// The pages as a stream; it ends after the first error.
+    /// The pages as a stream, which ends after the first error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send
     where
         T: Send + 'static,
@@ -228,42 +194,38 @@ impl<T> Pages<T> {
     }
 }
 
-/// The next page of the first request that is not over; `None` if all are.
+/// Reads the next page of the first query that is not over; `None` if all are over.
 async fn next_in_order<T>(
-    source: &Source<T>,
-    parts: &mut [Part],
+    fetcher: &PageFetcher<T>,
+    queries: &mut [SubQuery],
     top: Option<u32>,
     id: QueryId,
     trace: &CallTrace<'_>,
 ) -> Option<Result<Page<T>, Error>> {
-    let at = parts.iter().position(|part| !part.is_over())?;
-    let part = &mut parts[at];
-    let rows = match source.fetch(&part.what, &*source.reader, top, part.token(), trace).await {
+    let query = queries.iter_mut().find(|query| !query.is_over())?;
+    let fetch = fetcher.fetch(&query.request, &*fetcher.reader, top, query.token(), trace);
+    let rows = match fetch.await {
         Ok(rows) => rows,
         Err(error) => return Some(Err(error)),
     };
-    part.next = Position::from(rows.next);
-    let is_over = parts.iter().all(Part::is_over);
-    let positions = parts.iter().map(|part| part.next.clone());
-    Some(Ok(Page {
-        cost: QueryCost::of_page(rows.values.len(), rows.attempts, rows.location),
-        entities: rows.values,
-        continuation: (!is_over).then(|| Continuation::new(id, None, positions)),
-        request_id: rows.request_id,
-    }))
+    query.next = Position::from(rows.next);
+    let cost = QueryCost::of_page(rows.values.len(), rows.attempts, rows.location);
+    let continuation = id.continuation(None, queries.iter().map(|query| query.next.clone()));
+    Some(Ok(Page { entities: rows.values, continuation, request_id: rows.request_id, cost }))
 }
 
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = self.source.as_ref().map(|source| &source.table);
+        let table = self.fetcher.as_ref().map(|fetcher| &fetcher.table);
         f.debug_struct("Pages").field("table", &table).finish_non_exhaustive()
     }
 }
 
-/// The rows of alternatives that overlap would be there more than once.
-fn not_merged() -> Error {
+/// Rows that match several alternatives would be returned more than once.
+fn not_mergeable() -> Error {
     Error::invalid_input(
-        "the alternatives in the filter take several queries, whose rows cannot be merged as Cosmos DB gives \
-         them in no order: ask for values of one property, for fewer at once, or raise max_comparisons",
+        "the alternatives in the filter need several queries, whose rows cannot be merged because Cosmos DB \
+         returns them in no order: request values of one property, request fewer at once, or raise \
+         max_comparisons",
     )
 }

@@ -1,4 +1,4 @@
-//! A query read in several ranges of keys at the same time.
+//! A query that is read in several key ranges concurrently.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,30 +8,32 @@ use std::pin::{Pin, pin};
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
-use super::pages::{Page, Pages};
+use super::fetch::CheckedQuery;
+use super::page::{Page, QueryCost};
+use super::pages::Pages;
 use super::query::Query;
 use super::ranges;
-use super::results::{QueryCost, Results};
-use super::source::Start;
+use super::results::Results;
 use super::stream::EntityStream;
 use crate::error::Error;
+use crate::filter::QueryFilter;
 
-/// Pages that a stream in order keeps of each range that is not its turn yet.
+/// The number of pages that an ordered stream buffers for each later range.
 const AHEAD: usize = 4;
-/// Ranges are requests at the same time.
+/// The limit on ranges. Each range has a request in flight.
 const MAX_RANGES: usize = 256;
 
-/// A query that is read in several ranges of keys at the same time.
+/// A query that is read in several key ranges concurrently.
 ///
-/// Where the filter states one partition, its rows are split by RowKey, else the partitions by
-/// PartitionKey. Queries for single keys come first, to find where the ranges are to begin: some twenty
-/// for two ranges and some hundreds for 256, which pays for large tables only. If keys are spread
-/// unevenly, so are the ranges. A list that is too long for one request is asked for in every range,
-/// but for the keys that are not in it.
+/// If the filter states one partition, its rows are split by RowKey; otherwise the partitions are split by
+/// PartitionKey. Queries for single keys find the starts of the ranges first: about twenty queries for two
+/// ranges and several hundred for 256, which is worthwhile only for large tables. If keys are spread
+/// unevenly, so are the ranges. A list that is too long for one request is split in every range; each range
+/// omits the keys outside it.
 ///
 /// `.await` collects the results in key order. A [`stream`](Self::stream) in key order reads up to
-/// four pages ahead in each range, so that its speed is bounded by the memory that it may use;
-/// [`unordered`](Self::unordered) takes the pages as they come.
+/// four pages ahead in each range, which bounds its memory and its speed;
+/// [`unordered`](Self::unordered) yields the pages in the order of arrival.
 ///
 /// ```
 /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -48,7 +50,7 @@ const MAX_RANGES: usize = 256;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "a query is sent when it is awaited or its stream is taken"]
+#[must_use = "a query is sent when it is awaited or its stream is polled"]
 pub struct Parallel<E, T = E> {
     query: Query<E, T>,
     ranges: usize,
@@ -60,25 +62,25 @@ impl<E, T> Parallel<E, T> {
         Self { query, ranges, is_ordered: true }
     }
 
-    /// The results in any order, which needs the least memory and time.
+    /// Returns the results in any order, which needs the least memory and time.
     pub fn unordered(mut self) -> Self {
         self.is_ordered = false;
         self
     }
 
-    /// The results one by one; the stream ends after the first error.
+    /// Returns the results one by one. The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,
     {
         let ahead = self.is_ordered.then_some(AHEAD);
-        EntityStream::of(pages(self.query.checked(), self.ranges, ahead))
+        EntityStream::new(pages(self.query.checked(), self.ranges, ahead))
     }
 
-    /// The number of results; see [`Query::count`].
+    /// Counts the results; see [`Query::count`].
     ///
     /// # Errors
-    /// As the query itself.
+    /// The errors of the query itself.
     pub async fn count(self) -> Result<u64, Error>
     where
         E: 'static,
@@ -96,7 +98,7 @@ impl<E, T> Parallel<E, T> {
     where
         T: Send + 'static,
     {
-        // All is kept in any case.
+        // The results hold all pages anyway.
         let ahead = self.is_ordered.then_some(usize::MAX);
         let mut results = Results::new();
         let mut pages = pin!(pages(self.query.checked(), self.ranges, ahead));
@@ -125,80 +127,77 @@ impl<E, T> fmt::Debug for Parallel<E, T> {
     }
 }
 
-/// The pages; in order if so many are kept of each range.
+/// Returns the pages: in key order if `ahead` limits the buffer of each range, otherwise in order of arrival.
 fn pages<T: Send + 'static>(
-    start: Result<Start<T>, Error>,
+    query: Result<CheckedQuery<T>, Error>,
     ranges: usize,
     ahead: Option<usize>,
 ) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
-    let begin = stream::once(Ranges::begin(start, ranges, ahead));
+    let begin = stream::once(Ranges::begin(query, ranges, ahead));
     begin.map_ok(Ranges::into_stream).try_flatten()
 }
 
-/// A page of a range, with what asks for the next one.
-type Fetched<T> = (usize, Pages<T>, Option<Result<Page<T>, Error>>);
+/// The number of a range, its other pages, and the page that was read; `None` after the last page.
+type RangePage<T> = (usize, Pages<T>, Option<Result<Page<T>, Error>>);
 
-/// The ranges, each with a request on its way unless it has enough pages.
+/// The ranges of a query. Each has a request in flight unless its buffer is full.
 struct Ranges<T> {
-    sent: FuturesUnordered<Pin<Box<dyn Future<Output = Fetched<T>> + Send>>>,
-    /// In order; empty where there is none.
-    waiting: VecDeque<Waiting<T>>,
-    /// The number of the first range that is waiting.
+    in_flight: FuturesUnordered<Pin<Box<dyn Future<Output = RangePage<T>> + Send>>>,
+    /// The buffers of the ranges in key order, from the one that is read.
+    buffers: VecDeque<RangeBuffer<T>>,
+    /// The number of the first range in `buffers`.
     first: usize,
-    /// How many pages are kept of each range that is not the first; `None` without an order.
+    /// The number of pages that are buffered for each later range; `None` for the order of arrival.
     ahead: Option<usize>,
+    /// The number of rows left to take.
     left: Option<u64>,
-    /// What it took to find the ranges, for the first page.
+    /// The cost of finding the ranges, for the first page.
     cost: QueryCost,
 }
 
-/// What was read of a range.
-struct Waiting<T> {
-    /// The last one may be an error, which comes when its turn does.
+/// The pages that were read of a range and not returned yet.
+struct RangeBuffer<T> {
+    /// Only the last page may be an error, which is returned after the pages before it.
     pages: VecDeque<Result<Page<T>, Error>>,
-    /// What asks for the next page, where that waits for its turn.
+    /// The other pages, if the buffer is full.
     rest: Option<Pages<T>>,
     is_over: bool,
 }
 
 impl<T: Send + 'static> Ranges<T> {
     async fn begin(
-        start: Result<Start<T>, Error>,
+        query: Result<CheckedQuery<T>, Error>,
         count: usize,
         ahead: Option<usize>,
     ) -> Result<Self, Error> {
-        let Start { source, filter, take, at } = start?;
+        let CheckedQuery { fetcher, filter, take, start } = query?;
         if !(1..=MAX_RANGES).contains(&count) {
             return Err(Error::invalid_input(format!(
-                "{count} ranges; 1 to {MAX_RANGES} can be read at the same time"
+                "the number of ranges is {count}; 1 to {MAX_RANGES} are allowed"
             )));
         }
-        if at.is_some() {
+        if start.is_some() {
             return Err(Error::invalid_input(
-                "a query that is read in several ranges does not begin at a continuation",
+                "a query that is read in several ranges cannot start at a continuation",
             ));
         }
-        let filter = filter.map(|(filter, _)| filter);
+        let filter = filter.as_ref().map(QueryFilter::tree);
         let (filters, cost) = match take {
             Some(0) => Default::default(),
-            _ => ranges::filters(&source, filter.as_ref(), count).await?,
+            _ => ranges::filters(&fetcher, filter, count).await?,
         };
-        let sent = FuturesUnordered::new();
-        let mut waiting = VecDeque::new();
+        let in_flight = FuturesUnordered::new();
+        let mut buffers = VecDeque::new();
         for (at, filter) in filters.into_iter().enumerate() {
-            let filter = filter.map(|filter| {
-                let text = filter.to_string();
-                (filter, text)
-            });
-            let start = Start { source: source.again(), filter, take, at: None };
-            let pages = Pages::new(Ok(start));
-            sent.push(fetch(at, pages));
-            waiting.push_back(Waiting { pages: VecDeque::new(), rest: None, is_over: false });
+            let filter = filter.map(QueryFilter::from);
+            let query = CheckedQuery { fetcher: fetcher.clone(), filter, take, start: None };
+            in_flight.push(fetch(at, Pages::new(Ok(query))));
+            buffers.push_back(RangeBuffer { pages: VecDeque::new(), rest: None, is_over: false });
         }
-        Ok(Self { sent, waiting, first: 0, ahead, left: take, cost })
+        Ok(Self { in_flight, buffers, first: 0, ahead, left: take, cost })
     }
 
-    /// The pages; they end after the first error.
+    /// The pages, which end after the first error.
     fn into_stream(self) -> impl Stream<Item = Result<Page<T>, Error>> + Send {
         stream::unfold(Some(self), |ranges| async {
             let mut ranges = ranges?;
@@ -214,7 +213,7 @@ impl<T: Send + 'static> Ranges<T> {
         }
         let mut page = match self.ahead {
             Some(ahead) => self.next_in_order(ahead).await?,
-            None => self.next_of_any().await?,
+            None => self.next_unordered().await?,
         };
         if let Ok(page) = &mut page {
             page.take_from(&mut self.left);
@@ -223,10 +222,10 @@ impl<T: Send + 'static> Ranges<T> {
         Some(page)
     }
 
-    async fn next_of_any(&mut self) -> Option<Result<Page<T>, Error>> {
-        while let Some((at, pages, page)) = self.sent.next().await {
+    async fn next_unordered(&mut self) -> Option<Result<Page<T>, Error>> {
+        while let Some((at, pages, page)) = self.in_flight.next().await {
             if let Some(page) = page {
-                self.sent.push(fetch(at, pages));
+                self.in_flight.push(fetch(at, pages));
                 return Some(page);
             }
         }
@@ -235,20 +234,20 @@ impl<T: Send + 'static> Ranges<T> {
 
     async fn next_in_order(&mut self, ahead: usize) -> Option<Result<Page<T>, Error>> {
         loop {
-            let first = self.waiting.front_mut()?;
+            let first = self.buffers.front_mut()?;
             if let Some(rest) = first.rest.take() {
-                self.sent.push(fetch(self.first, rest));
+                self.in_flight.push(fetch(self.first, rest));
             }
             if let Some(page) = first.pages.pop_front() {
                 return Some(page);
             }
             if first.is_over {
-                self.waiting.pop_front();
+                self.buffers.pop_front();
                 self.first += 1;
                 continue;
             }
-            let (at, pages, page) = self.sent.next().await?;
-            let Some(range) = self.waiting.get_mut(at - self.first) else { continue };
+            let (at, pages, page) = self.in_flight.next().await?;
+            let Some(range) = self.buffers.get_mut(at - self.first) else { continue };
             match page {
                 None => range.is_over = true,
                 Some(Err(error)) => {
@@ -258,7 +257,7 @@ impl<T: Send + 'static> Ranges<T> {
                 Some(Ok(page)) => {
                     range.pages.push_back(Ok(page));
                     if range.pages.len() < ahead {
-                        self.sent.push(fetch(at, pages));
+                        self.in_flight.push(fetch(at, pages));
                     } else {
                         range.rest = Some(pages);
                     }
@@ -271,7 +270,7 @@ impl<T: Send + 'static> Ranges<T> {
 fn fetch<T: Send + 'static>(
     at: usize,
     mut pages: Pages<T>,
-) -> Pin<Box<dyn Future<Output = Fetched<T>> + Send>> {
+) -> Pin<Box<dyn Future<Output = RangePage<T>> + Send>> {
     Box::pin(async move {
         let page = pages.next().await;
         (at, pages, page)

@@ -1,52 +1,55 @@
-//! Where a range of keys is cut for several readers.
+//! Splits the keys of a query into ranges that are read concurrently.
 //!
-//! The service does not say how its rows are spread over their keys. A few queries for one key each find
-//! out: which keys there are that differ at the first place where any do, and behind these, if they
-//! are too few, those that differ at the next one. All ranges begin at a key that is there.
+//! The service does not report the distribution of its keys, so a few queries for single keys search for
+//! the starts of ranges. A range is split at the first character after the prefix that all its keys share: for each
+//! different character, a new range starts at the first key that has it. Ranges are split again until there are
+//! enough of them. Every range starts at a key that exists.
 
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 
+use super::fetch::{CheckedQuery, PageFetcher};
+use super::page::QueryCost;
 use super::pages::Pages;
-use super::results::QueryCost;
-use super::source::{Source, Start};
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
-use crate::filter::{self, CompareOp, Filter, Plan};
+use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
-/// Keys that are told apart in one range. More, such as those of a Chinese text, are one range.
-const MAX_CHILDREN: usize = 64;
+/// The limit on the parts of a range. Keys with more different characters, such as Chinese text, share the
+/// last part.
+const MAX_PARTS: usize = 64;
 
-/// Looks for the keys at which ranges begin, among those that a query leaves.
+/// Searches the keys of a query for starts of ranges.
 struct KeySearch<'s> {
-    source: Source<String>,
-    /// What is cut: partitions or, where there is one, its rows.
+    fetcher: PageFetcher<String>,
+    /// The key that is split: the RowKey within one partition, otherwise the PartitionKey.
     property: &'static str,
-    /// The filter that leaves the range.
+    /// The bounds of the keys.
     filter: Option<&'s Filter>,
-    /// What was asked so far.
+    /// The cost of the search so far.
     cost: Mutex<QueryCost>,
 }
 
-/// The filters of up to `count` ranges in order, which together are `filter`; and what it took to find
-/// them.
+/// Returns the filters of up to `count` ranges in key order, and the cost of finding them. Together they match
+/// the same rows as `filter`.
 pub(super) async fn filters<T>(
-    source: &Source<T>,
+    fetcher: &PageFetcher<T>,
     filter: Option<&Filter>,
     count: usize,
 ) -> Result<(Vec<Option<Filter>>, QueryCost), Error> {
     let plan = Plan::of(filter);
     let (property, low) = match plan.partition() {
-        Some(_) => ("RowKey", plan.start().1),
-        None => ("PartitionKey", plan.start().0),
+        Some(_) => (ROW_KEY, plan.start().1),
+        None => (PARTITION_KEY, plan.start().0),
     };
-    let mut one = source.reading(vec![property.to_owned()], Arc::new(KeyOf(property)));
+    let mut one = fetcher.with_reader(vec![property.to_owned()], Arc::new(KeyOf(property)));
     one.page_size = None;
-    // What else must hold would make each look for a key a search for a row.
+    // Conditions on other properties would make each search for a key scan rows.
     let keys = plan.keys_as_filter();
     let cost = Mutex::default();
-    let search = KeySearch { source: one, property, filter: keys.as_ref(), cost };
+    let search = KeySearch { fetcher: one, property, filter: keys.as_ref(), cost };
     let starts = search.starts(low, count).await?;
 
     let mut filters = Vec::new();
@@ -55,8 +58,8 @@ pub(super) async fn filters<T>(
         let end = starts.get(at + 1).map(String::as_str);
         filters.push(bounded(filter, property, from, end));
     }
-    // The bounds must not make a filter too long for the service that is not without them.
-    let max_comparisons = source.pipeline.max_comparisons;
+    // The bounds must not make the filter too long for the service.
+    let max_comparisons = fetcher.pipeline.settings.max_comparisons;
     let is_too_long =
         |filter: &Filter| filter.comparisons() > max_comparisons && filter.alternatives() == 0;
     if filters.is_empty() || filters.iter().flatten().any(is_too_long) {
@@ -65,28 +68,28 @@ pub(super) async fn filters<T>(
     Ok((filters, search.cost.into_inner().unwrap_or_default()))
 }
 
-/// The rows of `whole` whose key is `from` or behind it, and before `end`.
+/// Restricts `whole` to the keys from `from`, and before `end`.
 fn bounded(
     whole: Option<&Filter>,
     property: &str,
     from: Option<&str>,
     end: Option<&str>,
 ) -> Option<Filter> {
-    let from = from.map(filter::from);
+    let from = from.map(filter::lower_bound);
     let from = from.map(|(op, key)| Filter::on_key(property, op, key.to_owned()));
     let end = end.map(|key| Filter::on_key(property, CompareOp::Lt, key.to_owned()));
     whole.cloned().into_iter().chain(from).chain(end).reduce(|a, b| a & b)
 }
 
 impl KeySearch<'_> {
-    /// The first keys of up to `count` ranges from `low` on.
+    /// Returns the first keys of up to `count` ranges, beginning at `low`.
     async fn starts(&self, low: &str, count: usize) -> Result<Vec<String>, Error> {
         let Some(first) = self.first_from(low, None).await? else { return Ok(Vec::new()) };
         let mut starts = vec![first];
         while starts.len() < count {
             let ranges = starts.iter().enumerate().map(|(at, start)| {
                 let end = starts.get(at + 1).map(String::as_str);
-                self.children(start, end)
+                self.parts(start, end)
             });
             let finer: Vec<_> = try_join_all(ranges).await?.into_iter().flatten().collect();
             if finer.len() == starts.len() {
@@ -96,57 +99,56 @@ impl KeySearch<'_> {
         }
         let all = starts.len();
         let count = count.min(all);
-        // Evenly among those that were found.
+        // Choose starts at even distances.
         Ok((0..count).map(|at| std::mem::take(&mut starts[at * all / count])).collect())
     }
 
-    /// The first keys in the range that begins at the key `first`, each of those that differ from the
-    /// others at the first place where any do.
-    async fn children(&self, first: &str, end: Option<&str>) -> Result<Vec<String>, Error> {
-        let places: Vec<usize> =
+    /// Splits the range that starts at the key `first`. Returns the first keys of its parts.
+    async fn parts(&self, first: &str, end: Option<&str>) -> Result<Vec<String>, Error> {
+        let boundaries: Vec<usize> =
             first.char_indices().map(|(at, _)| at).chain([first.len()]).collect();
-        // The longest prefix that all keys of the range have: it begins all of them at `low`.
-        let (mut low, mut high) = (0, places.len());
+        // Bisect for the longest prefix that all keys of the range share.
+        let (mut low, mut high) = (0, boundaries.len());
         while high - low > 1 {
             let middle = low.midpoint(high);
-            if self.first_behind(&first[..places[middle]], end).await?.is_none() {
+            if self.first_after(&first[..boundaries[middle]], end).await?.is_none() {
                 low = middle;
             } else {
                 high = middle;
             }
         }
-        let prefix = &first[..places[low]];
-        let mut children = vec![first.to_owned()];
-        while children.len() < MAX_CHILDREN
-            && let Some(last) = children.last()
+        let prefix = &first[..boundaries[low]];
+        let mut parts = vec![first.to_owned()];
+        while parts.len() < MAX_PARTS
+            && let Some(last) = parts.last()
         {
             let next = match last[prefix.len()..].chars().next() {
-                Some(c) => self.first_behind(&last[..prefix.len() + c.len_utf8()], end).await?,
+                Some(c) => self.first_after(&last[..prefix.len() + c.len_utf8()], end).await?,
                 // The prefix itself is a key.
                 None => self.first_from(&format!("{last}\0"), end).await?,
             };
             match next {
-                Some(key) if key.starts_with(prefix) => children.push(key),
+                Some(key) if key.starts_with(prefix) => parts.push(key),
                 _ => break,
             }
         }
-        Ok(children)
+        Ok(parts)
     }
 
-    /// The first key behind all those that begin with `prefix`.
-    async fn first_behind(&self, prefix: &str, end: Option<&str>) -> Result<Option<String>, Error> {
+    /// Returns the first key after all keys that start with `prefix`.
+    async fn first_after(&self, prefix: &str, end: Option<&str>) -> Result<Option<String>, Error> {
         match after_prefix(prefix, |_| false) {
             Some(key) => self.first_from(&key, end).await,
             None => Ok(None),
         }
     }
 
-    /// The first key from `key` on, and before `end`.
+    /// Returns the first key from `key`, and before `end`.
     async fn first_from(&self, key: &str, end: Option<&str>) -> Result<Option<String>, Error> {
         let filter = bounded(self.filter, self.property, Some(key), end);
-        let filter = filter.map(|filter| (filter.clone(), filter.to_string()));
-        let source = self.source.again();
-        let pages = Pages::new(Ok(Start { source, filter, take: Some(1), at: None }));
+        let filter = filter.map(QueryFilter::from);
+        let fetcher = self.fetcher.clone();
+        let pages = Pages::new(Ok(CheckedQuery { fetcher, filter, take: Some(1), start: None }));
         let mut found = pages.collect().await?;
         if let Ok(mut cost) = self.cost.lock() {
             *cost += found.cost;
@@ -156,7 +158,7 @@ impl KeySearch<'_> {
     }
 }
 
-/// One of the keys of a row.
+/// Reads one of the keys of a row.
 struct KeyOf(&'static str);
 
 impl ReadRow<String> for KeyOf {
@@ -170,7 +172,7 @@ impl ReadRow<String> for KeyOf {
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<String, DecodeError> {
         match self.0 {
-            "PartitionKey" => row.partition_key(),
+            PARTITION_KEY => row.partition_key(),
             _ => row.row_key(),
         }
     }

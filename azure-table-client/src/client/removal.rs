@@ -1,5 +1,5 @@
-//! What a change removes from an entity. The service ignores nulls in a merge, so that nothing can be
-//! removed by one: the row is replaced as a whole, with the properties of other programs.
+//! Removal of properties. The service ignores nulls in a merge, so a merge cannot remove a property: the whole
+//! row is replaced, including the properties of other programs.
 
 use crate::dialect::Dialect;
 use crate::entity::{DynamicEntity, Ownership, TableEntity};
@@ -9,7 +9,7 @@ use crate::wire::ReadError;
 
 /// An entity before it is changed.
 pub(super) struct Before {
-    /// `None` if it cannot be written as it is.
+    /// `None` if the entity cannot be written.
     written: Option<DynamicEntity>,
     ownership: Ownership,
     dialect: Dialect,
@@ -47,7 +47,7 @@ impl Before {
     }
 }
 
-/// Other properties would be lost.
+/// The error of a replacement that would lose other properties.
 fn refusal(name: &str, error: &ReadError) -> Error {
     let reason = match error {
         ReadError::Json(error) => error.to_string(),
@@ -55,7 +55,7 @@ fn refusal(name: &str, error: &ReadError) -> Error {
         ReadError::Decode(error) => error.to_string(),
     };
     Error::invalid_input(format!(
-        "property {name:?} was removed, which takes a replace of the whole row, and that cannot be kept \
-         as it is ({reason}): `replace` does without what the entity does not have"
+        "property {name:?} cannot be removed: the other properties of the row cannot be written back unchanged \
+         ({reason}); `replace` drops them"
     ))
 }

@@ -1,52 +1,14 @@
-//! What queries come to.
+//! Results and costs of queries.
 
-use std::fmt;
-use std::ops::{AddAssign, Deref, DerefMut};
+use std::ops::{Deref, DerefMut};
 use std::vec;
 
 use super::Query;
-use super::pages::Page;
+use super::page::{Page, QueryCost};
 use crate::entity::{DecodeError, Row};
 use crate::error::Error;
 use crate::filter::{Projection, Selection};
-use crate::operation::Location;
-
-/// What a query took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct QueryCost {
-    /// Pages of the service.
-    pub pages: u64,
-    /// Entities that were found.
-    pub rows: u64,
-    /// Requests, those that had to be repeated included.
-    pub requests: u64,
-    /// Pages that came from the [secondary](crate::Location::Secondary), which lags behind.
-    pub secondary_pages: u64,
-}
-
-impl QueryCost {
-    pub(super) fn of_page(rows: usize, attempts: u32, location: Location) -> Self {
-        let secondary_pages = u64::from(location == Location::Secondary);
-        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts), secondary_pages }
-    }
-}
-
-impl AddAssign for QueryCost {
-    fn add_assign(&mut self, other: Self) {
-        self.pages += other.pages;
-        self.rows += other.rows;
-        self.requests += other.requests;
-        self.secondary_pages += other.secondary_pages;
-    }
-}
-
-impl fmt::Display for QueryCost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pages, rows, requests, .. } = self;
-        write!(f, "{rows} rows in {pages} pages by {requests} requests")
-    }
-}
+use crate::limits::PARTITION_KEY;
 
 /// All results of a query, in the order of their keys. Derefs to the list of them.
 #[derive(Debug, Clone)]
@@ -54,7 +16,7 @@ impl fmt::Display for QueryCost {
 pub struct Results<T> {
     /// The results.
     pub entities: Vec<T>,
-    /// What they took.
+    /// The cost of the query.
     pub cost: QueryCost,
 }
 
@@ -72,7 +34,7 @@ impl<T> Results<T> {
         }
     }
 
-    /// The list alone.
+    /// Returns the list.
     pub fn into_vec(self) -> Vec<T> {
         self.entities
     }
@@ -141,17 +103,16 @@ impl<T: PartialEq<U>, U, const N: usize> PartialEq<[U; N]> for Results<T> {
 }
 
 impl<E: 'static, T: Send + 'static> Query<E, T> {
-    /// The first result in key order, `None` if there is none. One row travels, of each request where
-    /// there are several.
+    /// Returns the first result in key order; `None` if the query has no result. Each request transfers one row.
     ///
     /// # Errors
-    /// As the query itself. Pages that are empty although more follow are seen through, so that it
-    /// may take several requests.
+    /// The errors of the query. Paging is transparent, including empty pages that carry a continuation token, so the
+    /// call may send several requests.
     pub async fn first(self) -> Result<Option<T>, Error> {
         Ok(self.take_at_most(1).await?.pop())
     }
 
-    /// The only result, `None` if there is none.
+    /// Returns the only result; `None` if the query has no result.
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
@@ -166,7 +127,7 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
         Ok(entities.pop())
     }
 
-    /// The only result.
+    /// Returns the only result.
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none, or if there are
@@ -178,19 +139,19 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
             .ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
     }
 
-    /// Whether there is a result. One key travels, of each request where there are several.
+    /// Whether the query has a result. Each request transfers one key.
     ///
     /// # Errors
-    /// As the query itself.
+    /// The errors of the query.
     pub async fn any(self) -> Result<bool, Error> {
         Ok(!self.keys_only().take_at_most(1).await?.is_empty())
     }
 
-    /// The number of results. The service does not count: one key of each travels, page by page,
-    /// and none is kept.
+    /// The number of results. The service cannot count, so one key of each result is transferred, page by
+    /// page; the keys are not kept.
     ///
     /// # Errors
-    /// As the query itself.
+    /// The errors of the query.
     pub async fn count(self) -> Result<u64, Error> {
         let mut count = 0;
         let mut pages = self.keys_only().pages();
@@ -205,14 +166,14 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
     }
 }
 
-/// A row of which nothing is read. A request must select something.
+/// A projection that reads nothing. A request must select at least one property.
 struct KeyOnly;
 
 impl<E> Projection<E> for KeyOnly {
     type Output = ();
 
     fn select(&self, selection: &mut Selection) {
-        selection.system("PartitionKey");
+        selection.system(PARTITION_KEY);
     }
 
     fn read(&self, _: &mut Row<'_>, _: &mut usize) -> Result<(), DecodeError> {

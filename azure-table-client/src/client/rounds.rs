@@ -1,38 +1,40 @@
-use std::time::Duration;
-
-use tokio::time::{Instant, sleep};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::Call;
+use crate::client_core::ClientCore;
+use crate::clock::SharedClock;
 use crate::entity::{EntityKey, TableEntity};
 use crate::error::Error;
-use crate::pipeline::{CallOptions, FailedAttempt, Pipeline, RetryPolicy};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy};
 
-/// How often a row is read and written at most, unless the call says otherwise.
+/// The default limit on rounds.
 pub(super) const ROUNDS: u32 = 10;
-/// The waits between rounds: those who met at a row do not meet there again.
+/// The delays between rounds, which separate concurrent writers of a row.
 const WAITS: RetryPolicy =
     RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
 
-/// Tokio's timers may be late by that.
+/// The delay by which Tokio's timers may be late.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Several calls that are one to the user: with one time limit, and a bound.
+/// The rounds of a call that reads and writes until no concurrent update intervenes. They share one deadline.
 #[derive(Debug)]
 pub(super) struct Rounds {
     done: u32,
     most: u32,
-    /// `None` is later than any clock can show.
+    /// `None` if the clock cannot represent it.
     deadline: Option<Instant>,
     options: CallOptions,
+    clock: SharedClock,
 }
 
 impl Rounds {
-    pub(super) fn new(pipeline: &Pipeline, most: u32, options: CallOptions) -> Self {
+    pub(super) fn new(pipeline: &ClientCore, most: u32, options: CallOptions) -> Self {
         let whole = options.deadline.unwrap_or(pipeline.deadline);
-        let deadline = Instant::now().checked_add(whole);
-        // A version that lags behind is met again in every round.
+        let deadline = pipeline.clock.instant().checked_add(whole);
+        // The secondary may return the same outdated version in every round.
         let options = CallOptions { primary_only: true, whole_deadline: Some(whole), ..options };
-        Self { done: 1, most, deadline, options }
+        Self { done: 1, most, deadline, options, clock: Arc::clone(&pipeline.clock) }
     }
 
     /// The number of this round, from 1.
@@ -40,34 +42,34 @@ impl Rounds {
         self.done
     }
 
-    /// Sends one of the calls, with what is left of the time.
+    /// Sends a call of this round, with the time that is left.
     pub(super) async fn send<T: Send + 'static>(&self, call: Call<T>) -> Result<T, Error> {
-        let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let left = self.deadline.map(|at| self.clock.until(at));
         let call = call.with_options(CallOptions { deadline: left, ..self.options.clone() });
         call.await.map_err(|error| self.failed(error))
     }
 
-    /// The error of this round.
+    /// Adds the number of rounds to an error.
     pub(super) fn failed(&self, error: Error) -> Error {
         error.with_rounds(self.done)
     }
 
-    /// Waits for the next round; `error` if there is none.
+    /// Waits for the next round; returns `error` if no round or time is left.
     pub(super) async fn next(&mut self, error: Error) -> Result<(), Error> {
         let wait = WAITS.wait(&FailedAttempt::new(self.done)).unwrap_or_default();
-        let in_time = self
-            .deadline
-            .is_none_or(|at| Instant::now().checked_add(wait + TICK).is_some_and(|then| then < at));
+        let in_time = self.deadline.is_none_or(|at| {
+            self.clock.instant().checked_add(wait + TICK).is_some_and(|then| then < at)
+        });
         if self.done >= self.most || !in_time {
             return Err(error);
         }
-        sleep(wait).await;
+        self.clock.sleep(wait).await;
         self.done += 1;
         Ok(())
     }
 }
 
-/// An entity that would be written has the key that was asked for.
+/// Checks that an entity has the key of the call.
 pub(super) fn check_key<T: TableEntity>(entity: &T, key: &EntityKey) -> Result<(), Error> {
     let (partition_key, row_key) = (entity.partition_key()?, entity.row_key()?);
     if (&*partition_key, &*row_key) == (&*key.partition_key, &*key.row_key) {
@@ -80,15 +82,18 @@ pub(super) fn check_key<T: TableEntity>(entity: &T, key: &EntityKey) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SystemClock;
 
     #[tokio::test(start_paused = true)]
     async fn no_round_begins_when_the_time_is_over() {
         for _ in 0..300 {
-            let at = Instant::now() + Duration::from_millis(10);
+            let clock: SharedClock = Arc::new(SystemClock);
+            let at = clock.instant() + Duration::from_millis(10);
             let options = CallOptions::default();
-            let mut rounds = Rounds { done: 1, most: 2, deadline: Some(at), options };
+            let mut rounds =
+                Rounds { done: 1, most: 2, deadline: Some(at), options, clock: Arc::clone(&clock) };
             if rounds.next(Error::invalid_input("the last one")).await.is_ok() {
-                assert!(Instant::now() < at);
+                assert!(clock.instant() < at);
             }
         }
     }

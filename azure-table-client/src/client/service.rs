@@ -5,11 +5,12 @@ use zeroize::Zeroizing;
 
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
 use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
+use crate::client_core::{ClientCore, Settings};
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
-use crate::operation::{Done, Reply, table};
+use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
 
 /// The environment variable that [`TableServiceClient::from_env`] reads.
@@ -18,16 +19,16 @@ const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
 #[derive(Debug, Clone)]
 pub struct TableServiceClient {
-    pipeline: Arc<Pipeline>,
+    core: Arc<ClientCore>,
 }
 
 impl TableServiceClient {
-    pub(crate) fn new(pipeline: Pipeline) -> Self {
-        Self { pipeline: Arc::new(pipeline) }
+    pub(crate) fn new(pipeline: Pipeline, settings: Settings) -> Self {
+        Self { core: Arc::new(ClientCore::new(pipeline, settings)) }
     }
 
-    pub(crate) const fn pipeline(&self) -> &Arc<Pipeline> {
-        &self.pipeline
+    pub(crate) const fn pipeline(&self) -> &Arc<ClientCore> {
+        &self.core
     }
 
     /// Connects by a connection string, as the portal shows it.
@@ -55,7 +56,8 @@ impl TableServiceClient {
     /// Connects by the connection string in `AZURE_STORAGE_CONNECTION_STRING`.
     ///
     /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string), and if the variable is not set.
+    /// The errors of [`from_connection_string`](Self::from_connection_string), and an error if the variable is
+    /// not set.
     pub fn from_env() -> Result<Self, Error> {
         let text = env::var(CONNECTION_STRING).map(Zeroizing::new).map_err(|_| {
             Error::configuration(format!(
@@ -94,14 +96,14 @@ impl TableServiceClient {
     /// assert_eq!(blogs, "http://127.0.0.1:10002/devstoreaccount1/Blogs()");
     /// ```
     pub fn endpoint(&self) -> &str {
-        self.pipeline.endpoint.base()
+        self.core.endpoint.base()
     }
 
-    /// Replaces the credential: that of this client, of its clones and of their tables.
+    /// Replaces the credential of this client, of its clones and of their tables.
     ///
-    /// Requests that begin from now on use the new one. One that is on its way, and is refused as not
-    /// authentic (403 `AuthenticationFailed`), is signed once more with the new one. So an account's key
-    /// can be rotated while a program runs: give it the other key, then regenerate the first.
+    /// Later requests use the new credential. A request in flight that is refused as not authentic (403
+    /// `AuthenticationFailed`) is signed again with it, once. This rotates an account's key while a program
+    /// runs: pass the other key, then regenerate the first.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -118,10 +120,10 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if it would travel over plain HTTP,
-    /// as when the client is built.
+    /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the credential would be sent over plain
+    /// HTTP, like when the client is built.
     pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
-        self.pipeline.credential.replace(credential.into())
+        self.core.credential.replace(credential.into())
     }
 
     /// Signs a shared access signature for a table with the key of this client.
@@ -166,7 +168,7 @@ impl TableServiceClient {
     }
 
     fn key(&self) -> Result<SharedKey, SasError> {
-        self.pipeline.credential.get().key().cloned().ok_or(SasError::NoKey)
+        self.core.credential.get().key().cloned().ok_or(SasError::NoKey)
     }
 
     /// The table that `T` names in `#[table(name = "…")]`. Nothing is sent.
@@ -177,7 +179,7 @@ impl TableServiceClient {
     /// A table by name, with rows of type `T`; [`DynamicEntity`](crate::DynamicEntity) takes rows
     /// of any shape. Nothing is sent; a bad name is an error of the calls.
     pub fn table_named<T: TableEntity>(&self, name: impl Into<String>) -> TableClient<T> {
-        TableClient::new(Arc::clone(&self.pipeline), name.into())
+        TableClient::new(Arc::clone(&self.core), name.into())
     }
 
     /// Creates a table. The table exists once this returns.
@@ -190,25 +192,21 @@ impl TableServiceClient {
     /// deleted: see [`create_table_and_wait`](Self::create_table_and_wait).
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn create_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::create(self.pipeline.protocol, name), Reply::done)
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
+    pub fn create_table(&self, name: &str) -> Call<ResponseInfo> {
+        Call::new(&self.core, table::create(self.core.protocol, name), Reply::done)
     }
 
-    /// Creates a table unless it is there; `true` if this call created it. One request either way.
+    /// Creates a table unless it exists, with one request; `true` if this call created it.
     ///
     /// # Errors
     /// 409 `TableBeingDeleted` for 40 s or more after a table of that name was deleted.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_table_if_not_exists(&self, name: &str) -> Call<bool> {
-        Call::new(
-            &self.pipeline,
-            table::create(self.pipeline.protocol, name),
-            table::created_if_not_exists,
-        )
-        .expecting(table::is_there)
+        Call::new(&self.core, table::create(self.core.protocol, name), table::created_if_not_exists)
+            .expecting(table::already_exists)
     }
 
     /// Deletes a table with all its entities. The name cannot be used again for 40 s or more; see
@@ -218,81 +216,77 @@ impl TableServiceClient {
     /// 404 `ResourceNotFound` if there is no such table.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    pub fn delete_table(&self, name: &str) -> Call<Done> {
-        Call::new(&self.pipeline, table::delete(self.pipeline.protocol, name), Reply::done)
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
+    pub fn delete_table(&self, name: &str) -> Call<ResponseInfo> {
+        Call::new(&self.core, table::delete(self.core.protocol, name), Reply::done)
     }
 
-    /// Deletes a table with all its entities if it is there; `false` if it was not.
+    /// Deletes a table with all its entities if it exists; `false` if it did not.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self, name: &str) -> Call<bool> {
-        Call::new(
-            &self.pipeline,
-            table::delete(self.pipeline.protocol, name),
-            table::deleted_if_exists,
-        )
-        .expecting(table::is_gone)
+        Call::new(&self.core, table::delete(self.core.protocol, name), table::deleted_if_exists)
+            .expecting(table::not_found)
     }
 
-    /// Whether there is a table of this name: asks for it in the list of tables.
+    /// Returns whether a table of this name exists, by a query of the list of tables.
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn table_exists(&self, name: &str) -> Call<bool> {
-        Call::new(&self.pipeline, table::get(self.pipeline.protocol, name), table::exists)
-            .expecting(table::is_gone)
+        Call::new(&self.core, table::get(self.core.protocol, name), table::exists)
+            .expecting(table::not_found)
     }
 
     /// The settings of the account's table service: logging, metrics and CORS.
     ///
     /// # Errors
     /// Before anything is sent: a [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// [Cosmos DB](crate::Dialect), which does not support it.
     ///
     /// REST: [Get Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/get-table-service-properties), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn properties(&self) -> Call<ServiceProperties> {
         let request = service_properties::get();
-        Call::new(&self.pipeline, Ok(request), service_properties::properties)
+        Call::new(&self.core, Ok(request), service_properties::properties)
     }
 
     /// Sets the settings of the account's table service that are not `None`; it can take half a minute
     /// until they hold.
     ///
     /// # Errors
-    /// Before anything is sent: more than 5 CORS rules, one without an origin or a method, or with a
-    /// comma in a name; a retention of no day or of more than 365; a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// Before anything is sent: more than 5 CORS rules, a rule without an origin or a method, or with a comma
+    /// in a name; a retention of 0 or more than 365 days; a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// which does not support it.
     ///
     /// REST: [Set Table Service Properties](https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties), `PUT`.
-    /// Retries: [repeatable](crate::guide::errors#which-calls-are-tried-again).
-    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<Done> {
+    /// Retries: [repeatable](crate::guide::errors#retry-classes).
+    pub fn set_properties(&self, properties: &ServiceProperties) -> Call<ResponseInfo> {
         let request = service_properties::set(properties);
-        Call::new(&self.pipeline, request, Reply::accepted)
+        Call::new(&self.core, request, Reply::accepted)
     }
 
-    /// How far the account's copy in another region is behind. It is asked there, so that the client
-    /// must know its [place](TableServiceClientBuilder::secondary_endpoint).
+    /// Returns the replication lag of the account's copy in another region. Only the secondary knows it, so the
+    /// client needs its [endpoint](TableServiceClientBuilder::secondary_endpoint).
     ///
     /// # Errors
-    /// Before anything is sent: the place is not known, a
-    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or
-    /// [Cosmos DB](crate::Dialect), which has none.
+    /// Before anything is sent: the endpoint of the secondary is missing, a
+    /// [version](TableServiceClientBuilder::service_version) before 2013-08-15, or [Cosmos DB](crate::Dialect),
+    /// which does not support it.
     ///
     /// REST: [Get Table Service Stats](https://learn.microsoft.com/rest/api/storageservices/get-table-service-stats), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn stats(&self) -> Call<ServiceStats> {
-        Call::new(&self.pipeline, Ok(stats::get()), stats::stats)
+        Call::new(&self.core, Ok(stats::get()), stats::stats)
     }
 
     /// Lists the tables by name; see [`ListTables`].
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn list_tables(&self) -> ListTables {
-        ListTables::new(Arc::clone(&self.pipeline))
+        ListTables::new(Arc::clone(&self.core))
     }
 }

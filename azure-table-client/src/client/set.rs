@@ -35,8 +35,8 @@ use crate::error::Error;
 /// let service = MockTableService::new().client();
 /// let tables = Microblog::open(&service);
 /// assert_eq!(tables.names(), ["Channels", "Audit"]);
-/// assert_eq!(tables.create_if_not_exist().await?, ["Channels", "Audit"]);
-/// assert!(tables.create_if_not_exist().await?.is_empty());
+/// assert_eq!(tables.create_if_not_exists().await?, ["Channels", "Audit"]);
+/// assert!(tables.create_if_not_exists().await?.is_empty());
 /// let channel = Channel { name: "Channel9".into(), kind: "channel".into() };
 /// tables.channels.insert(&channel).await?;
 /// # Ok(())
@@ -54,14 +54,14 @@ pub trait TableSet: Sized + Send + Sync {
         self.tables().iter().map(|table| table.name().to_owned()).collect()
     }
 
-    /// Creates those tables that are not there, one after the other, and returns their names.
+    /// Creates the tables that do not exist, one after the other, and returns their names.
     ///
     /// # Errors
-    /// The first table that cannot be created. Those before it are there.
+    /// The first table that cannot be created. The tables before it exist.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), one
-    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    fn create_if_not_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+    /// request for each table. Retries: [guarded](crate::guide::errors#retry-classes).
+    fn create_if_not_exists(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut created = Vec::new();
             for table in self.tables() {
@@ -73,14 +73,14 @@ pub trait TableSet: Sized + Send + Sync {
         }
     }
 
-    /// Deletes those tables that are there, with all their entities, and returns their names.
+    /// Deletes the tables that exist, with all their entities, and returns their names.
     ///
     /// # Errors
-    /// The first table that cannot be deleted. Those before it are gone.
+    /// The first table that cannot be deleted. The tables before it are deleted.
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), one
-    /// request for each table. Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
-    fn delete_if_exist(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
+    /// request for each table. Retries: [guarded](crate::guide::errors#retry-classes).
+    fn delete_if_exists(&self) -> impl Future<Output = Result<Vec<String>, Error>> + Send {
         async {
             let mut deleted = Vec::new();
             for table in self.tables() {

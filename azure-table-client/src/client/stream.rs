@@ -5,45 +5,44 @@ use std::vec;
 
 use futures_core::Stream;
 
-use super::pages::Page;
-use super::results::QueryCost;
+use super::page::{Page, QueryCost};
 use crate::error::Error;
 
-/// The results of a query one by one. It ends after the first error.
+/// The results of a query one by one. The stream ends after the first error.
 pub struct EntityStream<T> {
     pages: Pin<Box<dyn Stream<Item = Result<Page<T>, Error>> + Send>>,
     entities: vec::IntoIter<T>,
-    /// The next page is asked for when no more than this many are left.
+    /// The next page is requested once at most this many entities are left.
     low: usize,
-    ahead: Ahead<T>,
+    next: NextPage<T>,
     cost: QueryCost,
 }
 
-enum Ahead<T> {
-    /// Not there yet.
-    Unknown,
-    Page(Result<Page<T>, Error>),
+enum NextPage<T> {
+    /// Not requested, or in flight.
+    Pending,
+    Ready(Result<Page<T>, Error>),
     End,
 }
 
 impl<T> EntityStream<T> {
-    pub(super) fn of(pages: impl Stream<Item = Result<Page<T>, Error>> + Send + 'static) -> Self {
+    pub(super) fn new(pages: impl Stream<Item = Result<Page<T>, Error>> + Send + 'static) -> Self {
         Self {
             pages: Box::pin(pages),
             entities: Vec::new().into_iter(),
             low: 0,
-            ahead: Ahead::Unknown,
+            next: NextPage::Pending,
             cost: QueryCost::default(),
         }
     }
 
-    /// What the pages took whose rows were given out, wholly or in part.
+    /// The cost of the pages that at least one row was read from.
     pub const fn cost(&self) -> QueryCost {
         self.cost
     }
 }
 
-/// Nothing in it is pinned in place.
+/// The inner stream is pinned on the heap.
 impl<T> Unpin for EntityStream<T> {}
 
 impl<T> Stream for EntityStream<T> {
@@ -52,29 +51,29 @@ impl<T> Stream for EntityStream<T> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         loop {
-            if matches!(this.ahead, Ahead::Unknown) && this.entities.len() <= this.low {
-                this.ahead = match this.pages.as_mut().poll_next(context) {
-                    Poll::Pending => Ahead::Unknown,
-                    Poll::Ready(Some(page)) => Ahead::Page(page),
-                    Poll::Ready(None) => Ahead::End,
+            if matches!(this.next, NextPage::Pending) && this.entities.len() <= this.low {
+                this.next = match this.pages.as_mut().poll_next(context) {
+                    Poll::Pending => NextPage::Pending,
+                    Poll::Ready(Some(page)) => NextPage::Ready(page),
+                    Poll::Ready(None) => NextPage::End,
                 };
             }
             if let Some(entity) = this.entities.next() {
                 return Poll::Ready(Some(Ok(entity)));
             }
-            match std::mem::replace(&mut this.ahead, Ahead::Unknown) {
-                Ahead::Unknown => return Poll::Pending,
-                Ahead::Page(Ok(page)) => {
+            match std::mem::replace(&mut this.next, NextPage::Pending) {
+                NextPage::Pending => return Poll::Pending,
+                NextPage::Ready(Ok(page)) => {
                     this.cost += page.cost;
                     this.low = page.entities.len() / 2;
                     this.entities = page.entities.into_iter();
                 }
-                Ahead::Page(Err(error)) => {
-                    this.ahead = Ahead::End;
+                NextPage::Ready(Err(error)) => {
+                    this.next = NextPage::End;
                     return Poll::Ready(Some(Err(error)));
                 }
-                Ahead::End => {
-                    this.ahead = Ahead::End;
+                NextPage::End => {
+                    this.next = NextPage::End;
                     return Poll::Ready(None);
                 }
             }

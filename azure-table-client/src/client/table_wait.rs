@@ -1,13 +1,13 @@
 //! Tables that are being deleted: the service needs 40 s or more to free their names.
 
-use std::time::Duration;
-
-use tokio::time::{Instant, sleep};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::TableServiceClient;
+use crate::clock::SharedClock;
 use crate::entity::DynamicEntity;
 use crate::error::{Error, ErrorCode};
-use crate::operation::Done;
+use crate::operation::ResponseInfo;
 use crate::outcome;
 use crate::pipeline::CallOptions;
 
@@ -15,8 +15,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl TableServiceClient {
-    /// Creates a table. While another of its name is still being deleted (409 `TableBeingDeleted`), it is
-    /// tried again after 1 to 5 s, for `deadline` at most; the service states 40 s and more for a deletion.
+    /// Creates a table. Retries every 1 to 5 s while another table of its name is being deleted (409
+    /// `TableBeingDeleted`), for `deadline` at most; the service states 40 s and more for a deletion.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -32,43 +32,44 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// As [`create_table`](Self::create_table); 409 `TableBeingDeleted` if it still is after `deadline`.
+    /// The errors of [`create_table`](Self::create_table); 409 `TableBeingDeleted` if the deletion is not over
+    /// within `deadline`.
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn create_table_and_wait(
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
-        let mut waits = Waits::new(deadline);
+    ) -> Result<ResponseInfo, Error> {
+        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
-                Err(error) if is_going(&error) => waits.next(error).await?,
+                Err(error) if reports_deletion(&error) => waits.next(error).await?,
                 created => return created,
             }
         }
     }
 
-    /// Deletes a table with all its entities, and waits until the service is done with that: its name can be
-    /// used again when this returns. The table is asked for a row every 1 to 5 s, for `deadline` at most.
+    /// Deletes a table with all its entities, and waits until the service has finished: the name is free once
+    /// this returns. Queries the table every 1 to 5 s, for `deadline` at most.
     ///
     /// # Errors
-    /// As [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if it still is after `deadline`. Where the
-    /// table was deleted, and it is not known whether its name is free, the [outcome](Error::outcome) is
-    /// [`Applied`](crate::Outcome::Applied).
+    /// The errors of [`delete_table`](Self::delete_table); 409 `TableBeingDeleted` if the deletion is not over
+    /// within `deadline`. If the table was deleted, and it is unknown whether its name is free, the
+    /// [outcome](Error::outcome) is [`Applied`](crate::Outcome::Applied).
     ///
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub async fn delete_table_and_wait(
         &self,
         name: &str,
         deadline: Duration,
-    ) -> Result<Done, Error> {
-        let mut waits = Waits::new(deadline);
+    ) -> Result<ResponseInfo, Error> {
+        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
-        // What was not found out does not undo it.
+        // The deletion stays applied, even if a later query fails.
         let done = outcome::applied;
         loop {
             let options = CallOptions {
@@ -79,8 +80,10 @@ impl TableServiceClient {
             };
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
             match rows.with_options(options).pages().next().await {
-                Some(Err(error)) if is_going(&error) => waits.next(error).await.map_err(done)?,
-                // It is not there, or there again.
+                Some(Err(error)) if reports_deletion(&error) => {
+                    waits.next(error).await.map_err(done)?;
+                }
+                // The table no longer exists, or exists again.
                 Some(Err(error)) if error.status() != Some(404) => return Err(done(error)),
                 _ => return Ok(deleted),
             }
@@ -90,7 +93,7 @@ impl TableServiceClient {
     /// For one call: the time that is left, and no more than such a call has.
     fn options(&self, waits: &Waits) -> CallOptions {
         let usual = self.pipeline().deadline;
-        let left = waits.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = waits.until.map(|until| waits.clock.until(until));
         match left {
             Some(left) if left < usual => CallOptions {
                 deadline: Some(left),
@@ -106,7 +109,7 @@ fn is_being_deleted(code: &ErrorCode) -> bool {
     *code == ErrorCode::TableBeingDeleted
 }
 
-fn is_going(error: &Error) -> bool {
+fn reports_deletion(error: &Error) -> bool {
     error.code().is_some_and(is_being_deleted)
 }
 
@@ -114,21 +117,23 @@ struct Waits {
     deadline: Duration,
     until: Option<Instant>,
     next: Duration,
+    clock: SharedClock,
 }
 
 impl Waits {
-    fn new(deadline: Duration) -> Self {
-        Self { deadline, until: Instant::now().checked_add(deadline), next: FIRST_WAIT }
+    fn new(deadline: Duration, clock: SharedClock) -> Self {
+        let until = clock.instant().checked_add(deadline);
+        Self { deadline, until, next: FIRST_WAIT, clock }
     }
 
     /// Waits; the error if there is no time left for that.
     async fn next(&mut self, error: Error) -> Result<(), Error> {
         let wait = self.next;
         self.next = (wait * 2).min(LONGEST_WAIT);
-        if self.until.is_some_and(|until| Instant::now() + wait >= until) {
+        if self.until.is_some_and(|until| self.clock.until(until) <= wait) {
             return Err(error);
         }
-        sleep(wait).await;
+        self.clock.sleep(wait).await;
         Ok(())
     }
 }
@@ -153,9 +158,9 @@ mod tests {
             .unwrap();
         mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
         service.create_table("Blogs").await.unwrap();
-        sleep(lag * 2).await;
+        tokio::time::sleep(lag * 2).await;
 
-        let start = Instant::now();
+        let start = tokio::time::Instant::now();
         service.delete_table_and_wait("Blogs", Duration::from_mins(2)).await.unwrap();
         assert!(start.elapsed() >= Duration::from_secs(40), "{:?}", start.elapsed());
         service.create_table("Blogs").await.unwrap();

@@ -1,13 +1,14 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::setters::setters;
-use crate::entity::{EntityKey, TableEntity};
+use crate::client_core::ClientCore;
+use crate::entity::{IntoKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::Target;
@@ -15,7 +16,7 @@ use crate::operation::entity::{Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::transaction::{Batch, Committed, Refused};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Pipeline};
+use crate::pipeline::CallOptions;
 
 /// An entity group transaction: up to 100 operations on entities of one partition, which are all applied or
 /// not at all.
@@ -48,10 +49,10 @@ use crate::pipeline::{CallOptions, Pipeline};
 /// [resolved](crate::client::TableServiceClientBuilder::resolve_outcomes) so.
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
-/// Retries: [guarded](crate::guide::errors#which-calls-are-tried-again).
+/// Retries: [guarded](crate::guide::errors#retry-classes).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
-    pipeline: Arc<Pipeline>,
+    pipeline: Arc<ClientCore>,
     /// The operations before the first refused one.
     batch: Batch,
     operations: usize,
@@ -63,7 +64,7 @@ pub struct Transaction<T> {
 }
 
 impl<T: TableEntity> Transaction<T> {
-    pub(super) fn new(pipeline: Arc<Pipeline>, target: Target) -> Self {
+    pub(super) fn new(pipeline: Arc<ClientCore>, target: Target) -> Self {
         Self {
             pipeline,
             batch: Batch::new(target),
@@ -115,9 +116,11 @@ impl<T: TableEntity> Transaction<T> {
 
     /// Deletes the entity with these keys. Keys that no `T` has are refused, like in
     /// [`get`](super::TableClient::get).
-    pub fn delete(self, key: impl Into<EntityKey>, condition: impl Into<IfMatch>) -> Self {
-        let (key, condition) = (key.into(), condition.into());
+    pub fn delete(self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Self {
+        let (key, condition) = (key.into_key(), condition.into());
         self.add(|batch| {
+            let key =
+                key.map_err(|error| Error::from(error).with_batch(Some(batch.len()), None))?;
             check_key::<T>(&key)
                 .map_err(|error| error.with_batch(Some(batch.len()), Some(key.clone())))?;
             batch.delete(&key, &condition)
@@ -169,9 +172,9 @@ impl<T> Transaction<T> {
         }
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.batch(self.operations);
-        trace
-            .run(outcome::write(&self.pipeline, &request, Some(&sent), &self.options, &trace))
-            .await
+        let (pipeline, options) = (&self.pipeline, &self.options);
+        let work = pin!(outcome::write(pipeline, &request, Some(&sent), options, &trace));
+        trace.run(work).await
     }
 }
 

@@ -1,26 +1,25 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::ops::Deref;
 use std::pin::Pin;
+use std::time::Duration;
 
 use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
-use super::setters::setters;
 use super::{Call, TableClient};
-use crate::entity::{DynamicEntity, EntityKey, TableEntity};
+use crate::entity::{DynamicEntity, EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
-use crate::etag::{ETag, IfMatch};
-use crate::operation::Written;
+use crate::etag::IfMatch;
 use crate::operation::entity::{Source, Update};
-use crate::pipeline::CallOptions;
+use crate::operation::{Stored, Written};
+use crate::pipeline::{CallOptions, RetryPolicy};
 
 impl<T: TableEntity> TableClient<T> {
-    /// Reads the entity with these keys, changes it, and writes it back if nobody wrote it in between;
-    /// otherwise does all that again, at most [10 times](UpdateWith::rounds).
+    /// Reads the entity with these keys, changes it, and writes it back by its version. After a concurrent write it
+    /// starts again, at most [10 times](UpdateWith::rounds).
     ///
-    /// `change` is called once a round, each time with the entity as it is then. The properties of other
-    /// programs stay: the entity is merged, or, if the change removed a property, which no merge can do,
-    /// the row as it was read is replaced with all that it has beside; see [`UpdateWith::replace`].
+    /// `change` is called once per round, each time with the current entity. The properties of other
+    /// programs stay: the entity is merged. If the change removed a property, which a merge cannot do, the whole
+    /// row is replaced, including those properties; see [`UpdateWith::replace`].
     ///
     /// ```
     /// # use azure_table_client::{TableEntity, mock::MockTableService};
@@ -47,23 +46,23 @@ impl<T: TableEntity> TableClient<T> {
     /// ```
     ///
     /// # Errors
-    /// 404 `ResourceNotFound` if the entity is not there, or was deleted in between; 412 after the last
-    /// round; an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the write, if the
-    /// change was to a key, or removed a property of a row with others that cannot be read and written
-    /// back (without metadata none can). Before anything is sent: keys that no `T` has, as for
-    /// [`get`](Self::get). [`Error::rounds`] says how many rounds there were.
+    /// 404 `ResourceNotFound` if the entity does not exist, or was deleted during the call; 412 after the last
+    /// round; an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before the write, if
+    /// `change` changed a key, or removed a property of a row whose other properties cannot be read and written
+    /// back (without metadata, no property can). Before anything is sent: keys that no `T` has, like
+    /// [`get`](Self::get). [`Error::rounds`] is the number of rounds.
     ///
-    /// A 412 may be about this call's own write, whose answer was lost. The
-    /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and there are no more rounds,
-    /// lest the change be made twice; see [`UpdateWith::idempotent`].
+    /// A 412 may be caused by this call's own write, whose response was lost. The
+    /// [`outcome`](Error::outcome) then is [`Unknown`](Outcome::Unknown), and the call ends, so that the change is
+    /// not applied twice; see [`UpdateWith::idempotent`].
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`,
     /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
     /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
-    /// Retries: [composite](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [composite](crate::guide::errors#retry-classes).
     pub fn update_with<'c>(
         &self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         mut change: impl FnMut(&mut T) + Send + 'c,
     ) -> UpdateWith<'c, T> {
         self.try_update_with(key, move |entity| {
@@ -72,8 +71,8 @@ impl<T: TableEntity> TableClient<T> {
         })
     }
 
-    /// As [`update_with`](Self::update_with), with a change that may refuse: its error ends the call, and
-    /// nothing is written.
+    /// Does the same as [`update_with`](Self::update_with), with a change that can fail: its error ends the call,
+    /// and nothing is written.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -98,15 +97,15 @@ impl<T: TableEntity> TableClient<T> {
     /// ```
     ///
     /// # Errors
-    /// That of `change`, and those of [`update_with`](Self::update_with).
+    /// The error of `change`, and the errors of [`update_with`](Self::update_with).
     pub fn try_update_with<'c, E: From<Error>>(
         &self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         change: impl FnMut(&mut T) -> Result<(), E> + Send + 'c,
     ) -> UpdateWith<'c, T, E> {
         UpdateWith {
             table: self.clone(),
-            key: key.into(),
+            key: key.into_key(),
             change: Box::new(change),
             update: Update::Merge,
             is_idempotent: false,
@@ -118,60 +117,17 @@ impl<T: TableEntity> TableClient<T> {
 
 type Change<'c, T, E> = Box<dyn FnMut(&mut T) -> Result<(), E> + Send + 'c>;
 
-/// A change of an entity that is made when nobody else is writing it; see
+/// A call that reads an entity, changes it and writes it back by its version; see
 /// [`TableClient::update_with`].
 #[must_use = "an entity is changed when this is awaited"]
 pub struct UpdateWith<'c, T, E = Error> {
     table: TableClient<T>,
-    key: EntityKey,
+    key: Result<EntityKey, KeyError>,
     change: Change<'c, T, E>,
     update: Update,
     is_idempotent: bool,
     rounds: u32,
     options: CallOptions,
-}
-
-/// An entity that was changed. Derefs to the entity.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Updated<T> {
-    /// The entity as it was written, with the new version if it has a field for that. A Timestamp is the
-    /// one that was read: the answer to a write does not tell the new one.
-    pub entity: T,
-    /// Its new version.
-    pub etag: ETag,
-    rounds: u32,
-    status: u16,
-    request_id: Option<String>,
-}
-
-impl<T> Updated<T> {
-    /// How often it was read and changed: 1 if nobody wrote it in between.
-    pub const fn rounds(&self) -> u32 {
-        self.rounds
-    }
-
-    /// The HTTP status of the write, 204.
-    pub const fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The service's id of the write.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// The entity alone.
-    pub fn into_entity(self) -> T {
-        self.entity
-    }
-}
-
-impl<T> Deref for Updated<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.entity
-    }
 }
 
 impl<T, E> UpdateWith<'_, T, E> {
@@ -183,50 +139,62 @@ impl<T, E> UpdateWith<'_, T, E> {
         self
     }
 
-    /// The change may be made twice without harm, as one that sets a value may, and one that adds to it
-    /// may not. A lost answer then is no reason to stop.
+    /// Declares that the change can be applied twice without harm: setting a value can, adding to it cannot. The
+    /// call then continues after a lost response.
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
     }
 
-    /// How often the entity is read and written at most, at least once; 10 unless it is set.
+    /// Sets the maximum number of rounds of read and write, at least 1; 10 by default.
     pub fn rounds(mut self, rounds: u32) -> Self {
         self.rounds = rounds;
         self
     }
 
-    setters! { options: deadline "all rounds", retry, client_request_id }
+    /// Sets the deadline of the whole call, including all rounds and waits.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.options.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets the retry policy of each read and each write, instead of the client's.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = Some(policy);
+        self
+    }
+
+    /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
+    /// visible ASCII characters. By default, each read and each write has a random UUID.
+    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
+        self.options.client_request_id = Some(id.into());
+        self
+    }
 }
 
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
-    async fn send(mut self) -> Result<Updated<T>, E> {
+    async fn send(mut self) -> Result<Stored<T>, E> {
         // Another program may have changed it in the same way.
         let options = CallOptions {
             exact: Some(!self.is_idempotent),
             accept_matching_state: Some(self.is_idempotent),
             ..std::mem::take(&mut self.options)
         };
+        let key = self.key.clone().map_err(Error::from)?;
         let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
         loop {
-            let (fetched, source) = rounds.send(self.table.get_with_source(&self.key)).await?;
+            let (fetched, source) = rounds.send(self.table.get_with_source(&key)).await?;
             let mut entity = fetched.entity;
             let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
             (self.change)(&mut entity)?;
-            let call = self.write(&before, &entity, &source, &fetched.etag.into());
-            let call = call
-                .map_err(|error| rounds.failed(error).with_entity_key(|| Some(self.key.clone())))?;
+            let call = self.write(&before, &entity, &key, &source, &fetched.etag.into());
+            let call =
+                call.map_err(|error| rounds.failed(error).with_entity_key(|| Some(key.clone())))?;
             let lost = |code: &ErrorCode| *code == ErrorCode::UpdateConditionNotSatisfied;
             let error = match rounds.send(call.expecting(lost)).await {
                 Ok(written) => {
                     entity.set_etag(&written.etag);
-                    return Ok(Updated {
-                        entity,
-                        etag: written.etag,
-                        rounds: rounds.number(),
-                        status: written.status,
-                        request_id: written.request_id,
-                    });
+                    return Ok(Stored::written(entity, written).with_rounds(rounds.number()));
                 }
                 Err(error) => error,
             };
@@ -242,10 +210,11 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
         &self,
         before: &Before,
         entity: &T,
+        key: &EntityKey,
         source: &Source,
         condition: &IfMatch,
     ) -> Result<Call<Written>, Error> {
-        check_key(entity, &self.key)?;
+        check_key(entity, key)?;
         if self.update == Update::Merge
             && let Some(row) = before.replacement(entity, source)?
         {
@@ -261,7 +230,7 @@ where
     T: TableEntity + Send + 'static,
     E: From<Error> + Send + 'c,
 {
-    type Output = Result<Updated<T>, E>;
+    type Output = Result<Stored<T>, E>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'c>>;
 
     fn into_future(self) -> Self::IntoFuture {

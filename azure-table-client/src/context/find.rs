@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::tracker::Tracked;
 use super::{ContextTable, MergeOption, TableContext};
 use crate::client::TableClient;
-use crate::entity::{EntityKey, NamedTable, TableEntity};
+use crate::entity::{EntityKey, IntoKey, NamedTable, TableEntity};
 use crate::error::Error;
 use crate::pipeline::CallOptions;
 
@@ -15,11 +15,8 @@ impl TableContext {
     ///
     /// # Errors
     /// As documented there.
-    pub async fn find<T: NamedTable>(
-        &mut self,
-        key: impl Into<EntityKey>,
-    ) -> Result<Option<T>, Error> {
-        let key = key.into();
+    pub async fn find<T: NamedTable>(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
         self.table::<T>().find(key).await
     }
 
@@ -51,9 +48,9 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// Like [`TableClient::get`], but a missing row is `None`. Before anything is sent: keys that no `T` has.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
-    pub async fn find(&mut self, key: impl Into<EntityKey>) -> Result<Option<T>, Error> {
-        let key = key.into();
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    pub async fn find(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
+        let key = key.into_key()?;
         let client = self.client();
         client.check_key(&key)?;
         let option = self.context.merge_option;
@@ -90,7 +87,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// [`TableClient::get`] reads without a context. Otherwise like [`find`](Self::find).
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
-    /// Retries: [read](crate::guide::errors#which-calls-are-tried-again).
+    /// Retries: [read](crate::guide::errors#retry-classes).
     pub async fn refresh(&mut self, entity: &T, option: MergeOption) -> Result<Option<T>, Error> {
         let key = entity.entity_key()?;
         self.refresh_key(key, option).await
@@ -102,7 +99,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// As documented there.
     pub async fn refresh_key(
         &mut self,
-        key: impl Into<EntityKey>,
+        key: impl IntoKey,
         option: MergeOption,
     ) -> Result<Option<T>, Error> {
         if option == MergeOption::NoTracking {
@@ -110,7 +107,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
                 "a refresh without tracking has no effect: use `TableClient::get`",
             ));
         }
-        let key = key.into();
+        let key = key.into_key()?;
         match self.client().get_row(&key, CallOptions::default()).await? {
             Some(row) => self.context.merge(&self.table, row, option, None).map(Some),
             None => {

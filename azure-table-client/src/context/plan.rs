@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
 use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker};
+use crate::client_core::ClientCore;
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
@@ -14,7 +15,6 @@ use crate::operation::entity;
 use crate::operation::transaction::{self, Batch, Refused};
 use crate::operation::{Request, Target};
 use crate::outcome::MapEntity;
-use crate::pipeline::Pipeline;
 use crate::wire::Operation;
 
 /// The requests that a save would send.
@@ -132,7 +132,7 @@ fn wire(
 }
 
 /// The target of writes whose ids are among their properties.
-fn target(pipeline: &Pipeline, table: &Arc<str>) -> Target {
+fn target(pipeline: &ClientCore, table: &Arc<str>) -> Target {
     Target { write_id: None, ..pipeline.target(table) }
 }
 
@@ -141,7 +141,7 @@ pub(super) fn groups(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let groups: Result<Vec<_>, _> = match options.mode {
         Mode::Each => {
@@ -158,7 +158,7 @@ pub(super) fn groups(
 fn repeat(
     tracker: &Tracker,
     group: RequestGroup,
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
     let attempts = attempts.map_or(&[][..], Tracked::attempts);
@@ -194,7 +194,7 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
 fn single(
     tracker: &Tracker,
     candidate: &Candidate,
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let Candidate { table, key, wire, .. } = candidate;
     let target = target(pipeline, table);
@@ -248,7 +248,7 @@ fn group(
 fn atomic(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let mut batch = Batch::new(target(pipeline, &first.table));
@@ -268,7 +268,7 @@ fn atomic(
 fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let mut groups = Vec::new();
     // The transaction of each partition that is not full yet, in the order of their first changes.

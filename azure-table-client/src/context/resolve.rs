@@ -1,9 +1,8 @@
 //! Resolving the open attempts of changes, by reading their rows back.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::pin;
 use std::sync::Arc;
-
-use tokio::time::timeout;
 
 use super::TableContext;
 use super::options::SaveOptions;
@@ -44,9 +43,6 @@ impl TableContext {
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
         let policy = outcome::policy(&self.pipeline, &options.call);
-        if policy.exact && self.pipeline.write_id.is_none() {
-            return Ok(Findings::default());
-        }
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
         let keys: Vec<_> = keys.into_iter().collect();
         let is_expired =
@@ -58,8 +54,9 @@ impl TableContext {
             if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
         let call = CallOptions { retry, ..options.call.clone() };
         let read = outcome::read_back(&self.pipeline, table, &keys, &call);
-        let late = |_| Error::timeout("no time is left to read back whether changes were applied");
-        let rows: HashMap<EntityKey, Found> = timeout(left, read).await.map_err(late)??;
+        let late = || Error::timeout("no time is left to read back whether changes were applied");
+        let rows: HashMap<EntityKey, Found> =
+            self.pipeline.clock.timeout(left, pin!(read)).await.ok_or_else(late)??;
         let absent = keys.iter().filter(|key| !rows.contains_key(*key));
         let absent = absent.map(|&key| key.clone()).collect();
         let mut findings = Findings { absent, ..Findings::default() };
@@ -68,7 +65,7 @@ impl TableContext {
                 Evidence {
                     writes: &Wrote::all_of(&attempt.request).unwrap_or_default(),
                     rows: &rows,
-                    write_id: self.pipeline.write_id.as_deref(),
+                    write_id: self.pipeline.settings.write_id.as_deref(),
                     since: None,
                     is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
                     is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),

@@ -5,8 +5,6 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::sleep;
-
 use super::conflict::{Conflict, Resolution, is_conflict};
 use super::options::{Mode, SaveOptions};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
@@ -100,7 +98,8 @@ impl<'c> Rounds<'c> {
 
     async fn save(&mut self) -> Result<SaveReport, SaveError> {
         if self.conflicts > 0 {
-            sleep(WAITS.wait(&FailedAttempt::new(self.conflicts)).unwrap_or_default()).await;
+            let wait = WAITS.wait(&FailedAttempt::new(self.conflicts)).unwrap_or_default();
+            self.context.pipeline.clock.sleep(wait).await;
         }
         let result = self.context.save(self.options.clone(), &self.skip).await;
         self.collect();

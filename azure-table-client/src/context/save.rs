@@ -13,10 +13,11 @@ use super::plan::{self, Candidate, RequestGroup};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
 use super::resolve::{dropped, may_still_be_applied};
 use super::tracker::Identity;
+use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::Reply;
 use crate::outcome;
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use response::{AppliedEarlier, FollowUp};
 
 /// A request that was sent, its response, and the trace of the call. The trace ends once the outcome is resolved as
@@ -104,10 +105,11 @@ impl TableContext {
 
     /// Records the attempts of a request. Returns whether it can be sent.
     fn begin(&mut self, group: &RequestGroup) -> bool {
+        let sent_at = self.pipeline.clock.instant();
         let keys = group.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
         let changes: Vec<_> = changes.collect();
-        let refused = self.tracker.begin(&group.request, &keys, &changes).err();
+        let refused = self.tracker.begin(&group.request, &keys, &changes, sent_at).err();
         for (at, candidate) in group.changes.iter().enumerate() {
             let outcome = match &refused {
                 None => SaveOutcome::Unknown(dropped()),
@@ -129,7 +131,7 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: &Pipeline, group: RequestGroup, options: CallOptions) -> Response<'_> {
+async fn send(pipeline: &ClientCore, group: RequestGroup, options: CallOptions) -> Response<'_> {
     let RequestGroup { request, changes, .. } = &group;
     let trace = pipeline.trace(request.operation, request.resource.clone()).batch(changes.len());
     let reply = trace.within(pipeline.send(request, &options, &trace)).await;

@@ -6,7 +6,7 @@ use super::query::ContextQuery;
 use super::tracker::{Add, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{EntityKey, TableEntity};
+use crate::entity::{EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::check_readable;
@@ -81,8 +81,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     ///
     /// # Errors
     /// It is not tracked, or no `T` has these keys.
-    pub fn delete_key(&mut self, key: impl Into<EntityKey>) -> Result<(), Error> {
-        let key = key.into();
+    pub fn delete_key(&mut self, key: impl IntoKey) -> Result<(), Error> {
+        let key = key.into_key()?;
         check_key::<T>(&key)?;
         self.context.tracker.delete(&self.table, &key)
     }
@@ -104,8 +104,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     }
 
     /// Returns the tracked entity with these keys; `None` if it is not tracked.
-    pub fn entry(&self, key: impl Into<EntityKey>) -> Option<Entry<'_>> {
-        self.context.tracker.find(&self.table, &key.into()).map(Entry)
+    pub fn entry(&self, key: impl IntoKey) -> Option<Entry<'_>> {
+        self.context.tracker.find(&self.table, &key.into_key().ok()?).map(Entry)
     }
 
     /// Returns a query whose entities are tracked.

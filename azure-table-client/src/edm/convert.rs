@@ -20,12 +20,12 @@ use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
 /// | [`EdmDateTime`], `chrono::DateTime<Utc>` | DateTime |
 /// | `uuid::Uuid` | Guid |
 /// | `Vec<u8>`, `bytes::Bytes` | Binary |
-/// | `Option<T>` | that of `T`; `None` is not stored |
+/// | `Option<T>` | the type of `T`; `None` is not stored |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
     note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
-    note = "a field that is not to be stored takes #[table(skip)]"
+    note = "write #[table(skip)] to leave a field out"
 )]
 pub trait ToEdm {
     /// The type that the property has in the service.
@@ -46,7 +46,7 @@ pub trait ToEdm {
     message = "`{Self}` cannot be read from a table property",
     label = "not an Edm property type",
     note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
-    note = "a field that is not to be read takes #[table(skip)]"
+    note = "write #[table(skip)] to leave a field out"
 )]
 pub trait FromEdm: Sized {
     /// The type that the property must have in the service.
@@ -58,21 +58,21 @@ pub trait FromEdm: Sized {
     /// The value has another type, or does not fit.
     fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError>;
 
-    /// What a missing or null property reads as; `None` makes the property required.
+    /// The value of a missing or null property; `None` makes the property required.
     fn from_missing() -> Option<Self> {
         None
     }
 }
 
-/// Why a value could not be converted from or to its Edm form.
+/// The error of a conversion from or to an Edm value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConvertError {
     /// The property has another type than the field reads.
     WrongType {
-        /// What the field reads.
+        /// The type that the field reads.
         expected: EdmType,
-        /// What is stored.
+        /// The type of the stored value.
         found: EdmType,
     },
     /// The number does not fit the Rust type without loss.
@@ -84,7 +84,7 @@ pub enum ConvertError {
     },
     /// The instant is outside the service's range.
     DateTime(DateTimeError),
-    /// Whatever else a hand-written conversion has to say.
+    /// The message of a hand-written conversion.
     Other(String),
 }
 
@@ -113,7 +113,7 @@ fn wrong_type(expected: EdmType, found: &EdmCow<'_>) -> ConvertError {
     ConvertError::WrongType { expected, found: found.edm_type() }
 }
 
-/// Both directions for a type: how it is lent, and how it is taken from the matching variant.
+/// Both directions for a type: to the matching variant, and from it.
 macro_rules! convert {
     ($type:ty, $variant:ident, |$this:ident| $to:expr, |$value:ident| $from:expr) => {
         impl ToEdm for $type {
@@ -151,7 +151,7 @@ convert!(Vec<u8>, Binary, |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
 convert!(Bytes, Binary, |v| Cow::Borrowed(v), |v| Ok(Self::from(v.into_owned())));
 convert!(f32, Double, |v| f64::from(*v), |v| narrow(v));
 
-/// An `f32` was widened exactly when it was written; a double that is none is not cut.
+/// An `f32` is widened exactly when it is written. A double that is not exact as an `f32` is refused.
 fn narrow(value: f64) -> Result<f32, ConvertError> {
     #[expect(clippy::cast_possible_truncation, reason = "checked by widening again")]
     let narrowed = value as f32;

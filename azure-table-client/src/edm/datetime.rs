@@ -61,7 +61,7 @@ impl EdmDateTime {
             .and_then(Self::from_ticks)
     }
 
-    /// The instant of a chrono date-time; a part below 100 ns is dropped (the service has none).
+    /// The instant of a chrono date-time; a part below 100 ns is dropped, as the service does not store it.
     ///
     /// # Errors
     /// Outside [`EdmDateTime::MIN`] to [`EdmDateTime::MAX`].
@@ -218,7 +218,7 @@ fn digits(text: &[u8]) -> Result<u32, DateTimeError> {
     })
 }
 
-/// Why something is not an [`EdmDateTime`].
+/// The error of a value that is not a valid [`EdmDateTime`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DateTimeError {

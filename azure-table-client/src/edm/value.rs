@@ -205,7 +205,8 @@ macro_rules! from {
 }
 
 from! {
-    String => String, &str => String, bool => Boolean, i32 => Int32, i64 => Int64, f64 => Double,
+    String => String, &str => String, bool => Boolean, i32 => Int32, i64 => Int64, u32 => Int64,
+    f64 => Double, f32 => Double,
     EdmDateTime => DateTime, Uuid => Guid, Bytes => Binary, Vec<u8> => Binary,
 }
 

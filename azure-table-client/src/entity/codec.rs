@@ -1,8 +1,8 @@
 //! Other ways to store a field, for `#[table(with = "…")]` and the attributes of their names.
 //!
-//! Each is a module with two functions, as users write their own: `encode` makes of the field's value
-//! one that can be stored, and `decode` is its reverse. Filters use the same functions, so that what
-//! is stored is what is compared.
+//! Each codec is a module with two functions, like a module of your own: `encode` converts the field's value to a
+//! value that can be stored, and `decode` is its reverse. Filters use the same functions, so they compare stored
+//! values.
 //!
 //! ```
 //! use azure_table_client::edm::{ConvertError, EdmType};
@@ -47,8 +47,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::KeyPart;
 use crate::edm::ConvertError;
+use crate::key::KeyPart;
 
 /// [`as_string`] as a type, for columns.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +72,7 @@ pub struct AsI64;
     label = "has no text",
     note = "`as_string` needs Display and FromStr, each the reverse of the other; or write `with = \"…\"` with a module of your own"
 )]
+#[doc(hidden)]
 pub trait Textual: Sized {
     #[doc(hidden)]
     fn to_text(&self) -> String;
@@ -94,8 +95,9 @@ impl<T: Display + FromStr<Err: Display>> Textual for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no text that keeps its order",
     label = "not a key type",
-    note = "`as_padded` is for what can be a key: integers, date-times, or a type that implements `KeyPart`"
+    note = "`as_padded` is for key types: integers, date-times, or a type that implements `KeyPart`"
 )]
+#[doc(hidden)]
 pub trait Padded: Sized {
     #[doc(hidden)]
     fn to_padded(&self) -> Result<String, ConvertError>;
@@ -120,6 +122,7 @@ impl<T: KeyPart> Padded for T {
     label = "does not convert to `{I}` and back",
     note = "`as_{I}` needs TryInto<{I}> for the type, and TryFrom<{I}>; an enum takes #[derive(TableEnum)]"
 )]
+#[doc(hidden)]
 pub trait Integral<I>: Sized {
     #[doc(hidden)]
     fn to_integer(&self) -> Result<I, ConvertError>;
@@ -171,7 +174,7 @@ pub mod as_string {
     }
 }
 
-/// As text of fixed width that sorts as the values do; what [`KeyPart`] writes.
+/// As text of fixed width that sorts as the values do: the text of [`KeyPart`].
 pub mod as_padded {
     use super::Padded;
     use crate::edm::ConvertError;
@@ -179,7 +182,7 @@ pub mod as_padded {
     /// The key text of `value`.
     ///
     /// # Errors
-    /// The value has none.
+    /// The value has no such form.
     pub fn encode<T: Padded>(value: &T) -> Result<String, ConvertError> {
         value.to_padded()
     }

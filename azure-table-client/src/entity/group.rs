@@ -1,6 +1,7 @@
 //! Structs whose fields are properties of the entity that they are part of.
 
-use super::{Columns, DecodeError, EncodeError, PropertyWriter, Row};
+use super::{EncodeError, PropertyWriter};
+use crate::decode::{Columns, DecodeError, Row};
 
 /// A struct that is stored as several properties of an entity, by `#[table(flatten)]`.
 ///
@@ -69,7 +70,7 @@ pub trait PropertyGroup: Sized {
     fn read_properties(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
 }
 
-/// `None` stores nothing, and is read where the row has none of the group's properties.
+/// `None` stores nothing; a row without any of the group's properties is read as `None`.
 #[diagnostic::do_not_recommend]
 impl<G: PropertyGroup> PropertyGroup for Option<G> {
     const SIZE: usize = G::SIZE;

@@ -1,17 +1,18 @@
-use super::{Columns, TableEntity};
+use super::TableEntity;
+use crate::decode::Columns;
 
 /// The properties that an entity writes whenever it has them.
 #[derive(Debug)]
 pub struct Ownership(Columns);
 
 impl Ownership {
-    /// That of a type whose entities all write the same properties.
+    /// The properties of a type whose entities all write the same properties.
     pub(crate) fn of<T: TableEntity>() -> Self {
         Self(Columns::of::<T>())
     }
 
-    /// The first property of a field that is not there. The parts of series and of split values do not
-    /// count: there may be fewer of them.
+    /// Returns the first property that is missing. The parts of series and of split values do not count, since
+    /// their number varies.
     pub(crate) fn first_without(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         self.0.spoken_for().find(|name| !is_there(name)).map(str::to_owned)
     }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::reading::{Accept, Reading};
-use super::{Columns, DecodeError, DecodeReason, EncodeError, PropertyWriter, Row};
+use super::{EncodeError, PropertyWriter};
+use crate::decode::{Accept, Columns, DecodeError, DecodeReason, Reading, Row};
 use crate::edm::{EdmCow, FromEdm, ToEdm};
 use crate::limits::{BINARY_BYTES, PROPERTIES, STRING_UTF16_UNITS};
 
@@ -32,7 +32,7 @@ impl SeriesName {
     note = "use an array such as [f64; 24], or a Vec, of a type that can be stored as a property, or of Options of one"
 )]
 pub trait SeriesField: Sized {
-    /// What each property holds.
+    /// The value of each property.
     type Element;
 
     /// The most properties that there can be.
@@ -138,7 +138,7 @@ pub trait SplitField: Sized {
     /// Writes the parts and their number.
     fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError>;
 
-    /// Reads the parts, the first of which is the column `first`.
+    /// Reads the parts, from the column `first` on.
     fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError>;
 
     /// Adds the columns of the parts and of their number.
@@ -168,8 +168,8 @@ fn write_parts<'v>(
     writer.value(&format!("{name}_Parts"), EdmCow::Int32(count))
 }
 
-/// Reads the parts in order and hands each to `add`. All but the last must be `full`: else another
-/// program, which does not know the parts, has written the first one.
+/// Reads the parts in order and passes each to `add`. All except the last must be `full`; otherwise a program that
+/// does not know the parts has written the first one.
 fn read_parts<T: FromEdm>(
     row: &mut Row<'_>,
     first: usize,

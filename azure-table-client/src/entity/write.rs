@@ -1,9 +1,10 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Columns, KeyError};
+use crate::decode::Columns;
 use crate::dialect::Dialect;
 use crate::edm::{ConvertError, EdmCow, ToEdm};
+use crate::key::KeyError;
 use crate::limits::{self, EntitySize, LimitError};
 
 /// Receives the properties of an entity, one by one, and checks them against the service's limits.
@@ -15,17 +16,17 @@ pub struct PropertyWriter<'a> {
     prefix: String,
     /// How many groups deep that is.
     depth: usize,
-    /// The names that were checked: nobody may come with one of them again.
+    /// The names that were written; each may occur only once.
     names: HashSet<String>,
     /// The entity's columns, whose names its bag of other properties must not use.
     columns: Option<Columns>,
-    /// The column that gets a new id, whatever the entity has in it.
+    /// The column for the write id, which replaces a value of the entity.
     write_id: Option<(&'a str, uuid::Uuid)>,
-    /// Whose limits these are.
+    /// The service with these limits.
     dialect: Dialect,
 }
 
-/// Where the properties go: a JSON body, or a dynamic entity.
+/// A destination of properties: a JSON body, or a dynamic entity.
 pub(crate) trait PropertySink {
     fn put(&mut self, name: &str, value: EdmCow<'_>);
 }
@@ -64,8 +65,8 @@ impl<'a> PropertyWriter<'a> {
     /// Writes a property; a value of `None` writes nothing.
     ///
     /// # Errors
-    /// The name is not one that the service takes, or was there before; the value is outside what
-    /// the service holds, or the 253rd.
+    /// The name is not valid or was written before; the value is outside the limits of the service, or is the
+    /// 253rd.
     pub fn property<T: ToEdm + ?Sized>(
         &mut self,
         name: &str,
@@ -80,7 +81,7 @@ impl<'a> PropertyWriter<'a> {
     /// Writes a property whose Edm form is at hand.
     ///
     /// # Errors
-    /// As [`property`](Self::property).
+    /// The same errors as [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
         let name = format!("{}{name}", self.prefix);
         if self.names.contains(&name) {
@@ -94,7 +95,7 @@ impl<'a> PropertyWriter<'a> {
     /// Writes the properties of a group, `prefix` before the name of each.
     ///
     /// # Errors
-    /// As [`property`](Self::property), for each of them.
+    /// The same errors as [`property`](Self::property), for each property.
     pub fn group(
         &mut self,
         prefix: &str,
@@ -151,7 +152,7 @@ impl<'a> PropertyWriter<'a> {
         value.to_edm().map_err(|reason| self.refusal(name, reason))
     }
 
-    /// Writes a property whose name cannot be there already.
+    /// Writes a property whose name was not written before.
     pub(crate) fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
         limits::check_property_name(name)?;
         self.put(name, value)
@@ -198,14 +199,14 @@ pub enum EncodeError {
     Convert {
         /// The property.
         property: String,
-        /// What is wrong with it.
+        /// The error in the value.
         reason: ConvertError,
     },
     /// A limit of the service is exceeded.
     Limit(LimitError),
     /// A key field's value has no form as a key.
     Key(KeyError),
-    /// Whatever else a hand-written entity has to say.
+    /// The message of a hand-written entity.
     Other(String),
 }
 

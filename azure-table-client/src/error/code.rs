@@ -116,7 +116,7 @@ impl ErrorCode {
         matches!(self, Self::ResourceNotFound | Self::EntityNotFound)
     }
 
-    /// Returns whether the service asks for less load.
+    /// Returns whether the service requests less load.
     pub(crate) fn is_throttling(&self) -> bool {
         matches!(self, Self::ServerBusy | Self::TooManyRequests)
     }

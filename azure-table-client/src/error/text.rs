@@ -24,7 +24,7 @@ pub(super) fn name(text: &str) -> Cow<'_, str> {
     bounded(text, NAME_CHARS)
 }
 
-/// Returns a key as an error prints it: as its `Display` does, but bounded.
+/// Returns a key as an error prints it: like its `Display`, but bounded.
 pub(super) fn key(key: &EntityKey) -> String {
     EntityKey::new(name(&key.partition_key), name(&key.row_key)).to_string()
 }

@@ -11,24 +11,25 @@ use super::projection::{Projection, Selection};
 use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::FromEdm;
-use crate::entity::serde::Serde;
 use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
+use crate::limits::TIMESTAMP;
+use crate::serde::Serde;
 
-/// A property of `E`: it is compared with values of type `T`, which the codec `C` stores, and read
+/// A property of `E`. It is compared with values of type `T`, which the codec `C` stores, and read
 /// as an `F`, the type of the field.
 ///
-/// The derive makes one for each field; [`Column::dynamic`] makes one at run time.
+/// The derive generates a column for each field; [`Column::dynamic`] creates one at run time.
 pub struct Column<E, T, C = AsIs, F = T> {
     name: Cow<'static, str>,
-    /// Where it stood before it was renamed.
+    /// Earlier names of the property.
     aliases: Vec<String>,
-    /// Whether it is the Timestamp, which has its own place in a row.
+    /// Whether the column is the Timestamp, which has its own slot in a row.
     is_timestamp: bool,
     read: ReadColumn<F>,
     of: PhantomData<Of<E, T, C>>,
 }
 
-/// Reads the column of a row that has this number.
+/// Reads the column with this number from a row.
 pub type ReadColumn<F> = fn(&mut Row<'_>, usize) -> Result<F, DecodeError>;
 
 fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeError> {
@@ -39,7 +40,7 @@ fn optional<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<Option<T>, D
     row.optional(column)
 }
 
-/// Neither is in a column: it can be sent and shared whatever they are.
+/// A column holds no value of these types, so it is `Send` and `Sync` for all of them.
 type Of<E, T, C> = fn() -> (E, T, C);
 
 impl<E, T, C, F> fmt::Debug for Column<E, T, C, F> {
@@ -49,9 +50,9 @@ impl<E, T, C, F> fmt::Debug for Column<E, T, C, F> {
 }
 
 impl<E, T: FromEdm> Column<E, T> {
-    /// A column whose name is known at run time only. Its literals are as safe as others.
+    /// Creates a column whose name is known only at run time. Values are escaped like in other columns.
     ///
-    /// In a projection, a property that is missing is an error unless `T` is an Option.
+    /// In a projection, a missing property is an error unless `T` is an Option.
     pub fn dynamic(name: impl Into<String>) -> Self {
         Self::with(Cow::Owned(name.into()), property)
     }
@@ -66,7 +67,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
 
     #[doc(hidden)]
     pub fn timestamp(read: ReadColumn<F>) -> Self {
-        Self { is_timestamp: true, ..Self::with("Timestamp".into(), read) }
+        Self { is_timestamp: true, ..Self::with(TIMESTAMP.into(), read) }
     }
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
@@ -80,7 +81,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
         self
     }
 
-    /// The property's name.
+    /// Returns the name of the property.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -88,63 +89,68 @@ impl<E, T, C, F> Column<E, T, C, F> {
     fn compare(&self, op: CompareOp, value: &impl Literal<T, C>) -> Condition<E> {
         Condition::new(match value.literal() {
             Ok(Some(literal)) => Filter::compare(&*self.name, op, literal),
-            Ok(None) => Err(FilterError::made(FilterErrorKind::NoValue, "nothing".to_owned())),
-            Err(error) => Err(FilterError::made(FilterErrorKind::NoValue, error.to_string())),
+            Ok(None) => {
+                Err(FilterError::without_text(FilterErrorKind::NoValue, "nothing".to_owned()))
+            }
+            Err(error) => {
+                Err(FilterError::without_text(FilterErrorKind::NoValue, error.to_string()))
+            }
         })
     }
 
-    /// The property has this value.
+    /// Matches rows whose property has this value.
     pub fn eq(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Eq, &value)
     }
 
-    /// The property has another value of its type; a row without the property is not among them.
+    /// Matches rows whose property has another value of the same type. Rows without the property do not match.
     pub fn ne(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Ne, &value)
     }
 
-    /// The property has one of these values; none is one of no values.
+    /// Matches rows whose property has one of these values. An empty list matches no row.
     pub fn is_in<L: Literal<T, C>>(&self, values: impl IntoIterator<Item = L>) -> Condition<E> {
         any(values.into_iter().map(|value| self.eq(value)))
     }
 }
 
 impl<E, T, C: OrderedCodec<T>, F> Column<E, T, C, F> {
-    /// The property is below this value.
+    /// Matches rows whose property is less than this value.
     pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Lt, &value)
     }
 
-    /// The property is this value or below it.
+    /// Matches rows whose property is at most this value.
     pub fn le(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Le, &value)
     }
 
-    /// The property is above this value.
+    /// Matches rows whose property is greater than this value.
     pub fn gt(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Gt, &value)
     }
 
-    /// The property is this value or above it.
+    /// Matches rows whose property is at least this value.
     pub fn ge(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Ge, &value)
     }
 
-    /// The property is between these values, both included.
+    /// Matches rows whose property is between these values, inclusive.
     pub fn between(&self, low: impl Literal<T, C>, high: impl Literal<T, C>) -> Condition<E> {
         self.ge(low) & self.le(high)
     }
 }
 
 impl<E, F> Column<E, bool, AsIs, F> {
-    /// The property is true.
+    /// Matches rows whose property is true.
     pub fn is_true(&self) -> Condition<E> {
         Condition::new(Filter::is_true(&*self.name))
     }
 }
 
 impl<E, T: TextEdm, F> Column<E, T, AsIs, F> {
-    /// The property begins with this text. The service has no such function: it is a range.
+    /// Matches rows whose property starts with this text. The service has no such function, so the filter is a
+    /// range.
     pub fn starts_with(&self, prefix: &str) -> Condition<E> {
         let bound = |op, text: &str| Condition::new(Filter::compare(&*self.name, op, text));
         let from = bound(CompareOp::Ge, prefix);
@@ -163,7 +169,7 @@ where
 
     fn select(&self, selection: &mut Selection) {
         if self.is_timestamp {
-            selection.system("Timestamp");
+            selection.system(TIMESTAMP);
         } else {
             selection.property(&self.name, &self.aliases);
         }
@@ -176,28 +182,28 @@ where
     }
 }
 
-/// What has columns: an entity, or an enum of entities. The derive implements it.
+/// A type with columns: an entity, or an enum of entities. The derive implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no columns",
     label = "no columns",
     note = "write #[derive(TableEntity)]; a hand-written entity has Column::dynamic and Query::matching"
 )]
 pub trait HasColumns {
-    /// A struct of the columns, which make conditions on entities of type `E`.
+    /// The struct of the columns, which build conditions on entities of type `E`.
     type Columns<E>;
 
-    /// The columns, `prefix` before the name of each.
+    /// Returns the columns, with `prefix` before each name.
     fn typed_columns<E>(prefix: &str) -> Self::Columns<E>;
 }
 
-/// An entity without a struct has no columns; [`Column::dynamic`] makes them.
+/// An entity without a struct has no columns; [`Column::dynamic`] creates them.
 impl HasColumns for DynamicEntity {
     type Columns<E> = ();
 
     fn typed_columns<E>(_: &str) -> Self::Columns<E> {}
 }
 
-/// As an entity without a struct.
+/// An entity of the serde bridge has no columns; [`Column::dynamic`] creates them.
 impl<T> HasColumns for Serde<T> {
     type Columns<E> = ();
 
@@ -224,7 +230,7 @@ impl<E, T> SeriesColumns<E, T> {
         Self { prefix: format!("{prefix}{own}"), digits, of: PhantomData }
     }
 
-    /// The element at this place, from 0. A projection reads `None` where the row does not have it.
+    /// Returns the column of the element with this index. A projection reads `None` if the row does not have it.
     pub fn at(&self, index: usize) -> Column<E, T, AsIs, Option<T>>
     where
         T: FromEdm,

@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
 use super::{CompareOp, Filter, FilterError};
+use crate::limits::PARTITION_KEY;
 
-/// A condition on entities of type `E`, as its columns make it. Conditions are put together by `&`,
-/// `|` and `!`.
+/// A condition on entities of type `E`, built from its columns. `&`, `|` and `!` combine conditions.
 ///
-/// What cannot be a filter, such as NaN, is an error when the query is sent.
+/// A value that has no literal, such as NaN, is an error when the query is sent.
 #[must_use = "a condition does nothing until it is given to a query"]
 pub struct Condition<E> {
     filter: Result<Filter, FilterError>,
@@ -21,10 +21,10 @@ impl<E> Condition<E> {
         Self { filter, entity: PhantomData }
     }
 
-    /// The filter.
+    /// Returns the filter.
     ///
     /// # Errors
-    /// A value has no form in a filter.
+    /// A value has no literal in a filter.
     pub fn into_filter(self) -> Result<Filter, FilterError> {
         self.filter
     }
@@ -49,7 +49,7 @@ impl<E> fmt::Debug for Condition<E> {
 impl<E> BitAnd for Condition<E> {
     type Output = Self;
 
-    /// Both hold.
+    /// Matches if both conditions match.
     fn bitand(self, other: Self) -> Self {
         self.join(other, BitAnd::bitand)
     }
@@ -58,7 +58,7 @@ impl<E> BitAnd for Condition<E> {
 impl<E> BitOr for Condition<E> {
     type Output = Self;
 
-    /// At least one holds.
+    /// Matches if at least one condition matches.
     fn bitor(self, other: Self) -> Self {
         self.join(other, BitOr::bitor)
     }
@@ -67,16 +67,16 @@ impl<E> BitOr for Condition<E> {
 impl<E> Not for Condition<E> {
     type Output = Self;
 
-    /// It does not hold.
+    /// Matches if the condition does not match.
     fn not(self) -> Self {
         Self::new(self.filter.map(Not::not))
     }
 }
 
-/// One of these; of none, a condition that no row has.
+/// Combines conditions with `|`. Without conditions, no row matches.
 pub(super) fn any<E>(conditions: impl Iterator<Item = Condition<E>>) -> Condition<E> {
     conditions.reduce(BitOr::bitor).unwrap_or_else(|| {
-        // No key is below the empty one.
-        Condition::new(Filter::compare("PartitionKey", CompareOp::Lt, ""))
+        // No key is less than the empty key.
+        Condition::new(Filter::compare(PARTITION_KEY, CompareOp::Lt, ""))
     })
 }

@@ -1,4 +1,4 @@
-//! From the tree to text.
+//! Writes a filter as text.
 
 use std::fmt;
 
@@ -12,31 +12,36 @@ impl fmt::Display for Filter {
                 write!(f, "{property} {} {}", op.as_str(), Literal(literal))
             }
             Self::IsTrue(property) => f.write_str(property),
-            // A list in a list of the same kind keeps its parentheses, so that the tree stays.
-            Self::And(all) => {
-                joined(f, all, " and ", |inner| matches!(inner, Self::And(_) | Self::Or(_)))
-            }
-            Self::Or(any) => joined(f, any, " or ", |inner| matches!(inner, Self::Or(_))),
+            Self::And(filters) => self.join(f, filters, " and "),
+            Self::Or(filters) => self.join(f, filters, " or "),
             Self::Not(inner) => write!(f, "not ({inner})"),
         }
     }
 }
 
-fn joined(
-    f: &mut fmt::Formatter<'_>,
-    filters: &[Filter],
-    separator: &str,
-    in_parentheses: impl Fn(&Filter) -> bool,
-) -> fmt::Result {
-    for (index, filter) in filters.iter().enumerate() {
-        if index > 0 {
-            f.write_str(separator)?;
-        }
-        if in_parentheses(filter) {
-            write!(f, "({filter})")?;
-        } else {
-            write!(f, "{filter}")?;
+impl Filter {
+    /// Returns whether `inner` is displayed in parentheses as an element of this filter.
+    ///
+    /// A list in a list of the same kind keeps its parentheses, so that parsing returns the same tree.
+    pub(super) const fn encloses(&self, inner: &Self) -> bool {
+        match inner {
+            Self::Or(_) => true,
+            Self::And(_) => matches!(self, Self::And(_)),
+            _ => false,
         }
     }
-    Ok(())
+
+    fn join(&self, f: &mut fmt::Formatter<'_>, filters: &[Self], separator: &str) -> fmt::Result {
+        for (index, filter) in filters.iter().enumerate() {
+            if index > 0 {
+                f.write_str(separator)?;
+            }
+            if self.encloses(filter) {
+                write!(f, "({filter})")?;
+            } else {
+                write!(f, "{filter}")?;
+            }
+        }
+        Ok(())
+    }
 }

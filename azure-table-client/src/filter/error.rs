@@ -1,46 +1,49 @@
-//! What is wrong with a filter, and where.
+//! The error of an invalid filter.
 
 use std::fmt;
 
-/// Where a longer text is cut in an error.
+use super::depth::LEVELS;
+
+/// The number of characters of a text that an error shows.
 const SHOWN_CHARS: usize = 60;
 
-/// A text that is no filter, or a filter that would have no text.
+/// A text that is not a filter, or a value that has no text in a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     kind: FilterErrorKind,
-    position: usize,
+    /// `None` for a filter that was built without a text.
+    position: Option<usize>,
     expected: &'static str,
     found: String,
 }
 
-/// What is wrong with it.
+/// The kind of a [`FilterError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterErrorKind {
-    /// Something that cannot stand there.
+    /// A token that is not allowed at this position.
     Unexpected,
     /// The text ended before the filter did.
     UnexpectedEnd,
-    /// A quote without its partner.
+    /// A quote that is not closed.
     UnclosedQuote,
-    /// A function; the table service has none.
+    /// A function; the Table service does not support functions.
     Function,
-    /// A literal that is not of its type.
+    /// A literal that is not valid for its type.
     BadLiteral,
-    /// Parentheses and `not` nested too deeply.
+    /// Parentheses and `not` that are nested too deeply.
     TooDeep,
-    /// NaN or an infinity, which have no literal.
+    /// NaN or an infinite number, which have no literal.
     NoLiteral,
-    /// A name that no property can have in a filter.
+    /// A name that is not valid for a property in a filter.
     PropertyName,
     /// A value that the property or the key cannot have.
     NoValue,
 }
 
 impl FilterError {
-    /// At this byte of a text that is parsed.
-    pub(super) fn parsed(
+    /// An error at this byte of a text.
+    pub(super) fn in_text(
         kind: FilterErrorKind,
         text: &str,
         byte: usize,
@@ -49,33 +52,34 @@ impl FilterError {
         let (before, after) = text.split_at(byte);
         Self {
             kind,
-            position: before.chars().count(),
+            position: Some(before.chars().count()),
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
         }
     }
 
-    /// In a filter that is made without a text.
-    pub(super) fn made(kind: FilterErrorKind, found: String) -> Self {
+    /// An error of a filter that is built without a text.
+    pub(super) fn without_text(kind: FilterErrorKind, found: String) -> Self {
         let expected = match kind {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
+            FilterErrorKind::TooDeep => LEVELS,
             _ => "the name of a property",
         };
-        Self { kind, position: 0, expected, found }
+        Self { kind, position: None, expected, found }
     }
 
-    /// What is wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> FilterErrorKind {
         self.kind
     }
 
-    /// Where in the text, in characters from 0.
+    /// Returns the position in the text, in characters from 0; 0 for a filter that was built without a text.
     pub fn position(&self) -> usize {
-        self.position
+        self.position.unwrap_or_default()
     }
 
-    /// What should stand there.
+    /// Returns a description of the valid tokens or values.
     pub fn expected(&self) -> &'static str {
         self.expected
     }
@@ -85,20 +89,18 @@ impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             FilterErrorKind::UnclosedQuote => "a quote is not closed: ",
-            FilterErrorKind::Function => "the table service has no functions: ",
+            FilterErrorKind::Function => "the Table service has no functions: ",
             FilterErrorKind::TooDeep => "nested too deeply: ",
             _ => "",
         })?;
         write!(f, "expected {}", self.expected)?;
-        if !matches!(
-            self.kind,
-            FilterErrorKind::NoLiteral | FilterErrorKind::PropertyName | FilterErrorKind::NoValue
-        ) {
-            write!(f, " at position {}", self.position)?;
+        if let Some(position) = self.position {
+            write!(f, " at position {position}")?;
         }
         match (self.kind, &*self.found) {
             (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
+            (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),
             (_, found) => write!(f, ", found {found}"),
         }

@@ -8,9 +8,8 @@ use std::marker::PhantomData;
 use super::condition::{Condition, any};
 use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{
-    DecodeError, Descending, KeyArgument, KeyError, KeyLayout, KeyPart, KeyParts, Row, WholeKey,
-};
+use crate::entity::{DecodeError, Descending, KeyArgument, KeyError, KeyPart, Row};
+use crate::key::{KeyLayout, KeyParts, WholeKey};
 
 /// A key of `E` whose parts are the tuple `P`.
 pub struct KeyColumn<E, P> {
@@ -27,7 +26,7 @@ impl<E, P> fmt::Debug for KeyColumn<E, P> {
 
 fn of_key<E>(key: Result<Filter, KeyError>) -> Condition<E> {
     Condition::new(
-        key.map_err(|error| FilterError::made(FilterErrorKind::NoValue, error.to_string())),
+        key.map_err(|error| FilterError::without_text(FilterErrorKind::NoValue, error.to_string())),
     )
 }
 
@@ -37,14 +36,14 @@ impl<E, P> KeyColumn<E, P> {
         Self { property, layout, of: PhantomData }
     }
 
-    /// The first part begins with this text, or the key with this tuple of whole leading parts; with all
-    /// parts, it is that key.
+    /// Matches keys whose first part starts with this text, or keys that start with this tuple of whole parts.
+    /// A tuple of all parts matches that key.
     pub fn starts_with(&self, parts: impl KeyParts<P>) -> Condition<E> {
         of_key(parts.range(self.layout).map(|range| Filter::in_range(self.property, &range)))
     }
 }
 
-/// A key in a projection: its single part, or the tuple of its parts.
+/// Implements projections of a key: to its single part, or to the tuple of its parts.
 macro_rules! key_projection {
     ($output:ty: $count:literal, $([$part:ident $text:ident])*) => {
         impl<Entity: 'static, $($part: KeyPart + 'static),*> Projection<Entity>
@@ -79,56 +78,56 @@ impl<E, P> KeyColumn<E, P> {
         of_key(key.map(|key| Filter::on_key(self.property, op, key)))
     }
 
-    /// The key is this one: a value, or the tuple of its parts.
+    /// Matches this key: a value, or the tuple of its parts.
     pub fn eq(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Eq, &value)
     }
 
-    /// The key is another one.
+    /// Matches all other keys.
     pub fn ne(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Ne, &value)
     }
 
-    /// The key comes before this one.
+    /// Matches keys before this key.
     pub fn lt(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Lt, &value)
     }
 
-    /// The key is this one or comes before it.
+    /// Matches this key and keys before it.
     pub fn le(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Le, &value)
     }
 
-    /// The key comes after this one.
+    /// Matches keys after this key.
     pub fn gt(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Gt, &value)
     }
 
-    /// The key is this one or comes after it.
+    /// Matches this key and keys after it.
     pub fn ge(&self, value: impl WholeKey<P>) -> Condition<E> {
         self.compare(CompareOp::Ge, &value)
     }
 
-    /// The key is between these, both included.
+    /// Matches keys between these keys, inclusive.
     pub fn between(&self, low: impl WholeKey<P>, high: impl WholeKey<P>) -> Condition<E> {
         self.ge(low) & self.le(high)
     }
 
-    /// The key is one of these; none is one of no keys. A list that is too long for one request is
-    /// asked for in several.
+    /// Matches these keys. An empty list matches no key. A list that is too long for one request is
+    /// split into several.
     pub fn is_in<K: WholeKey<P>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
         any(keys.into_iter().map(|key| self.eq(key)))
     }
 }
 
-/// On keys in reverse order, what is newer comes before.
+/// Comparisons of keys in reverse order, which are smaller for newer values.
 impl<E, T> KeyColumn<E, (Descending<T>,)> {
-    /// The key's value is greater: for times, later than this.
+    /// Matches keys with a greater value; times are later than this time.
     pub fn newer_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
         self.lt(value)
     }
 
-    /// The key's value is less: for times, earlier than this.
+    /// Matches keys with a smaller value; times are earlier than this time.
     pub fn older_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
         self.gt(value)
     }

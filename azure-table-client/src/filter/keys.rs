@@ -1,23 +1,24 @@
-//! Conditions on the keys, as `T::partition(…)` and `T::row_prefix(…)` give them.
+//! Filters on keys, for example on the ranges of `T::partition_prefix(…)` and `T::row_prefix(…)`.
 
 use super::{CompareOp, Filter};
 use crate::edm::EdmValue;
 use crate::entity::KeyRange;
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 impl Filter {
-    /// One partition.
+    /// Matches one partition.
     pub fn partition(partition_key: impl Into<String>) -> Self {
-        Self::on_key("PartitionKey", CompareOp::Eq, partition_key.into())
+        Self::on_key(PARTITION_KEY, CompareOp::Eq, partition_key.into())
     }
 
-    /// The partitions of a range; without an upper end, all those from the lower one on.
+    /// Matches the partitions of a range; without an upper end, all partitions from the lower end.
     pub fn partitions_in(range: &KeyRange) -> Self {
-        Self::in_range("PartitionKey", range)
+        Self::in_range(PARTITION_KEY, range)
     }
 
-    /// The rows of a range, in every partition unless one is stated as well.
+    /// Matches the rows of a range in every partition; combine it with [`partition`](Self::partition) for one.
     pub fn rows_in(range: &KeyRange) -> Self {
-        Self::in_range("RowKey", range)
+        Self::in_range(ROW_KEY, range)
     }
 
     pub(super) fn in_range(property: &str, range: &KeyRange) -> Self {

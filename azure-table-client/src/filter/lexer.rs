@@ -1,4 +1,4 @@
-//! From text to tokens.
+//! Splits a text into tokens.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
@@ -7,16 +7,16 @@ pub(super) enum Token<'a> {
     /// A name, a keyword, or the prefix of a literal.
     Word(&'a str),
     Number(&'a str),
-    /// The text between quotes, doubled quotes still doubled.
+    /// The text between quotes, in which quotes are doubled.
     Quoted(&'a str),
-    /// A quote without its partner.
+    /// A quote that is not closed.
     Unclosed,
-    /// What begins no token.
+    /// A character that starts no token.
     Unknown,
     End,
 }
 
-/// Gives the tokens of a text one by one, each with the byte where it begins.
+/// Reads the tokens of a text, each with its first byte.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -56,13 +56,13 @@ impl<'a> Lexer<'a> {
         (start, token)
     }
 
-    /// Whether a quote follows without a space, as behind `datetime` and `guid`.
+    /// Whether a quote follows without a space, as in `datetime'…'` and `guid'…'`.
     pub(super) fn quote_follows(&self) -> bool {
         self.text[self.at..].starts_with('\'')
     }
 }
 
-/// Whether a property of this name can stand in a filter.
+/// Whether a property with this name is valid in a filter.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins_name)
         && text.chars().all(continues_name)

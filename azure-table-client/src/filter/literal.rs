@@ -1,10 +1,10 @@
-//! Literals, the one place where they are written and read.
+//! Writes and reads literals.
 
 use std::fmt;
 
 use crate::edm::EdmValue;
 
-/// Displays a value as the service wants it in a filter.
+/// Displays a value in the service's format for filters.
 pub(super) struct Literal<'a>(pub(super) &'a EdmValue);
 
 impl fmt::Display for Literal<'_> {
@@ -21,7 +21,7 @@ impl fmt::Display for Literal<'_> {
             EdmValue::Boolean(value) => write!(f, "{value}"),
             EdmValue::Int32(value) => write!(f, "{value}"),
             EdmValue::Int64(value) => write!(f, "{value}L"),
-            // Debug always has a point or an exponent, and is the shortest that reads the same.
+            // `Debug` writes a point or an exponent, and the shortest text that parses to the same value.
             EdmValue::Double(value) => write!(f, "{value:?}"),
             EdmValue::DateTime(value) => write!(f, "datetime'{value}'"),
             EdmValue::Guid(value) => write!(f, "guid'{value}'"),
@@ -36,10 +36,10 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// The value of a number as it stands in a filter: `5`, `5L`, `5.0`, `1e300`; or what is expected.
+/// Parses a number in a filter: `5`, `5L`, `5.0`, `1e300`. The error describes the valid numbers.
 ///
-/// An integer beyond Int32 needs its `L`: without it the service says 400 "Unrecognized 'Edm.Int32'
-/// literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+/// An integer beyond Int32 needs the suffix `L`: without it the service responds with 400 "Unrecognized
+/// 'Edm.Int32' literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
 pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
     let value = if let Some(integer) = text.strip_suffix(['L', 'l']) {
         integer.parse().ok().map(EdmValue::Int64)
@@ -51,7 +51,7 @@ pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
     value.ok_or("an Int32 (5), an Int64 (5L) or a Double (5.0)")
 }
 
-/// The value of `prefix'text'`, or what is expected.
+/// Parses `prefix'text'`. The error describes the valid literals.
 pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static str> {
     if prefix.eq_ignore_ascii_case("datetime") {
         let value = text.parse().ok().map(EdmValue::DateTime);

@@ -1,21 +1,20 @@
-//! From tokens to the tree.
+//! Parses the text of a filter.
 
+use super::depth::{LEVELS, MAX_DEPTH};
 use super::lexer::{Lexer, Token};
 use super::literal;
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::EdmValue;
 
-/// Deeper nesting is refused, so that no text can exhaust the stack.
-const MAX_DEPTH: usize = 100;
-
 const OPERATOR: &str = "eq, ne, gt, ge, lt or le";
 const TERM: &str = "a comparison, not or (";
 
 impl Filter {
-    /// Reads OData filter text.
+    /// Parses the text of an OData filter.
     ///
     /// # Errors
-    /// The text is no filter, or uses what the table service does not have; the error shows where.
+    /// The text is not a filter, or uses a feature that the Table service does not support. The error contains
+    /// the position.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let mut lexer = Lexer::new(text);
         let (at, token) = lexer.next();
@@ -36,7 +35,7 @@ enum Operand {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// Where the token begins.
+    /// The first byte of the token.
     at: usize,
     token: Token<'a>,
 }
@@ -46,7 +45,7 @@ impl Parser<'_> {
         (self.at, self.token) = self.lexer.next();
     }
 
-    /// The present token cannot stand where it does.
+    /// The error for the current token.
     fn unexpected(&self, expected: &'static str) -> FilterError {
         let kind = match self.token {
             Token::End => FilterErrorKind::UnexpectedEnd,
@@ -57,7 +56,7 @@ impl Parser<'_> {
     }
 
     fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
-        FilterError::parsed(kind, self.lexer.text(), at, expected)
+        FilterError::in_text(kind, self.lexer.text(), at, expected)
     }
 
     fn or(&mut self, depth: usize) -> Result<Filter, FilterError> {
@@ -88,14 +87,13 @@ impl Parser<'_> {
 
     fn term(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth > MAX_DEPTH {
-            let expected = "at most 100 levels of parentheses and not";
-            return Err(self.error(FilterErrorKind::TooDeep, self.at, expected));
+            return Err(self.error(FilterErrorKind::TooDeep, self.at, LEVELS));
         }
         match self.token {
             Token::Word("not") => {
                 self.advance();
-                // `not (` is one level: so is every `not` displayed, and what was parsed must not
-                // be too deep to be parsed again.
+                // `not (` is one level, because every `not` is displayed with parentheses: a filter that
+                // was parsed can be parsed again.
                 let inner = match self.token {
                     Token::Open => self.group(depth + 1)?,
                     _ => self.term(depth + 1)?,
@@ -107,7 +105,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands in parentheses.
+    /// Parses a filter in parentheses.
     fn group(&mut self, depth: usize) -> Result<Filter, FilterError> {
         self.advance();
         let filter = self.or(depth)?;
@@ -126,7 +124,7 @@ impl Parser<'_> {
         };
         let Some(op) = op else {
             return match (left, self.token) {
-                // A Boolean property may stand for itself.
+                // A Boolean property is a condition by itself.
                 (
                     Operand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
@@ -135,7 +133,7 @@ impl Parser<'_> {
             };
         };
         self.advance();
-        // The service compares a property with a literal, never two of a kind.
+        // The service compares only a property with a literal.
         let expected = match left {
             Operand::Property(_) => "a literal",
             Operand::Literal(_) => "a property",
@@ -191,7 +189,7 @@ mod tests {
     use crate::edm::EdmDateTime;
 
     #[test]
-    fn literals_of_every_type() {
+    fn literals_of_every_type_are_parsed() {
         for (text, expected) in [
             ("A eq 'it''s'", EdmValue::String("it's".into())),
             ("A eq ''", EdmValue::String(String::new())),
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn precedence_and_normal_form() {
+    fn precedence_is_kept_in_the_displayed_form() {
         for (text, expected) in [
             ("A eq 1 or B eq 2 and C eq 3", "A eq 1 or B eq 2 and C eq 3"),
             ("(A eq 1 or B eq 2) and C eq 3", "(A eq 1 or B eq 2) and C eq 3"),
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_contain_the_position() {
         use FilterErrorKind::{
             BadLiteral, Function, TooDeep, UnclosedQuote, Unexpected, UnexpectedEnd,
         };
@@ -286,7 +284,7 @@ mod tests {
         let error = Filter::parse("startswith(A, 'b')").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the table service has no functions: expected a comparison, not or ( at position 0, \
+            "the Table service has no functions: expected a comparison, not or ( at position 0, \
              found startswith(A, 'b')"
         );
         for deep in ["(".repeat(100_000), "not ".repeat(100_000)] {
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_parsed_is_not_too_deep_to_be_parsed_again() {
+    fn a_parsed_filter_can_be_parsed_again() {
         let nested = |open: &str, close: &str| {
             format!("{}A eq 1{}", open.repeat(MAX_DEPTH), close.repeat(MAX_DEPTH))
         };
@@ -318,7 +316,8 @@ mod tests {
         ] {
             let text = nested(open, close);
             let filter = Filter::parse(&text).unwrap();
-            assert_eq!(Filter::parse(&filter.to_string()), Ok(filter), "{open}");
+            assert_eq!(Filter::parse(&filter.to_string()).as_ref(), Ok(&filter), "{open}");
+            assert_eq!(filter.check_depth(), Ok(()), "{open}");
             let deeper = format!("not ({text})");
             assert_eq!(Filter::parse(&deeper).unwrap_err().kind(), FilterErrorKind::TooDeep);
         }
@@ -339,17 +338,9 @@ mod tests {
     }
 
     fn filter() -> impl Strategy<Value = Filter> {
-        let ops = [
-            CompareOp::Eq,
-            CompareOp::Ne,
-            CompareOp::Gt,
-            CompareOp::Ge,
-            CompareOp::Lt,
-            CompareOp::Le,
-        ];
         let name = "[A-Zé_][a-z0-9_é]{0,8}";
         let leaf = prop_oneof![
-            (name, proptest::sample::select(ops.to_vec()), value())
+            (name, proptest::sample::select(CompareOp::ALL.to_vec()), value())
                 .prop_map(|(property, op, literal)| Filter::Compare { property, op, literal }),
             name.prop_map(Filter::IsTrue),
         ];
@@ -365,8 +356,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_displayed_parses_to_the_same(filter in filter()) {
+        fn a_displayed_filter_parses_to_the_same(filter in filter()) {
             prop_assert_eq!(Filter::parse(&filter.to_string()), Ok(filter));
+        }
+
+        #[test]
+        fn the_depth_check_agrees_with_the_parser(filter in filter(), levels in 90..=MAX_DEPTH) {
+            let nested = (0..levels).fold(filter, |filter, _| Filter::Not(Box::new(filter)));
+            let parsed = Filter::parse(&nested.to_string()).map(|_| ());
+            prop_assert_eq!(nested.check_depth().map_err(|e| e.kind()), parsed.map_err(|e| e.kind()));
         }
 
         #[test]

@@ -1,18 +1,20 @@
-//! Which rows a query must look at: the ranges of keys that its filter leaves. The service has no
-//! other index.
+//! The ranges of keys that a filter allows, and so the rows that the service must scan. The service has
+//! no other index.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::{CompareOp, Filter};
 use crate::edm::EdmValue;
 use crate::entity::ordinal;
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 
-/// How much of a table a query looks at, from the least to the most.
+/// The part of a table that a query scans, from the smallest to the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlanKind {
-    /// One row, by both keys.
+    /// One row, addressed by both keys.
     Point,
     /// Some rows of one partition.
     RowRange,
@@ -36,14 +38,14 @@ impl fmt::Display for PlanKind {
     }
 }
 
-/// The keys that can satisfy a filter: those in both ranges.
+/// The keys that a filter can match: the keys in both ranges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Plan<'f> {
     partition: Range<'f>,
     row: Range<'f>,
 }
 
-/// From a key on, and up to a key; where a key is left out, no bound.
+/// A range of keys; `None` stands for a missing bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Range<'f> {
     low: Option<Cow<'f, str>>,
@@ -66,8 +68,8 @@ impl<'f> Plan<'f> {
             Filter::Compare { property, op, literal: EdmValue::String(key) } => {
                 let range = Range::of(*op, key);
                 match property.as_str() {
-                    "PartitionKey" => Self { partition: range, row: Range::default() },
-                    "RowKey" => Self { partition: Range::default(), row: range },
+                    PARTITION_KEY => Self { partition: range, row: Range::default() },
+                    ROW_KEY => Self { partition: Range::default(), row: range },
                     _ => Self::default(),
                 }
             }
@@ -95,21 +97,21 @@ impl<'f> Plan<'f> {
         }
     }
 
-    /// The first key to look at.
+    /// Returns the first key to scan.
     pub(crate) fn start(&self) -> (&str, &str) {
-        // The row's range says where to begin only if the partition is known.
+        // The range of rows has a first key only within one partition.
         let row = if self.partition.is_exact() { self.row.low.as_deref() } else { None };
         (self.partition.low.as_deref().unwrap_or_default(), row.unwrap_or_default())
     }
 
-    /// Whether this key and all behind it are out of range.
+    /// Whether this key and all keys after it are out of range.
     #[cfg(feature = "mock")]
     pub(crate) fn is_past(&self, partition_key: &str, row_key: &str) -> bool {
         self.partition.is_past(partition_key)
             || (self.partition.is_exact() && self.row.is_past(row_key))
     }
 
-    /// Whether all keys come before those of `other`, as far as the plans show it.
+    /// Whether the plans prove that all keys are before the keys of `other`.
     pub(super) fn is_before(&self, other: &Self) -> bool {
         self.partition.is_before(&other.partition)
             || (self.partition.is_exact()
@@ -122,28 +124,28 @@ impl<'f> Plan<'f> {
         self.partition.is_empty() || self.row.is_empty()
     }
 
-    /// The one partition, if it is one.
+    /// Returns the partition, if there is only one.
     pub(crate) fn partition(&self) -> Option<&str> {
         self.partition.low.as_deref().filter(|_| self.partition.is_exact())
     }
 
-    /// A filter for the keys in both ranges, if there are bounds; without the RowKeys where these do not
-    /// bound what is looked at.
+    /// Returns the bounds of both ranges as a filter, if there are any. A RowKey limits the scan only within
+    /// one partition, so the filter omits its bounds otherwise.
     pub(crate) fn keys_as_filter(&self) -> Option<Filter> {
-        let partition = self.partition.bounds("PartitionKey");
-        let row = self.partition.is_exact().then(|| self.row.bounds("RowKey"));
+        let partition = self.partition.bounds(PARTITION_KEY);
+        let row = self.partition.is_exact().then(|| self.row.bounds(ROW_KEY));
         partition.chain(row.into_iter().flatten()).reduce(|a, b| a & b)
     }
 
-    /// Both keys, if a filter asks for nothing but one row by them.
+    /// Returns both keys of a filter that states them and has no other condition.
     pub(crate) fn point_of(filter: &Filter) -> Option<(&str, &str)> {
         let Filter::And(all) = filter else { return None };
         let [a, b] = all.as_slice() else { return None };
         let key = |name| equals(a, name).or_else(|| equals(b, name));
-        key("PartitionKey").zip(key("RowKey"))
+        key(PARTITION_KEY).zip(key(ROW_KEY))
     }
 
-    /// What makes the plan be of its kind.
+    /// Returns the reason for the kind, for messages.
     pub(crate) fn reason(&self, filter: Option<&Filter>) -> &'static str {
         match (self.kind(), filter) {
             (PlanKind::Point, _) => "the filter states both keys",
@@ -163,16 +165,16 @@ impl<'f> Plan<'f> {
     }
 }
 
-/// How to say that a key is this lower bound or behind it. A NUL at its end stands for what comes right
-/// behind a key; the service cannot hold it.
-pub(crate) fn from(low: &str) -> (CompareOp, &str) {
+/// Returns the comparison for a lower bound. A bound that ends with NUL, which no key can contain, excludes the key
+/// before the NUL.
+pub(crate) fn lower_bound(low: &str) -> (CompareOp, &str) {
     match low.strip_suffix('\0') {
         Some(key) => (CompareOp::Gt, key),
         None => (CompareOp::Ge, low),
     }
 }
 
-/// The text that a property must have, if the filter says just that.
+/// Returns the text that the property `name` must equal, if the filter has no other condition.
 fn equals<'f>(filter: &'f Filter, name: &str) -> Option<&'f str> {
     match filter {
         Filter::Compare { property, op: CompareOp::Eq, literal: EdmValue::String(text) }
@@ -190,7 +192,7 @@ impl<'f> Range<'f> {
         match op {
             CompareOp::Eq => Self { low: Some(key.into()), high: upper(true) },
             CompareOp::Ge => Self { low: Some(key.into()), high: None },
-            // Nothing lies between a key and the same key with a NUL behind it.
+            // No key is between a key and the same key followed by NUL.
             CompareOp::Gt => Self { low: Some(format!("{key}\0").into()), high: None },
             CompareOp::Le => Self { low: None, high: upper(true) },
             CompareOp::Lt => Self { low: None, high: upper(false) },
@@ -199,7 +201,7 @@ impl<'f> Range<'f> {
     }
 
     fn bounds(&self, property: &str) -> impl Iterator<Item = Filter> {
-        let low = self.low.as_deref().map(from);
+        let low = self.low.as_deref().map(lower_bound);
         let high = self
             .high
             .as_ref()
@@ -208,14 +210,7 @@ impl<'f> Range<'f> {
     }
 
     fn is_empty(&self) -> bool {
-        match (&self.low, &self.high) {
-            (Some(low), Some(high)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        self.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn is_exact(&self) -> bool {
@@ -229,24 +224,12 @@ impl<'f> Range<'f> {
         self.low.is_none() && self.high.is_none()
     }
 
-    #[cfg(feature = "mock")]
     fn is_past(&self, key: &str) -> bool {
-        self.high.as_ref().is_some_and(|high| match ordinal(key, high.key) {
-            std::cmp::Ordering::Less => false,
-            std::cmp::Ordering::Equal => !high.inclusive,
-            std::cmp::Ordering::Greater => true,
-        })
+        self.high.as_ref().is_some_and(|high| high.excludes(key))
     }
 
     fn is_before(&self, other: &Self) -> bool {
-        match (&self.high, &other.low) {
-            (Some(high), Some(low)) => match ordinal(high.key, low) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !high.inclusive,
-                std::cmp::Ordering::Greater => false,
-            },
-            _ => false,
-        }
+        other.low.as_ref().is_some_and(|low| self.is_past(low))
     }
 
     fn intersect(self, other: Self) -> Self {
@@ -255,26 +238,27 @@ impl<'f> Range<'f> {
             (a, b) => a.or(b),
         };
         let high = match (self.high, other.high) {
-            (Some(a), Some(b)) => Some(if a.is_below(&b) { a } else { b }),
+            (Some(a), Some(b)) => Some(if a.excludes(b.key) { a } else { b }),
             (a, b) => a.or(b),
         };
         Self { low, high }
     }
 
-    /// The smallest range around both.
+    /// Returns the smallest range that contains both.
     fn hull(self, other: Self) -> Self {
         let low = self.low.zip(other.low).map(|(a, b)| if ordinal(&a, &b).is_le() { a } else { b });
-        let high = self.high.zip(other.high).map(|(a, b)| if a.is_below(&b) { b } else { a });
+        let high = self.high.zip(other.high).map(|(a, b)| if a.excludes(b.key) { b } else { a });
         Self { low, high }
     }
 }
 
 impl Upper<'_> {
-    fn is_below(&self, other: &Self) -> bool {
-        match ordinal(self.key, other.key) {
-            std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => !self.inclusive,
-            std::cmp::Ordering::Greater => false,
+    /// Whether `key` is above this bound.
+    fn excludes(&self, key: &str) -> bool {
+        match ordinal(self.key, key) {
+            Ordering::Less => true,
+            Ordering::Equal => !self.inclusive,
+            Ordering::Greater => false,
         }
     }
 }
@@ -284,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds() {
+    fn a_filter_determines_the_kind_of_its_plan() {
         for (text, kind) in [
             ("PartitionKey eq 'p' and RowKey eq 'r'", PlanKind::Point),
             ("PartitionKey eq 'p' and RowKey ge 'r'", PlanKind::RowRange),

@@ -1,11 +1,11 @@
-//! What a query reads of each row, if that is not all.
+//! The columns that a query reads of each row.
 
 use std::marker::PhantomData;
 
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::limits::LimitError;
 
-/// What a query reads of each row of `E`: a column, a key, or a tuple of such, or of tuples.
+/// The columns that a query reads of each row of `E`: a column, a key, or a tuple of projections.
 ///
 /// See [`Query::select`](crate::client::Query::select).
 #[diagnostic::on_unimplemented(
@@ -14,33 +14,33 @@ use crate::limits::LimitError;
     note = "select columns, such as `|b| b.text` or `|b| (b.text, b.rating)`; parts of keys are selected as the whole key"
 )]
 pub trait Projection<E>: Send + Sync + 'static {
-    /// The value of a row.
+    /// The value that is read of a row.
     type Output;
 
-    /// Adds what is to be read.
+    /// Adds the columns to a selection.
     #[doc(hidden)]
     fn select(&self, selection: &mut Selection);
 
-    /// The value of the columns from `next` on, which is moved behind them.
+    /// Reads the columns from number `next`, and advances `next` past them.
     #[doc(hidden)]
     fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<Self::Output, DecodeError>;
 }
 
-/// The properties that are read.
+/// The properties that a projection reads.
 #[derive(Debug)]
 pub struct Selection {
     columns: Columns,
-    /// Keys and Timestamp, which every row has a place for.
+    /// The keys and the Timestamp, which have their own slots in a row.
     system: Vec<&'static str>,
 }
 
 impl Selection {
-    /// Finds a column that is there twice.
+    /// Checks that no column appears twice.
     pub(crate) fn check(&self) -> Result<(), LimitError> {
         self.columns.check()
     }
 
-    /// The names of what travels.
+    /// Returns the names of the properties to transfer.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.names().chain(self.system.iter().copied())
     }
@@ -103,9 +103,9 @@ impl<E: 'static> Projection<E> for () {
 
 /// A struct of some columns of `E`, for [`Query::select_as`](crate::client::Query::select_as).
 ///
-/// Implemented by `#[derive(Projection)]` with `#[table(of = "…")]`. Each field is the column of its
-/// name, and of its type; `#[table(column = "…")]` names another one, `home.city` in a group. How it is
-/// read, stored names, codecs and policies included, is what the entity says.
+/// Implemented by `#[derive(Projection)]` with `#[table(of = "…")]`. Each field is the column with its
+/// name and type; `#[table(column = "…")]` names another column, for example `home.city` in a group. The entity
+/// determines the stored name, the codec and the policies of each column.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a struct of columns of `{E}`",
     label = "not a struct of columns",
@@ -116,28 +116,28 @@ pub trait ProjectionOf<E>: Sized {
     #[doc(hidden)]
     type Columns;
 
-    /// What is read, and how the struct is made of it.
+    /// Returns the projection that builds the struct.
     #[doc(hidden)]
     fn projection(columns: Self::Columns) -> impl Projection<E, Output = Self>;
 }
 
-/// What becomes of the values of a projection.
-struct Built<P, F> {
+/// A projection whose values are mapped.
+struct Mapped<P, F> {
     projection: P,
-    build: F,
+    map: F,
 }
 
-/// The projection whose values `build` makes of those of another.
+/// Maps the values of a projection, for generated code.
 #[doc(hidden)]
-pub fn project<E: 'static, P, T, F>(projection: P, build: F) -> impl Projection<E, Output = T>
+pub fn project<E: 'static, P, T, F>(projection: P, map: F) -> impl Projection<E, Output = T>
 where
     P: Projection<E>,
     F: Fn(P::Output) -> T + Send + Sync + 'static,
 {
-    Built { projection, build }
+    Mapped { projection, map }
 }
 
-impl<E: 'static, P, T, F> Projection<E> for Built<P, F>
+impl<E: 'static, P, T, F> Projection<E> for Mapped<P, F>
 where
     P: Projection<E>,
     F: Fn(P::Output) -> T + Send + Sync + 'static,
@@ -149,7 +149,7 @@ where
     }
 
     fn read(&self, row: &mut Row<'_>, next: &mut usize) -> Result<T, DecodeError> {
-        self.projection.read(row, next).map(&self.build)
+        self.projection.read(row, next).map(&self.map)
     }
 }
 
@@ -182,7 +182,7 @@ impl<E, P: Projection<E>> ReadRow<P::Output> for Projected<E, P> {
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<P::Output, DecodeError> {
         let value = self.projection.read(row, &mut 0)?;
-        // There is no place for what a field collects.
+        // A projection cannot collect the problems of its fields.
         match row.take_problems().into_iter().next() {
             None => Ok(value),
             Some(problem) => Err(problem),

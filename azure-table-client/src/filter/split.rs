@@ -1,4 +1,4 @@
-//! Filters that are too long for one request: a list of alternatives is asked for in several.
+//! Splits a filter that is too long for one request by its list of alternatives.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -8,22 +8,21 @@ use super::{CompareOp, Filter, Plan};
 use crate::edm::{EdmType, EdmValue};
 use crate::entity::ordinal;
 
-/// Filters whose rows together are those of the filter that was split.
+/// Filters that together match the same rows as the filter that was split.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Split {
     pub(crate) filters: Vec<Filter>,
-    /// All rows of a filter come before those of the next one. If not, their rows are to be merged,
-    /// and a row may be there more than once.
+    /// Whether all rows of a filter come before the rows of the next one. Otherwise their rows must be merged,
+    /// and several filters may match the same row.
     pub(crate) in_order: bool,
 }
 
-/// Queries that a filter is split into at most: two long lists in one filter are as many as their
-/// lengths multiplied.
+/// The limit on the queries of a split. Two lists in one filter are split into the product of their lengths.
 pub(crate) const MAX_QUERIES: usize = 1000;
 
 impl Split {
-    /// Filters that each fit, as few as their longest list allows; the filter itself where it fits, or
-    /// where it has no alternatives to be asked for one by one. `None` if they would be too many.
+    /// Splits a filter into filters that fit, as few as its longest list allows. A filter that fits, or that has
+    /// no alternatives, is returned unchanged. Returns `None` if there would be too many filters.
     pub(crate) fn of(filter: &Filter, fits: &dyn Fn(&Filter) -> bool) -> Option<Self> {
         let mut filters = Vec::new();
         if !split(filter, fits, &mut filters) {
@@ -37,7 +36,7 @@ impl Split {
         Some(Self { filters, in_order })
     }
 
-    /// Whether a row can be of one filter only, since each wants other values of the same property.
+    /// Whether each row matches only one filter, because each filter requires other values of the same property.
     pub(crate) fn is_disjoint(&self) -> bool {
         let Some(first) = self.filters.first() else { return true };
         let mut properties = conjuncts(first).iter().filter_map(|one| Some(values(one)?.0));
@@ -45,7 +44,7 @@ impl Split {
             let mut kind = None;
             let mut known = HashSet::new();
             let mut is_new = |value: &EdmValue| {
-                // There is more than one zero, and numbers may be equal across types.
+                // Doubles have two zeros, and numbers of different types may be equal.
                 let is_exact = value.edm_type() != EdmType::Double;
                 let is_of_kind = *kind.get_or_insert(value.edm_type()) == value.edm_type();
                 is_exact && is_of_kind && known.insert(Literal(value).to_string())
@@ -59,7 +58,7 @@ impl Split {
     }
 }
 
-/// What must hold all together.
+/// Returns the filters that must all match.
 fn conjuncts(filter: &Filter) -> &[Filter] {
     match filter {
         Filter::And(all) => all,
@@ -67,7 +66,7 @@ fn conjuncts(filter: &Filter) -> &[Filter] {
     }
 }
 
-/// The property of which it wants one of these values; `None` if it wants something else.
+/// Returns the property that must have one of these values; `None` if the filter has another form.
 fn values(filter: &Filter) -> Option<(&str, Vec<&EdmValue>)> {
     let any = match filter {
         Filter::Or(any) => any,
@@ -85,10 +84,10 @@ fn values(filter: &Filter) -> Option<(&str, Vec<&EdmValue>)> {
     list
 }
 
-/// Adds what `filter` is split into; `false` if it does not fit and cannot be split.
+/// Splits `filter` into `filters`; returns `false` if it does not fit and cannot be split.
 fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filter>) -> bool {
     if fits(filter) {
-        // What no key satisfies need not be asked for, unless it is all there is.
+        // A filter that no key can match is omitted, unless it is the only one.
         if filters.first().is_some_and(is_empty) {
             filters.clear();
         }
@@ -109,9 +108,9 @@ fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filt
     let alternatives = in_key_order(alternatives, |one| with(&[one]));
     let mut rest = &alternatives[..];
     while !rest.is_empty() {
-        let count = most(rest.len(), |count| fits(&with(&rest[..count])));
+        let count = max_fitting(rest.len(), |count| fits(&with(&rest[..count])));
         let (some, more) = rest.split_at(count.max(1));
-        // One that does not fit by itself may have another list in it.
+        // A single alternative that does not fit may contain another list.
         if !split(&with(some), fits, filters) {
             return false;
         }
@@ -121,7 +120,7 @@ fn split(filter: &Filter, fits: &dyn Fn(&Filter) -> bool, filters: &mut Vec<Filt
 }
 
 impl Filter {
-    /// The length of the longest list of alternatives that can be asked for one by one.
+    /// Returns the length of the longest list of alternatives by which the filter can be split.
     pub(crate) fn alternatives(&self) -> usize {
         alternatives(self).map_or(0, |(_, any)| any.len())
     }
@@ -131,7 +130,7 @@ fn is_empty(filter: &Filter) -> bool {
     Plan::of(Some(filter)).is_empty()
 }
 
-/// The longest list of alternatives, and what must hold beside it.
+/// Returns the filters that must also match, and the longest list of alternatives.
 fn alternatives(filter: &Filter) -> Option<(Vec<&Filter>, &[Filter])> {
     match filter {
         Filter::Or(any) => Some((Vec::new(), any)),
@@ -148,7 +147,7 @@ fn alternatives(filter: &Filter) -> Option<(Vec<&Filter>, &[Filter])> {
     }
 }
 
-/// Each of the alternatives once, in the order of the keys that they lead to.
+/// Returns the different alternatives in the order of their first keys.
 fn in_key_order(alternatives: &[Filter], whole: impl Fn(&Filter) -> Filter) -> Vec<&Filter> {
     let mut known = HashSet::new();
     let mut ordered: Vec<_> = alternatives
@@ -168,8 +167,8 @@ fn in_key_order(alternatives: &[Filter], whole: impl Fn(&Filter) -> Filter) -> V
     ordered.into_iter().map(|(_, one)| one).collect()
 }
 
-/// The greatest count up to `limit` that fits, where fewer fit whenever more do.
-fn most(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
+/// Returns the greatest count up to `limit` that fits. If a count fits, so do smaller ones.
+fn max_fitting(limit: usize, fits: impl Fn(usize) -> bool) -> usize {
     let mut above = 1;
     while above <= limit && fits(above) {
         above *= 2;
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lists_are_split_both() {
+    fn both_of_two_lists_are_split() {
         let (filters, _) = of("(A eq 1 or A eq 2) and (B eq 1 or B eq 2)", 2);
         assert_eq!(
             filters,
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_list_stays_whole() {
+    fn a_filter_without_a_list_is_not_split() {
         let filter = "A gt 1 and B gt 1 and not (C eq 1 or C eq 2)";
         assert_eq!(of(filter, 3), (vec![filter.to_owned()], true));
         let filter = "A eq 1 and (B eq 1 and C eq 1 and D eq 1 or B eq 2)";
@@ -259,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_in_few_steps() {
+    fn a_long_list_is_split_into_few_filters() {
         let many = (0..5000).map(|n| Filter::partition(format!("{n:04}"))).reduce(|a, b| a | b);
         let split = Split::of(&many.unwrap(), &|filter| filter.comparisons() <= 15).unwrap();
         assert_eq!((split.filters.len(), split.in_order), (334, true));
     }
 
     #[test]
-    fn what_no_key_satisfies_is_not_asked_for() {
+    fn alternatives_that_no_key_matches_are_omitted() {
         let rest = "A ne 1 and A ne 2";
         let filter = format!(
             "(PartitionKey ge 'a' and PartitionKey le 'm' and {rest} \
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_multiplied_are_refused() {
+    fn a_product_of_long_lists_is_refused() {
         let list = |name: &str| {
             let all = (0..100).map(|n| format!("{name} eq {n}"));
             all.collect::<Vec<_>>().join(" or ")

@@ -1,4 +1,4 @@
-//! How the values of columns are stored, and what they can be compared with.
+//! The stored values of columns, and the values to compare them with.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use chrono::{DateTime, Utc};
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, ToEdm};
 use crate::entity::codec::{AsI32, AsI64, AsPadded, AsString, Integral, Padded, Textual};
 
-/// How the values of a column are stored: as the Edm form of their type.
+/// The default codec, which stores values as the Edm type of their Rust type.
 #[derive(Debug, Clone, Copy)]
 pub struct AsIs;
 
-/// A way to store values of type `T`; filters compare with what it stores.
+/// A codec for values of type `T`. Filters compare with the stored values.
 pub trait ColumnCodec<T> {
-    /// The stored value, `None` if nothing is stored.
+    /// Returns the stored value; `None` if the property is omitted.
     ///
     /// # Errors
     /// The value has no stored form.
     fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError>;
 }
 
-/// The stored value, for generated codecs.
+/// Returns the stored value, for generated codecs.
 ///
 /// # Errors
-/// It is outside what the service holds.
+/// The service cannot store the value.
 #[doc(hidden)]
 pub fn stored<R: ToEdm>(value: &R) -> Result<Option<EdmValue>, ConvertError> {
     Ok(value.to_edm()?.map(EdmCow::into_value))
@@ -60,12 +60,13 @@ impl<T: Integral<i64>> ColumnCodec<T> for AsI64 {
     }
 }
 
-/// A codec whose stored values the service orders as the values are.
+/// A codec whose stored values have the same order as the values.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` has no order in the service",
     label = "no `<` and the like",
     note = "numbers, date-times and text have one, and what `as_padded`, `as_i32` or `as_i64` stores"
 )]
+#[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
 
 impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
@@ -73,7 +74,8 @@ impl<T: Padded> OrderedCodec<T> for AsPadded {}
 impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
 
-/// A type whose Edm values the service orders as the values are.
+/// A type whose Edm values have the same order as its values.
+#[doc(hidden)]
 pub trait OrderedEdm: ToEdm {}
 
 macro_rules! ordered {
@@ -106,6 +108,7 @@ impl<T: OrderedEdm> OrderedEdm for Option<T> {}
     label = "not text",
     note = "`starts_with` is for text"
 )]
+#[doc(hidden)]
 pub trait TextEdm: ToEdm {}
 
 impl TextEdm for String {}
@@ -114,14 +117,14 @@ impl TextEdm for Box<str> {}
 impl TextEdm for Arc<str> {}
 impl<T: TextEdm> TextEdm for Option<T> {}
 
-/// What a column of type `T` can be compared with: a `T`, a reference to one, `&str` for text.
+/// A value to compare a column of type `T` with: a `T`, a reference to one, or `&str` for text.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
     note = "compare with a value of the field's type, or a reference to one"
 )]
 pub trait Literal<T, C> {
-    /// The stored value, `None` if nothing is stored.
+    /// Returns the stored value; `None` if the property is omitted.
     ///
     /// # Errors
     /// The value has no stored form.

@@ -1,18 +1,19 @@
-//! Who asks, and what they may do.
+//! Authentication and authorization of requests.
 //!
-//! Source: [Authorize requests to Azure Storage][authorize] and [Common REST API error codes][codes];
-//! what they leave open is as the old storage emulator does it.
+//! Source: [Authorize requests to Azure Storage][authorize] and [Common REST API error codes][codes]. Gaps
+//! are filled from the old storage emulator.
 //!
 //! [authorize]: https://learn.microsoft.com/rest/api/storageservices/authorize-requests-to-azure-storage
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
 
 mod account_sas;
-mod address;
 mod fields;
 mod grant;
+mod ip_range;
+mod restrictions;
 mod shared_key;
 mod table_sas;
-mod terms;
+
 mod token;
 
 use std::time::SystemTime;
@@ -20,63 +21,55 @@ use std::time::SystemTime;
 use http::header;
 use tracing::debug;
 
-use self::fields::Fields;
+use self::fields::SasFields;
+use self::grant::Access;
 pub(super) use self::grant::Grant;
-use self::grant::Scope;
-pub(super) use self::token::{CHALLENGE, Tokens};
+pub(super) use self::token::{CHALLENGE, TokenCheck};
+use super::core::{Core, Rules, edm_time};
 use super::failure::Failure;
-use super::place::Place;
-use super::request::Incoming;
-use super::{MockTableService, stamp};
+use super::request::{Location, RawRequest};
 
-impl MockTableService {
-    /// What a request that arrived at this time may do.
-    pub(super) fn authorize(
-        &self,
-        request: &Incoming<'_>,
-        place: Place,
-        arrived: SystemTime,
-    ) -> Result<Grant, Failure> {
-        if self.0.loose {
-            return Ok(Grant { place, scope: Scope::Everything });
-        }
-        let is_signed = request.option("sig").is_some();
-        let scope = match (request.headers.contains_key(header::AUTHORIZATION), is_signed) {
-            (true, true) => return Err(Failure::invalid_authentication_info()),
-            (true, false) if token::is_sent(request) => {
-                token::check(request, self.0.tokens.as_ref())?;
-                Scope::Everything
-            }
-            (true, false) => {
-                shared_key::check(request, &self.0.credential, place, arrived)?;
-                Scope::Everything
-            }
-            (false, true) => self.scope_of_signature(request, arrived)?,
-            (false, false) if self.0.tokens.is_some() && token::is_asked_for(request) => {
-                return Err(Failure::no_authentication_information());
-            }
-            // Nobody may see anything, and so nothing is there.
-            (false, false) => return Err(Failure::resource_not_found()),
-        };
-        Ok(Grant { place, scope })
+/// Checks the authorization of a request that arrived at this time, and returns its access.
+pub(super) fn authorize(
+    core: &Core,
+    request: &RawRequest<'_>,
+    location: Location,
+    arrived: SystemTime,
+) -> Result<Grant, Failure> {
+    let Rules { credential, loose, tokens, .. } = &core.rules;
+    if *loose {
+        return Ok(Grant { location, access: Access::Full });
     }
-
-    fn scope_of_signature(
-        &self,
-        request: &Incoming<'_>,
-        arrived: SystemTime,
-    ) -> Result<Scope, Failure> {
-        let (fields, now) = (Fields::of(request), stamp(arrived));
-        if fields.get("ss").is_some() || fields.get("srt").is_some() {
-            return account_sas::check(&self.0.credential, &fields, request, now);
+    let is_signed = request.option("sig").is_some();
+    let access = match (request.headers.contains_key(header::AUTHORIZATION), is_signed) {
+        (true, true) => return Err(Failure::invalid_authentication_info()),
+        (true, false) if token::is_sent(request) => {
+            token::check(request, tokens.as_ref())?;
+            Access::Full
         }
-        table_sas::check(self, &fields, request, now)
-    }
+        (true, false) => {
+            shared_key::check(request, credential, location, arrived)?;
+            Access::Full
+        }
+        (false, true) => {
+            let (fields, now) = (SasFields::of(request), edm_time(arrived));
+            if fields.get("ss").is_some() || fields.get("srt").is_some() {
+                account_sas::check(credential, &fields, request, now)?
+            } else {
+                table_sas::check(core, &fields, request, now)?
+            }
+        }
+        (false, false) if tokens.is_some() && token::receives_challenge(request) => {
+            return Err(Failure::no_authentication_information());
+        }
+        // Anonymous requests have no access, so the service reports that nothing exists.
+        (false, false) => return Err(Failure::resource_not_found()),
+    };
+    Ok(Grant { location, access })
 }
 
-/// Refuses who cannot be known. The table service does not say why, unlike the others of an account;
-/// a log does.
-fn refused(why: &str) -> Failure {
-    debug!(why, "a request is not authentic");
+/// Fails the authentication. The Table service does not report the reason, so it is logged.
+fn refused(reason: &str) -> Failure {
+    debug!(reason, "authentication failed");
     Failure::authentication_failed()
 }

@@ -1,11 +1,11 @@
-//! Every rule about what can be stored.
+//! The rules for keys, properties and entity sizes.
 
 use super::failure::Failure;
 use super::store::{Properties, StoredKey};
 use crate::dialect::Dialect;
 use crate::limits::{EntitySize, PROPERTIES, check_key, check_property_name, check_value};
 
-/// Whether these keys can be stored, each of at most `max_units` UTF-16 code units.
+/// Checks keys, which have at most `max_units` UTF-16 code units each.
 pub(super) fn check_keys(key: &StoredKey, max_units: usize) -> Result<(), Failure> {
     for (property, text) in [("PartitionKey", &*key.partition), ("RowKey", &*key.row)] {
         check_key(property, text)?;
@@ -16,7 +16,7 @@ pub(super) fn check_keys(key: &StoredKey, max_units: usize) -> Result<(), Failur
     Ok(())
 }
 
-/// Whether an entity with these keys and properties can be stored.
+/// Checks an entity: each property, and all of them together.
 pub(super) fn check_properties(
     key: &StoredKey,
     properties: &Properties<'_>,
@@ -28,7 +28,7 @@ pub(super) fn check_properties(
     check_entity(key, properties)
 }
 
-/// Whether properties, each of which can be stored, are together no more than an entity can hold.
+/// Checks the number and the total size of properties that are valid one by one.
 pub(super) fn check_entity(key: &StoredKey, properties: &Properties<'_>) -> Result<(), Failure> {
     if properties.len() > PROPERTIES {
         return Err(Failure::too_many_properties());

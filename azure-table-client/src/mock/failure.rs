@@ -1,7 +1,7 @@
-//! The service's refusals: status, code and message.
+//! The service's failures: status, code and message.
 //!
-//! Source: [Table service error codes][codes]. The texts are those that the service sends, where a
-//! recording shows them, else those of its old emulator or of the documentation.
+//! Source: [Table service error codes][codes]. The messages come from recordings of the service, from its
+//! old emulator, or from the documentation, in this order of precedence.
 //!
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
 
@@ -92,7 +92,7 @@ impl Failure {
         Self { message: format!("{index}:{}", self.message).into(), ..self }
     }
 
-    /// An `If-Match` that is no tag.
+    /// The value of `If-Match` is not an ETag.
     pub(super) fn invalid_etag(value: &str) -> Self {
         let message = format!(
             "The etag value '{value}' specified in one of the request headers is not valid. \
@@ -101,7 +101,7 @@ impl Failure {
         Self { message: message.into(), ..Self::invalid_input() }
     }
 
-    /// A signature that cannot be used from this address.
+    /// The signature does not allow this address.
     pub(super) fn source_ip_mismatch(address: IpAddr) -> Self {
         let message = format!(
             "This request is not authorized to perform this operation using this source IP {address}."
@@ -110,7 +110,7 @@ impl Failure {
         Self { code, message: message.into(), ..Self::authorization_failure() }
     }
 
-    /// A key of more than this many UTF-16 code units.
+    /// The key has more than this many UTF-16 code units.
     pub(super) fn key_too_large(property: &str, max_units: usize) -> Self {
         let characters = match max_units {
             1024 => "1K".to_owned(),

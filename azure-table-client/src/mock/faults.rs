@@ -1,9 +1,9 @@
-//! What goes wrong on purpose, and how often.
+//! The fault plan.
 
-mod dice;
-mod fate;
+mod delayed;
+mod effects;
 mod fault;
-mod late;
+mod random;
 mod scope;
 mod subject;
 mod throttle;
@@ -13,119 +13,111 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-pub(super) use fate::{Answer, Break, Content, Fate, html};
-pub use fault::Fault;
-use fault::Kind;
-pub(super) use late::Late;
-pub(super) use subject::Subject;
-use throttle::Buckets;
+use self::delayed::Delayed;
+pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
+pub use self::fault::Fault;
+use self::fault::FaultKind;
+use self::subject::Subject;
+use self::throttle::Buckets;
+use super::core::{ServiceClock, Skew};
+use super::request::Request;
 
-/// Who asks what becomes of a request.
+/// The abilities of the host that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Host {
-    /// One that can wait, and can break its connections.
+    /// It can wait, and can break its connections.
     Connections,
-    /// One that can only answer.
-    Answers,
+    ResponsesOnly,
 }
 
-/// The faults of a service, in the order in which they were added.
+/// The faults of a service in the order in which they were added, and the requests they delay.
 #[derive(Debug, Default)]
-pub(super) struct Plan(Mutex<State>);
+pub(super) struct FaultPlan {
+    state: Mutex<State>,
+    delayed: Delayed,
+}
 
 #[derive(Debug, Default)]
 struct State {
     seed: u64,
+    /// The number of faults that were ever added.
     added: u64,
-    active: Vec<Active>,
-    ahead: Duration,
-    behind: Duration,
+    active: Vec<ActiveFault>,
 }
 
 #[derive(Debug)]
-struct Active {
+struct ActiveFault {
     fault: Fault,
-    /// Of all that were ever added: with the seed it makes the fault's dice.
+    /// Its index among all faults that were ever added. It varies the random numbers.
     number: u64,
-    /// Requests that were in its scope.
+    /// The number of requests in its scope.
     seen: u64,
     struck: Arc<AtomicUsize>,
     buckets: Buckets,
 }
 
-impl Plan {
-    /// What becomes of the next request. `subject` is asked only if there are faults at all.
-    pub(super) fn decide(
-        &self,
-        host: Host,
-        subject: impl FnOnce() -> Subject,
-        now: SystemTime,
-    ) -> Fate {
+impl FaultPlan {
+    /// Decides the effects on the next request.
+    pub(super) fn decide(&self, host: Host, request: &Request<'_>, now: SystemTime) -> Effects {
         let mut state = self.lock();
-        let mut fate = Fate::default();
+        let mut effects = Effects::default();
         if state.active.is_empty() {
-            return fate;
+            return effects;
         }
-        let subject = subject();
+        let subject = Subject::of(request);
         let seed = state.seed;
         let mut is_struck = false;
         for active in &mut state.active {
             let fault = &active.fault;
-            if host == Host::Answers && fault.kind.is_of_connection() || !fault.covers(&subject) {
+            if host == Host::ResponsesOnly && fault.kind.needs_connection()
+                || !fault.covers(&subject)
+            {
                 continue;
             }
-            let dice = dice::roll([seed, active.number, active.seen]);
-            let is_its_turn = active.seen >= fault.skip
+            let random = random::number([seed, active.number, active.seen]);
+            let strikes = active.seen >= fault.skip
                 && active.struck.load(Ordering::Relaxed) < fault.times
-                && dice::fraction(dice) < fault.probability;
+                && random::fraction(random) < fault.probability;
             active.seen += 1;
-            if !is_its_turn {
+            if !strikes {
                 continue;
             }
             match &fault.kind {
-                Kind::DelayRequest(by) => {
-                    fate.delay_request = fate.delay_request.saturating_add(*by);
+                FaultKind::DelayRequest(by) => {
+                    effects.delay_request = effects.delay_request.saturating_add(*by);
                 }
-                Kind::DelayReply(by) => {
-                    fate.delay_reply = fate.delay_reply.saturating_add(*by);
+                FaultKind::DelayReply(by) => {
+                    effects.delay_reply = effects.delay_reply.saturating_add(*by);
                 }
-                Kind::Throttle(rate, answer) => {
+                FaultKind::Throttle(rate, replacement) => {
                     if active.buckets.take(*rate, &subject, now) {
                         continue;
                     }
-                    fate.answer = Some(answer.clone());
+                    effects.replacement = Some(replacement.clone());
                 }
                 _ if is_struck => continue,
                 kind => {
                     is_struck = true;
-                    fate.suffer(kind, dice);
+                    effects.add(kind, random);
                 }
             }
             active.struck.fetch_add(1, Ordering::Relaxed);
         }
-        fate
-    }
-
-    /// The time that the service takes it to be.
-    pub(super) fn skewed(&self, now: SystemTime) -> SystemTime {
-        let state = self.lock();
-        let ahead = now.checked_add(state.ahead).unwrap_or(now);
-        ahead.checked_sub(state.behind).unwrap_or(ahead)
+        effects
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The fault plan of a [`MockTableService`](super::MockTableService): what goes wrong on purpose.
+/// The fault plan of a [`MockTableService`](super::MockTableService), which makes requests fail on purpose.
 ///
-/// Which requests a fault strikes depends on the seed, on the faults and on the order in which the
-/// requests arrive, and on nothing else: the same test sees the same faults. Time is tokio's, so under
-/// `start_paused` a test with minutes of waits takes none.
+/// The requests that a fault strikes depend only on the seed, the faults and the order of the requests, so
+/// a test sees the same faults in each run. Delays use tokio's time: with `start_paused`, a test that waits
+/// for minutes finishes at once.
 ///
-/// A request is struck by one fault at most, the first that was added; delays and throttling come on
-/// top of it.
+/// At most one fault strikes a request, the first that was added. Delays and throttling apply in addition.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -150,21 +142,24 @@ impl Plan {
 /// # }
 /// ```
 #[derive(Clone, Copy)]
-pub struct Faults<'a>(pub(super) &'a Plan);
+pub struct Faults<'a> {
+    pub(super) plan: &'a FaultPlan,
+    pub(super) clock: &'a ServiceClock,
+}
 
 impl Faults<'_> {
-    /// Decides by another seed from here on; it is 0 unless it is set.
+    /// Sets the seed for later requests. The default is 0.
     pub fn seed(&self, seed: u64) {
-        self.0.lock().seed = seed;
+        self.plan.lock().seed = seed;
     }
 
-    /// Adds a fault behind those that are there.
+    /// Adds a fault behind the others.
     pub fn add(&self, fault: Fault) -> AddedFault {
-        let mut state = self.0.lock();
+        let mut state = self.plan.lock();
         let number = state.added;
         state.added += 1;
         let struck = Arc::<AtomicUsize>::default();
-        state.active.push(Active {
+        state.active.push(ActiveFault {
             fault,
             number,
             seen: 0,
@@ -174,32 +169,28 @@ impl Faults<'_> {
         AddedFault(struck)
     }
 
-    /// Sets the service's clock this much ahead of the clients', which then seem late: beyond 15
-    /// minutes their signatures are refused with 403. What the service stamps and dates, it does by
-    /// its own clock.
+    /// Sets the service's clock ahead of the clients' clock. Beyond 15 minutes the service refuses their
+    /// signatures with 403. Timestamps and response dates use the service's clock.
     pub fn clock_ahead(&self, by: Duration) {
-        let mut state = self.0.lock();
-        (state.ahead, state.behind) = (by, Duration::ZERO);
+        self.clock.set_skew(Skew::Ahead(by));
     }
 
-    /// Sets the service's clock this much behind the clients'.
+    /// Sets the service's clock behind the clients' clock.
     pub fn clock_behind(&self, by: Duration) {
-        let mut state = self.0.lock();
-        (state.ahead, state.behind) = (Duration::ZERO, by);
+        self.clock.set_skew(Skew::Behind(by));
     }
 
-    /// From here on all goes well, by a right clock. Requests that were delayed still arrive, and a
-    /// table that is being deleted still is.
+    /// Removes all faults and the skew of the clock. Delayed requests still arrive, and the names of deleted
+    /// tables stay unusable for the set time.
     pub fn clear(&self) {
-        let mut state = self.0.lock();
-        let (seed, added) = (state.seed, state.added);
-        *state = State { seed, added, ..State::default() };
+        self.plan.lock().active.clear();
+        self.clock.set_skew(Skew::NONE);
     }
 }
 
 impl fmt::Debug for Faults<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.0.lock();
+        let state = self.plan.lock();
         let faults: Vec<_> = state.active.iter().map(|active| &active.fault).collect();
         f.debug_struct("Faults").field("seed", &state.seed).field("faults", &faults).finish()
     }
@@ -210,7 +201,7 @@ impl fmt::Debug for Faults<'_> {
 pub struct AddedFault(Arc<AtomicUsize>);
 
 impl AddedFault {
-    /// How many requests it struck so far.
+    /// Returns the number of requests that the fault has struck.
     pub fn struck(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What the tables hold, past the protocol: for a test's assertions, and for a look inside.
+//! Direct access to the stored tables, for assertions in tests and for the page of the emulator.
 
 use std::ops::ControlFlow;
 
@@ -9,20 +9,20 @@ use crate::entity::{DynamicEntity, EntityKey};
 use crate::etag::ETag;
 
 impl MockTableService {
-    /// The names of the tables, in order.
+    /// Returns the names of the tables, in order.
     pub fn table_names(&self) -> Vec<String> {
-        self.settle();
-        self.store().tables().map(|table| table.name().to_string()).collect()
+        self.deliver_due();
+        self.core().store.read().tables().map(|table| table.name().to_string()).collect()
     }
 
-    /// How many rows a table has; `None` if it is not there.
+    /// Returns the number of rows of a table, or `None` if the table does not exist.
     pub fn row_count(&self, table: &str) -> Option<usize> {
-        self.settle();
-        self.store().table(table).map(|table| table.len())
+        self.deliver_due();
+        self.core().store.read().table(table).map(|table| table.len())
     }
 
-    /// All rows of a table in the service's order, with their versions; `None` if the table is not
-    /// there.
+    /// Returns all rows of a table with their ETags, in the service's order, or `None` if the table does not
+    /// exist.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -46,17 +46,17 @@ impl MockTableService {
         self.rows_from(table, ("", ""), usize::MAX)
     }
 
-    /// At most `limit` rows of a table from this PartitionKey and RowKey on; `None` if the table is
-    /// not there.
+    /// Returns at most `limit` rows of a table from this PartitionKey and RowKey on, or `None` if the table
+    /// does not exist.
     pub fn rows_from(
         &self,
         table: &str,
         from: (&str, &str),
         limit: usize,
     ) -> Option<Vec<DynamicEntity>> {
-        self.settle();
+        self.deliver_due();
         let mut rows = Vec::new();
-        self.store().table(table)?.scan(from, &mut |keys, entity| {
+        self.core().store.read().table(table)?.scan(from, &mut |keys, entity| {
             if rows.len() == limit {
                 return ControlFlow::Break(());
             }
@@ -66,11 +66,11 @@ impl MockTableService {
         Some(rows)
     }
 
-    /// A row with its version; `None` if it or its table is not there.
+    /// Returns a row with its ETag, or `None` if the row or its table does not exist.
     pub fn row(&self, table: &str, partition_key: &str, row_key: &str) -> Option<DynamicEntity> {
-        self.settle();
+        self.deliver_due();
         let keys = (partition_key, row_key);
-        let entity = self.store().table(table)?.get(keys)?;
+        let entity = self.core().store.read().table(table)?.get(keys)?;
         Some(dynamic(keys, &entity))
     }
 }
@@ -101,20 +101,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_are_those_that_a_query_returns() {
+    async fn rows_equal_those_of_a_query() {
         let service = service().await;
         let table = service.client().table_named::<DynamicEntity>("Rows");
         let read = table.query().await.unwrap();
         let sent = service.requests().total();
         assert_eq!(service.rows("rows").unwrap(), &read[..]);
         assert_eq!(service.row("Rows", "b", "1").as_ref(), Some(&read[2]));
-        assert_eq!(service.requests().total(), sent, "a look is no request");
+        assert_eq!(service.requests().total(), sent, "direct access is not a request");
         assert_eq!((service.row("Rows", "b", "3"), service.row("Row", "b", "1")), (None, None));
         assert_eq!(service.rows("Row"), None);
     }
 
     #[tokio::test]
-    async fn a_page_begins_at_a_key_and_is_bounded() {
+    async fn a_page_starts_at_a_key_and_is_limited() {
         let service = service().await;
         let keys = |from, limit| {
             let rows = service.rows_from("Rows", from, limit).unwrap();

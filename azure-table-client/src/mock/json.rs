@@ -1,4 +1,4 @@
-//! Pieces of JSON as the service writes them.
+//! JSON in the service's form.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::edm::EdmCow;
 
-/// A JSON string; what is no ASCII is escaped, as the service does it.
+/// Writes a JSON string. Characters outside of ASCII are escaped, like in the service's responses.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
     if text.is_ascii() {
         // Writing to a Vec cannot fail.
@@ -38,14 +38,14 @@ pub(super) fn push_member(out: &mut Vec<u8>, name: &str, text: &str) {
     out.push(b',');
 }
 
-/// A property and its comma, annotated where JSON does not show its type.
+/// Writes a property and a comma. If JSON does not show the type, it also writes the type annotation.
 pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
-    let shows = match value {
+    let is_native = match value {
         EdmCow::String(_) | EdmCow::Boolean(_) | EdmCow::Int32(_) => true,
         EdmCow::Double(value) => value.is_finite(),
         _ => false,
     };
-    if !shows {
+    if !is_native {
         push_text(out, name);
         out.pop();
         let _ = write!(out, "@odata.type\":\"{}\",", value.edm_type());
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_and_reads_the_same() {
+    fn escaped_text_round_trips() {
         for text in ["plain", "a\"b\\c\n\u{1}", "é \u{1f600} \"\\\u{7f}\u{85}", ""] {
             let mut out = Vec::new();
             push_text(&mut out, text);

@@ -1,29 +1,15 @@
-//! Who is told of each answer as it is given: for logs.
+//! The observer of requests, and the form in which it sees their URLs.
 
 use percent_encoding::percent_decode_str;
 
-use super::MockTableServiceBuilder;
 use super::recorder::RecordedRequest;
-use super::request::Incoming;
+use super::request::RawRequest;
 
-/// Is told of a request and of its target: path and query, without the signature.
+/// A function that receives each request with its path and query, without the signature.
 pub(super) type Observer = Box<dyn Fn(&RecordedRequest, &str) + Send + Sync>;
 
-impl MockTableServiceBuilder {
-    /// Is told of each request when it was answered, and of its target: path and query without the
-    /// signature that may be in it. For logs; the answer waits for it. It cannot ask the service
-    /// anything: a request that was delayed is still held while it is told of it.
-    pub fn observer(
-        mut self,
-        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
-    ) -> Self {
-        self.observer = Some(Box::new(observer));
-        self
-    }
-}
-
-/// The path and the query as sent, but for the signature in it. Printable ASCII.
-pub(super) fn target(request: &Incoming<'_>) -> String {
+/// Returns the path and the query as sent, in printable ASCII, with the signature masked.
+pub(super) fn target(request: &RawRequest<'_>) -> String {
     let mut target = request.path.to_owned();
     // An option's name may be percent-encoded as well.
     let is_signature = |option: &&str| {
@@ -44,7 +30,9 @@ pub(super) fn target(request: &Incoming<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, Method};
+    use std::borrow::Cow;
+
+    use http::Method;
 
     use super::*;
 
@@ -58,11 +46,15 @@ mod tests {
             ("/a/T", "%73i%67=secret&+sig=x=y", "/a/T?sig=...&sig=..."),
             ("/a/\u{9b}1mé", "sig", "/a/\\u{9b}1m\\u{e9}?sig=..."),
         ] {
-            let (headers, body) = (HeaderMap::new(), b"");
-            let origin = "http://127.0.0.1";
-            let method = &Method::GET;
-            let from = crate::mock::LOCAL;
-            let request = Incoming { method, origin, path, query, headers: &headers, body, from };
+            let request = RawRequest {
+                method: Method::GET,
+                origin: "http://127.0.0.1",
+                path,
+                query,
+                headers: Cow::default(),
+                body: b"",
+                sender: crate::mock::LOCAL,
+            };
             assert_eq!(target(&request), expected);
         }
     }

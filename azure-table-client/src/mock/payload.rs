@@ -1,4 +1,4 @@
-//! The bodies of answers: rows and tables, one or a page of them, in the format that was asked for.
+//! Response bodies with one or a page of entities or tables, in the accepted format.
 
 mod atom;
 mod json;
@@ -6,33 +6,33 @@ mod json;
 use http::HeaderValue;
 
 use super::failure::Failure;
-use super::reply::Addresses;
-use super::select::Select;
+use super::handlers::Select;
+use super::reply::BaseUrl;
 use super::store::StoredEntity;
 use crate::edm::EdmDateTime;
 use crate::wire::{Metadata, PayloadFormat};
 
-/// What a body shows.
+/// An entity or a table in a body.
 #[derive(Clone, Copy)]
 pub(super) enum Item<'r> {
-    /// The keys of a row, and the row.
+    /// The PartitionKey, the RowKey and the other properties.
     Entity((&'r str, &'r str), &'r StoredEntity),
     /// The name of a table.
     Table(&'r str),
 }
 
-/// A body about a table's rows, or about the tables.
+/// A writer of bodies with the entities of a table, or with tables.
 pub(super) struct Payload<'a> {
     pub(super) format: PayloadFormat,
-    pub(super) addresses: &'a Addresses<'a>,
-    /// The table whose rows these are, or `Tables`.
+    pub(super) base_url: &'a BaseUrl<'a>,
+    /// The name of the table, or `Tables`.
     pub(super) set: &'a str,
     pub(super) select: Option<&'a Select>,
-    /// The present, which Atom shows.
+    /// The current time for Atom's `<updated>`.
     pub(super) now: EdmDateTime,
 }
 
-/// The media type of an answer in this format.
+/// The media type of a response in this format.
 pub(super) fn media_type(format: PayloadFormat) -> HeaderValue {
     HeaderValue::from_static(match format {
         PayloadFormat::Json(Metadata::None) => {
@@ -48,25 +48,24 @@ pub(super) fn media_type(format: PayloadFormat) -> HeaderValue {
     })
 }
 
-/// The body of a refusal, and its media type. Where Atom is asked for, or what is asked for is
-/// not known, it is XML.
-pub(super) fn refusal(
+/// The body of a failure, and its media type: XML if the accepted format is Atom or unknown.
+pub(super) fn failure_body(
     format: Option<PayloadFormat>,
     failure: &Failure,
     message: &str,
 ) -> (HeaderValue, Vec<u8>) {
     match format {
         Some(format @ PayloadFormat::Json(_)) => {
-            (media_type(format), json::refusal(failure, message))
+            (media_type(format), json::failure(failure, message))
         }
         Some(PayloadFormat::Atom) | None => {
-            (HeaderValue::from_static("application/xml"), atom::refusal(failure, message))
+            (HeaderValue::from_static("application/xml"), atom::failure(failure, message))
         }
     }
 }
 
 impl Payload<'_> {
-    /// A body that is one item.
+    /// Returns a body with one item.
     pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
         let mut body = Vec::with_capacity(512);
         match self.format {
@@ -102,16 +101,20 @@ impl Payload<'_> {
 
     /// The type of the items: `account.Blogs`.
     fn type_name(&self) -> String {
-        format!("{}.{}", self.addresses.account, self.set)
+        format!("{}.{}", self.base_url.account, self.set)
     }
 
-    /// The path of an item below the account, with its slash.
+    pub(super) fn url(&self, item: Item<'_>) -> String {
+        self.base_url.absolute(&self.path(item))
+    }
+
+    /// The path of an item below the account, with its leading slash.
     fn path(&self, item: Item<'_>) -> String {
         match item {
             Item::Entity((partition_key, row_key), _) => {
-                Addresses::entity_path(self.set, partition_key, row_key)
+                BaseUrl::entity_path(self.set, partition_key, row_key)
             }
-            Item::Table(name) => Addresses::table_path(name),
+            Item::Table(name) => BaseUrl::table_path(name),
         }
     }
 }

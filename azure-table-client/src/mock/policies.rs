@@ -1,28 +1,29 @@
 //! The stored access policies of a table.
 //!
-//! Source: [Set Table ACL][set] and [Define a stored access policy][policy]; the form of the answer
-//! is that of recordings.
+//! Source: [Set Table ACL][set] and [Define a stored access policy][policy]. The form of the
+//! response comes from recordings.
 //!
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl
 //! [policy]: https://learn.microsoft.com/rest/api/storageservices/define-stored-access-policy
 
 use super::failure::Failure;
+use super::xml;
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::wire::xml_tree::{Document, Element};
 
-/// The most policies of a table.
+/// The largest number of policies of a table.
 const MAX_POLICIES: usize = 5;
 /// The longest identifier, in UTF-16 code units.
 const MAX_ID_UNITS: usize = 64;
-/// The permissions for a table, in the order in which they must stand.
+/// The permissions for a table in the required order.
 pub(super) const TABLE_PERMISSIONS: &str = "raud";
 
-/// The stored access policies of a table, in the order in which they were set.
+/// The stored access policies of a table, in the order of the request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Policies(Vec<Policy>);
 
-/// What signatures that name it leave to it. What it leaves open, they say themselves.
+/// A stored access policy. A signature that names it must have all fields that the policy does not have.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Policy {
     id: String,
@@ -32,13 +33,13 @@ pub(super) struct Policy {
 }
 
 impl Policies {
-    /// Reads `<SignedIdentifiers>`. No body at all is none of them.
+    /// Reads `<SignedIdentifiers>`. An empty body has no policies.
     pub(super) fn read(body: &[u8]) -> Result<Self, Failure> {
         if body.is_empty() {
             return Ok(Self::default());
         }
         let root = Element::read(body)?;
-        let identifiers = root.elements("SignedIdentifiers")?;
+        let identifiers = xml::children(&root, "SignedIdentifiers")?;
         let mut policies: Vec<Policy> = Vec::with_capacity(MAX_POLICIES);
         for identifier in identifiers {
             let policy = Policy::read(identifier)?;
@@ -52,13 +53,11 @@ impl Policies {
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
-        let mut document = Document::of_service();
-        document.element("SignedIdentifiers", |document| {
+        xml::document("SignedIdentifiers", |document| {
             for policy in &self.0 {
                 document.element("SignedIdentifier", |document| policy.write(document));
             }
-        });
-        document.into_bytes()
+        })
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&Policy> {
@@ -68,13 +67,13 @@ impl Policies {
 
 impl Policy {
     fn read(identifier: &Element) -> Result<Self, Failure> {
-        identifier.elements("SignedIdentifier")?;
-        let [id, policy] = identifier.fields(["Id", "AccessPolicy"])?;
-        let id = id.ok_or_else(Failure::invalid_xml)?.leaf()?;
+        xml::children(identifier, "SignedIdentifier")?;
+        let [id, policy] = xml::fields(identifier, ["Id", "AccessPolicy"])?;
+        let id = xml::leaf(id.ok_or_else(Failure::invalid_xml)?)?;
         if id.is_empty() || id.encode_utf16().count() > MAX_ID_UNITS {
             return Err(Failure::invalid_xml());
         }
-        let fields = policy.map(|policy| policy.fields(["Start", "Expiry", "Permission"]));
+        let fields = policy.map(|policy| xml::fields(policy, ["Start", "Expiry", "Permission"]));
         let [start, expiry, permission] = fields.transpose()?.unwrap_or_default();
         let permissions = text(permission)?;
         if permissions.is_some_and(|letters| !are_ordered(letters, TABLE_PERMISSIONS)) {
@@ -102,9 +101,9 @@ impl Policy {
     }
 }
 
-/// The text of a field; one without text is not there.
+/// The text of a field. An empty field counts as missing.
 fn text(field: Option<&Element>) -> Result<Option<&str>, Failure> {
-    Ok(field.map(Element::leaf).transpose()?.filter(|text| !text.is_empty()))
+    Ok(field.map(xml::leaf).transpose()?.filter(|text| !text.is_empty()))
 }
 
 fn time(field: Option<&Element>) -> Result<Option<EdmDateTime>, Failure> {
@@ -112,7 +111,7 @@ fn time(field: Option<&Element>) -> Result<Option<EdmDateTime>, Failure> {
     text(field)?.map(time).transpose()
 }
 
-/// Whether these are some of the letters of `order`, each once and in that order.
+/// Returns `true` if these are letters of `order`, each at most once and in that order.
 pub(super) fn are_ordered(letters: &str, order: &str) -> bool {
     let mut order = order.chars();
     letters.chars().all(|letter| order.any(|next| next == letter))
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_come_back_in_the_form_of_the_service() {
+    fn policies_are_written_in_the_form_of_the_service() {
         assert_eq!(Policies::read(b"").unwrap(), Policies::default());
         assert_eq!(written("").unwrap(), "<SignedIdentifiers />");
         let only_id = one("<Id>a</Id>");
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy() {
+    fn malformed_policies_are_refused() {
         let policy =
             |fields: &str| one(&format!("<Id>a</Id><AccessPolicy>{fields}</AccessPolicy>"));
         let long = |units: usize| one(&format!("<Id>{}</Id>", "x".repeat(units)));
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_times() {
+    fn times_have_several_forms() {
         for (text, expected) in [
             ("2011-10-11", Some("2011-10-11T00:00:00.0000000Z")),
             ("2011-10-11T22:08Z", Some("2011-10-11T22:08:00.0000000Z")),

@@ -1,4 +1,4 @@
-//! What was asked of the service: for a test's assertions.
+//! The recorder of requests, for assertions in tests.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -9,59 +9,59 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::Method;
 
-use super::MockTableServiceBuilder;
-use super::request::Incoming;
+use super::observer::Observer;
+use super::request::RawRequest;
 use crate::filter::PlanKind;
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_CLIENT_REQUEST_ID;
 
-/// Requests that are kept one by one, if nothing else is said; all are counted.
+/// The default number of kept requests. All requests are counted.
 pub(super) const KEPT_REQUESTS: usize = 10_000;
-/// Bytes of payloads that are kept, if nothing else is said.
+/// The default number of kept payload bytes.
 pub(super) const KEPT_PAYLOAD_BYTES: usize = 32 * 1024 * 1024;
-/// How much of one payload is kept.
+/// The number of bytes kept of one payload.
 const PAYLOAD_BYTES: usize = 64 * 1024;
 
-/// A request that was answered.
+/// A recorded request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedRequest {
-    /// When it arrived, by the service's clock.
+    /// The time of arrival by the service's clock.
     pub arrived: SystemTime,
-    /// How long the service worked on it, in real time: no wait of the fault plan is in it.
+    /// The real time the service needed, without the delays of the fault plan.
     pub took: Duration,
-    /// The HTTP method as sent: POST also where `X-HTTP-Method` says another one.
+    /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
     pub method: Method,
-    /// What it asked for.
+    /// The requested operation.
     pub operation: Operation,
-    /// How many operations were in it: those of a batch that could be read, else 1.
+    /// The number of operations in a batch that can be read, otherwise 1.
     pub operations: usize,
-    /// The table, if it was about one.
+    /// The table in the path. For a batch it is the table of its first operation.
     pub table: Option<String>,
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub status: u16,
-    /// How much of the table a point read or a query looked at.
+    /// The plan of a point read or a query.
     pub plan: Option<PlanKind>,
-    /// The rows that it looked at.
+    /// The number of rows scanned by a point read or a query.
     pub scanned_rows: usize,
-    /// Which attempt of its call it was, from 1: how many of the requests that are kept ask for the
-    /// same operation under the same `x-ms-client-request-id`, up to this one. This library's client
-    /// repeats the id of a call with every attempt, and gives each call another one unless the
-    /// program names one. A request without an id is a first attempt.
+    /// The number of the attempt within its call, from 1: the number of kept requests up to this one with
+    /// the same operation and the same `x-ms-client-request-id`. The client of this library sends the same
+    /// id with every attempt of a call, and a new one with each call unless the program sets it. A request
+    /// without an id is a first attempt.
     pub attempt: usize,
-    /// The body as sent, up to its first 64 KiB. Of all the requests, the last 32 MiB are kept;
-    /// those before have an empty payload
-    /// ([`kept_payload_bytes`](MockTableServiceBuilder::kept_payload_bytes)).
+    /// The first 64 KiB of the body as sent. The newest 32 MiB of all payloads are kept, and older payloads
+    /// are empty
+    /// ([`kept_payload_bytes`](super::MockTableServiceBuilder::kept_payload_bytes)).
     pub payload: Bytes,
     /// The length of the whole body in bytes.
     pub payload_len: usize,
 }
 
-/// Which call a request belongs to, as far as it says so.
-type Call = Option<u64>;
+/// A hash that the attempts of one call share. `None` if the request has no id.
+type CallHash = Option<u64>;
 
-#[derive(Debug)]
 pub(super) struct Recorder {
+    pub(super) observer: Option<Observer>,
     requests: usize,
     payload_bytes: usize,
     record: Mutex<Record>,
@@ -69,10 +69,10 @@ pub(super) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Record {
-    kept: VecDeque<(RecordedRequest, Call)>,
-    /// Bytes of the payloads in `kept`.
+    kept: VecDeque<(RecordedRequest, CallHash)>,
+    /// The number of payload bytes in `kept`.
     payload_bytes: usize,
-    /// How many of the oldest in `kept` had to give up their payloads.
+    /// The number of oldest requests in `kept` whose payloads were dropped.
     without_payload: usize,
     counts: HashMap<Operation, usize>,
     table_scans: usize,
@@ -80,19 +80,18 @@ struct Record {
 }
 
 impl Recorder {
-    /// One that keeps so many requests, and so many bytes of payloads.
-    pub(super) fn new(requests: usize, payload_bytes: usize) -> Self {
-        Self { requests, payload_bytes, record: Mutex::default() }
+    pub(super) fn new(requests: usize, payload_bytes: usize, observer: Option<Observer>) -> Self {
+        Self { observer, requests, payload_bytes, record: Mutex::default() }
     }
 
-    /// What is kept of a body. It is copied, since a slice would hold the buffer it was read into.
+    /// Returns the kept part of a body. It is a copy, since a slice would keep the whole buffer alive.
     pub(super) fn payload(&self, body: &[u8]) -> Bytes {
         let kept = if self.requests == 0 { 0 } else { self.payload_bytes.min(PAYLOAD_BYTES) };
         Bytes::copy_from_slice(&body[..body.len().min(kept)])
     }
 
-    /// Adds a request, whose attempt is counted when somebody asks.
-    pub(super) fn add(&self, request: RecordedRequest, call: Call) {
+    /// Adds a request. Its attempt is counted when a test reads the record.
+    pub(super) fn add(&self, request: RecordedRequest, call: CallHash) {
         let mut record = self.lock();
         *record.counts.entry(request.operation).or_default() += 1;
         record.table_scans += usize::from(request.plan == Some(PlanKind::TableScan));
@@ -135,49 +134,48 @@ impl Record {
     }
 }
 
-/// The call that a request is an attempt of.
-pub(super) fn call(request: &Incoming<'_>, operation: Operation) -> Call {
+pub(super) fn call_hash(request: &RawRequest<'_>, operation: Operation) -> CallHash {
     let id = request.headers.get(&X_MS_CLIENT_REQUEST_ID)?;
     let mut hasher = DefaultHasher::new();
     (operation, id.as_bytes()).hash(&mut hasher);
     Some(hasher.finish())
 }
 
-/// What was asked of a service so far.
+/// The requests that a service has received.
 pub struct Requests<'a>(&'a Recorder);
 
 impl Requests<'_> {
-    /// How many requests asked for this, refused ones included.
+    /// Returns the number of requests for this operation, including failed ones.
     pub fn count(&self, operation: Operation) -> usize {
         self.0.lock().counts.get(&operation).copied().unwrap_or(0)
     }
 
-    /// How many requests there were.
+    /// Returns the number of all requests.
     pub fn total(&self) -> usize {
         self.0.lock().counts.values().sum()
     }
 
-    /// How many queries looked at a whole table.
+    /// Returns the number of queries that were table scans.
     pub fn table_scans(&self) -> usize {
         self.0.lock().table_scans
     }
 
-    /// How many rows were looked at by point reads and queries, found or not.
+    /// Returns the number of rows scanned by point reads and queries, including rows that did not match.
     pub fn scanned_rows(&self) -> usize {
         self.0.lock().scanned_rows
     }
 
-    /// The last request.
+    /// Returns the last request.
     pub fn last(&self) -> Option<RecordedRequest> {
         let record = self.0.lock();
         let (last, call) = record.kept.back()?;
-        let is_of_call = |other: &&(_, Call)| call.is_some() && other.1 == *call;
+        let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
         Some(RecordedRequest { attempt, ..last.clone() })
     }
 
-    /// The requests in order, at most the last 10,000
-    /// ([`kept_requests`](MockTableServiceBuilder::kept_requests)).
+    /// Returns the requests in order, at most the last 10,000
+    /// ([`kept_requests`](super::MockTableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
         let record = self.0.lock();
         let mut attempts: HashMap<u64, usize> = HashMap::new();
@@ -192,12 +190,12 @@ impl Requests<'_> {
         counted.collect()
     }
 
-    /// Those of [`all`](Self::all) that asked for this.
+    /// Returns the requests of [`all`](Self::all) for this operation.
     pub fn of(&self, operation: Operation) -> Vec<RecordedRequest> {
         self.all().into_iter().filter(|request| request.operation == operation).collect()
     }
 
-    /// Forgets all requests, so that a test can count from here.
+    /// Removes all requests, so that a test can count later ones.
     pub fn clear(&self) {
         *self.0.lock() = Record::default();
     }
@@ -206,20 +204,6 @@ impl Requests<'_> {
 impl fmt::Debug for Requests<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Requests").field("total", &self.total()).finish_non_exhaustive()
-    }
-}
-
-impl MockTableServiceBuilder {
-    /// How many requests are kept one by one: 10,000 unless it is set here.
-    pub fn kept_requests(mut self, requests: usize) -> Self {
-        self.kept_requests = requests;
-        self
-    }
-
-    /// How many bytes of payloads are kept in all, of the last requests: 32 MiB unless it is set here.
-    pub fn kept_payload_bytes(mut self, bytes: usize) -> Self {
-        self.kept_payload_bytes = bytes;
-        self
     }
 }
 
@@ -247,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_all_but_keeps_the_last_ones() {
-        let recorder = Recorder::new(KEPT_REQUESTS, KEPT_PAYLOAD_BYTES);
+    fn all_requests_are_counted_and_the_last_ones_kept() {
+        let recorder = Recorder::new(KEPT_REQUESTS, KEPT_PAYLOAD_BYTES, None);
         for status in 0..10_005 {
             recorder.add(request(status, b""), None);
         }
@@ -259,7 +243,7 @@ mod tests {
         requests.clear();
         assert_eq!((requests.total(), requests.scanned_rows(), requests.last()), (0, 0, None));
 
-        let recorder = Recorder::new(0, KEPT_PAYLOAD_BYTES);
+        let recorder = Recorder::new(0, KEPT_PAYLOAD_BYTES, None);
         recorder.add(request(200, b""), None);
         assert_eq!((recorder.requests().total(), recorder.requests().all()), (1, vec![]));
     }
@@ -281,11 +265,11 @@ mod tests {
         blogs.get(("a", "b")).await.unwrap();
 
         let all = mock.requests().all();
-        let told: Vec<_> = all.iter().map(|r| (r.operation, r.attempt, r.status)).collect();
+        let recorded: Vec<_> = all.iter().map(|r| (r.operation, r.attempt, r.status)).collect();
         let insert = Operation::Insert;
         let expected =
             [(insert, 1, 503), (insert, 2, 503), (insert, 3, 204), (Operation::Get, 1, 200)];
-        assert_eq!(told, expected);
+        assert_eq!(recorded, expected);
         assert_eq!((all[2].method.as_str(), all[2].payload_len), ("POST", all[2].payload.len()));
         let payload: serde_json::Value = serde_json::from_slice(&all[2].payload).unwrap();
         assert_eq!(payload, serde_json::json!({"PartitionKey": "a", "RowKey": "b"}));
@@ -299,7 +283,7 @@ mod tests {
 
     #[test]
     fn attempts_are_counted_by_call() {
-        let recorder = Recorder::new(4, 0);
+        let recorder = Recorder::new(4, 0, None);
         let attempts = || recorder.requests().all().iter().map(|r| r.attempt).collect::<Vec<_>>();
         for call in [Some(1), Some(2), Some(1), None] {
             recorder.add(request(500, b""), call);
@@ -312,8 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_payloads_go_when_there_are_too_many_bytes() {
-        let recorder = Recorder::new(4, 6);
+    fn the_oldest_payloads_are_dropped_beyond_the_limit() {
+        let recorder = Recorder::new(4, 6, None);
         let payloads = || {
             let all = recorder.requests().all();
             all.iter().map(|r| (r.payload.len(), r.payload_len)).collect::<Vec<_>>()
@@ -330,6 +314,6 @@ mod tests {
         recorder.add(request(200, b"o"), None);
         assert_eq!(payloads(), [(0, 3), (4, 4), (1, 1), (1, 1)]);
         assert_eq!(recorder.payload(&[0; 100]).len(), 6);
-        assert_eq!(Recorder::new(4, 1 << 20).payload(&vec![0; 100_000]).len(), 65_536);
+        assert_eq!(Recorder::new(4, 1 << 20, None).payload(&vec![0; 100_000]).len(), 65_536);
     }
 }

@@ -1,4 +1,4 @@
-//! Answers as the service writes them.
+//! Responses in the service's form.
 
 use std::time::SystemTime;
 
@@ -7,27 +7,26 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
 use super::payload;
-use super::request::{Incoming, Preference};
-use super::store::StoredKey;
+use super::request::{Preference, RawRequest};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, encoding, headers};
 
-/// An answer in the making.
+/// A response before its common headers are set.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
-    /// Whether it is an answer in a format of OData, or one of none.
+    /// The response is in an OData format.
     pub(super) is_odata: bool,
 }
 
-/// Where the addresses in an answer begin.
-pub(super) struct Addresses<'a> {
+/// The base of the URLs in a response.
+pub(super) struct BaseUrl<'a> {
     /// `http://host:port`
     pub(super) origin: &'a str,
     pub(super) account: &'a str,
-    /// What follows the account's name in addresses.
+    /// The suffix of the account's name at the secondary location.
     pub(super) suffix: &'static str,
 }
 
@@ -42,12 +41,12 @@ impl Reply {
         reply
     }
 
-    /// An answer without a body, about the service or about policies.
+    /// A response without a body to an operation on the service or on policies.
     pub(super) fn of_service(status: StatusCode) -> Self {
         Self { status, is_odata: false, ..Self::no_content() }
     }
 
-    /// A document that is XML whatever format is asked for.
+    /// A document that is XML in every version and format.
     pub(super) fn xml(body: Vec<u8>) -> Self {
         let mut reply = Self { is_odata: false, ..Self::new(StatusCode::OK, body) };
         reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
@@ -60,7 +59,7 @@ impl Reply {
         reply
     }
 
-    /// A refusal in the format that was asked for, if that is known.
+    /// The response for a failure, in the format that the request accepts, if that is known.
     pub(super) fn failure(
         failure: &Failure,
         format: Option<PayloadFormat>,
@@ -68,13 +67,13 @@ impl Reply {
         now: EdmDateTime,
     ) -> Self {
         let message = format!("{}\nRequestId:{request_id}\nTime:{now}", failure.message);
-        let (media_type, body) = payload::refusal(format, failure, &message);
+        let (media_type, body) = payload::failure_body(format, failure, &message);
         let mut reply = Self::new(failure.status, body);
         reply.headers.insert(header::CONTENT_TYPE, media_type);
         reply
     }
 
-    /// Sets a header; text that cannot stand in one is left out.
+    /// Sets a header, except if the text is not a valid header value.
     pub(super) fn text_header(&mut self, name: header::HeaderName, text: &str) {
         if let Ok(value) = HeaderValue::from_str(text) {
             self.headers.insert(name, value);
@@ -91,7 +90,7 @@ impl Reply {
         self.headers.insert(name, HeaderValue::from_static(applied));
     }
 
-    /// What a POST adds: where the new thing is.
+    /// Sets the URL of a created resource.
     pub(super) fn location(&mut self, address: &str, preference: Preference) {
         self.text_header(header::LOCATION, address);
         if preference == Preference::ReturnNoContent {
@@ -99,10 +98,10 @@ impl Reply {
         }
     }
 
-    /// The finished answer, with what every answer has.
+    /// The complete response, with the headers of every response.
     pub(super) fn finish(
         mut self,
-        request: &Incoming<'_>,
+        request: &RawRequest<'_>,
         request_id: &str,
         now: SystemTime,
     ) -> HttpResponse {
@@ -111,7 +110,7 @@ impl Reply {
             map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         }
-        // Versions before that did not say theirs.
+        // Earlier versions did not return the header.
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
             && version.as_bytes() >= b"2009-09-19".as_slice()
         {
@@ -129,17 +128,9 @@ impl Reply {
     }
 }
 
-impl Addresses<'_> {
-    pub(super) fn entity(&self, table: &str, key: &StoredKey) -> String {
-        self.absolute(&Self::entity_path(table, &key.partition, &key.row))
-    }
-
-    pub(super) fn table(&self, table: &str) -> String {
-        self.absolute(&Self::table_path(table))
-    }
-
-    /// The path of an entity below the account: as in a request, but the quotes of a key are only
-    /// doubled (recorded in `test_operations_on_entity_with_partition_key_having_single_quote`).
+impl BaseUrl<'_> {
+    /// The path of an entity below the account. Unlike in a request, a quote in a key is doubled but not
+    /// percent-encoded (recorded in `test_operations_on_entity_with_partition_key_having_single_quote`).
     pub(super) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
         let path = encoding::entity_path(table, partition_key, row_key);
         if path.contains("%27") { path.replace("%27", "'") } else { path }
@@ -150,8 +141,13 @@ impl Addresses<'_> {
         encoding::table_resource(table)
     }
 
-    /// The address of a path below the account.
+    /// The URL of a path below the account.
     pub(super) fn absolute(&self, path: &str) -> String {
         format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
+}
+
+/// A random id for a request or a boundary.
+pub(super) fn new_id() -> String {
+    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
 }

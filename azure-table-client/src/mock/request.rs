@@ -1,61 +1,65 @@
-//! What a request asks: its parts, and the resource that its path names.
+//! A request: its raw parts, and everything that decides what it requests, each parsed once.
+
+mod batch;
+mod body;
+mod location;
+mod operation;
+mod protocol;
+mod resource;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::num::IntErrorKind;
 
 use http::{HeaderMap, HeaderName, Method, header};
-use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
+pub(super) use self::batch::BatchPart;
+pub(super) use self::body::{EntityBody, RequestBody};
+pub(super) use self::location::Location;
+pub(super) use self::protocol::Protocol;
+pub(super) use self::resource::{EntityPath, Resource};
+use super::core::Rules;
 use super::failure::Failure;
 use super::store::Condition;
 use crate::transport::HttpRequest;
-use crate::wire::ServiceVersion;
 use crate::wire::headers::X_MS_VERSION;
+use crate::wire::{Operation, ServiceVersion};
+
+/// The largest body that the service accepts.
+pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// A request as it arrived.
 #[derive(Debug)]
-pub(super) struct Incoming<'a> {
-    pub(super) method: &'a Method,
+pub(super) struct RawRequest<'a> {
+    pub(super) method: Method,
     /// `http://host:port`
     pub(super) origin: &'a str,
     /// Percent-encoded, as sent.
     pub(super) path: &'a str,
     pub(super) query: &'a str,
-    pub(super) headers: &'a HeaderMap,
+    pub(super) headers: Cow<'a, HeaderMap>,
     pub(super) body: &'a [u8],
-    /// Who sent it.
-    pub(super) from: IpAddr,
+    /// The sender's address.
+    pub(super) sender: IpAddr,
 }
 
-/// `http://host:port` and what follows it.
-pub(super) fn split_origin(url: &str) -> (&str, &str) {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
-    url.split_at(path)
+/// A parsed request. Each part has its own result, since the service checks the signature first and then
+/// reports the failures in a fixed order.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    pub(super) raw: RawRequest<'a>,
+    /// `None` if the path names another account.
+    pub(super) location: Option<Location>,
+    verb: Result<Method, Failure>,
+    resource: Result<Resource, Failure>,
+    operation: Result<Operation, Failure>,
+    protocol: Result<Protocol, Failure>,
+    /// The parts of a batch. The list is empty for other requests.
+    batch: Result<Vec<BatchPart<'a>>, Failure>,
 }
 
-/// What a path names.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Resource {
-    Service,
-    Tables,
-    Table(String),
-    Entities(String),
-    Entity(Target),
-    Batch,
-}
-
-/// One entity.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) table: String,
-    pub(super) partition_key: String,
-    pub(super) row_key: String,
-}
-
-/// What the client wants back after a POST.
+/// The body that the client prefers in the response to a POST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Preference {
     None,
@@ -63,64 +67,157 @@ pub(super) enum Preference {
     ReturnNoContent,
 }
 
-impl<'a> Incoming<'a> {
-    /// How long its path and query are.
+impl<'a> Request<'a> {
+    pub(super) fn read(raw: RawRequest<'a>, rules: &Rules) -> Self {
+        let mut request = Self::read_one(raw, rules);
+        // A larger body is refused for its size.
+        if request.operation == Ok(Operation::Transaction)
+            && request.raw.body.len() <= MAX_BODY_BYTES
+        {
+            request.batch = batch::read(&request.raw, rules);
+        }
+        request
+    }
+
+    /// Reads everything except for the parts of a batch.
+    fn read_one(raw: RawRequest<'a>, rules: &Rules) -> Self {
+        let (location, resource) = match Location::split(raw.path, rules.account()) {
+            Some((location, below)) => (Some(location), Resource::parse(below)),
+            None => (None, Err(Failure::resource_not_found())),
+        };
+        let verb = raw.verb();
+        let operation = match (&verb, &resource) {
+            (Err(failure), _) | (_, Err(failure)) => Err(failure.clone()),
+            (Ok(verb), Ok(resource)) => operation::of(&raw, verb.as_str(), resource),
+        };
+        let protocol = Protocol::of(&raw, rules.loose);
+        Self { location, verb, resource, operation, protocol, batch: Ok(Vec::new()), raw }
+    }
+
+    pub(super) fn verb(&self) -> Result<&str, Failure> {
+        self.verb.as_ref().map(Method::as_str).map_err(Clone::clone)
+    }
+
+    pub(super) fn resource(&self) -> Result<&Resource, Failure> {
+        self.resource.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn operation(&self) -> Result<Operation, Failure> {
+        self.operation.clone()
+    }
+
+    /// The operation for the record and the fault plan.
+    pub(super) fn operation_or_other(&self) -> Operation {
+        *self.operation.as_ref().unwrap_or(&Operation::Other)
+    }
+
+    pub(super) fn protocol(&self) -> Result<&Protocol, Failure> {
+        self.protocol.as_ref().map_err(Clone::clone)
+    }
+
+    /// The body in its format, if the version of the request supports the format.
+    pub(super) fn body(&self) -> Result<RequestBody<'a>, Failure> {
+        self.protocol()?.body(&self.raw)
+    }
+
+    pub(super) fn batch(&self) -> Result<&[BatchPart<'a>], Failure> {
+        self.batch.as_deref().map_err(Clone::clone)
+    }
+
+    /// The operations of a batch, or none if it cannot be read.
+    pub(super) fn batch_operations(&self) -> impl Iterator<Item = &Self> {
+        self.batch.as_deref().unwrap_or_default().iter().flat_map(BatchPart::operations)
+    }
+
+    /// The number of operations in a batch that can be read, otherwise 1.
+    pub(super) fn operation_count(&self) -> usize {
+        match (&self.operation, &self.batch) {
+            (Ok(Operation::Transaction), Ok(_)) => self.batch_operations().count(),
+            _ => 1,
+        }
+    }
+
+    /// The table in the path. For a batch it is the table of its first operation.
+    pub(super) fn table(&self) -> Option<&str> {
+        match &self.resource {
+            Ok(Resource::Batch) => self.batch_operations().next()?.resource.as_ref().ok()?.table(),
+            resource => resource.as_ref().ok()?.table(),
+        }
+    }
+
+    /// Returns `true` if request and response are XML in every version and format: requests for the
+    /// service, and requests with `comp`.
+    pub(super) fn is_xml(&self) -> bool {
+        self.resource == Ok(Resource::Service) || self.raw.comp().is_some()
+    }
+}
+
+/// Splits a URL behind `http://host:port`.
+pub(super) fn split_origin(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
+    url.split_at(path)
+}
+
+impl<'a> RawRequest<'a> {
+    /// The number of bytes of its path and query.
     pub(super) const fn url_bytes(&self) -> usize {
         self.path.len() + self.query.len()
     }
 
-    /// A request that a host in this process got from this address.
-    pub(super) fn in_process(request: &'a HttpRequest, from: IpAddr) -> Self {
+    /// A request that a host in this process received from this address.
+    pub(super) fn in_process(request: &'a HttpRequest, sender: IpAddr) -> Self {
         let (origin, rest) = split_origin(&request.url);
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         Self {
-            method: &request.method,
+            method: request.method.clone(),
             origin,
             path,
             query,
-            headers: &request.headers,
+            headers: Cow::Borrowed(&request.headers),
             body: &request.body,
-            from,
+            sender,
         }
     }
 
-    pub(super) fn header(&self, name: &HeaderName) -> Option<&'a str> {
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// An option of the query, decoded; names are compared without case.
+    /// An option of the query, decoded. Names are case-insensitive.
     pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
-        // Only what may be it is decoded: this is asked often, and filters are long.
-        let may_be = |pair: &&str| {
+        // Handlers look up several options, and filters are long: decode only possible matches.
+        let is_candidate = |pair: &&str| {
             let key = pair.split('=').next().unwrap_or_default();
             key.len() == name.len() || key.contains('%')
         };
-        self.query.split('&').filter(may_be).find_map(|pair| {
+        self.query.split('&').filter(is_candidate).find_map(|pair| {
             let (key, value) = form_urlencoded::parse(pair.as_bytes()).next()?;
             key.eq_ignore_ascii_case(name).then_some(value)
         })
     }
 
-    /// The part of a resource that is asked for: its policies, the service's properties.
+    /// The component of a resource that is requested, for example its `acl` or its `properties`.
     pub(super) fn comp(&self) -> Option<Cow<'a, str>> {
         self.option("comp")
     }
 
-    /// The verb; a POST may carry another one in `X-HTTP-Method`.
-    pub(super) fn verb(&self) -> Result<&'a str, Failure> {
+    /// The verb. `X-HTTP-Method` replaces the verb of a POST.
+    fn verb(&self) -> Result<Method, Failure> {
         let mut tunnelled = self.headers.get_all("x-http-method").iter();
         match (tunnelled.next(), tunnelled.next()) {
-            (None, _) => Ok(self.method.as_str()),
+            (None, _) => Ok(self.method.clone()),
             (Some(_), Some(_)) => Err(Failure::x_method_count()),
-            (Some(_), None) if *self.method != Method::POST => Err(Failure::x_method_not_post()),
-            (Some(verb), None) => match verb.to_str() {
-                Ok(verb @ ("PUT" | "MERGE" | "PATCH" | "DELETE")) => Ok(verb),
+            (Some(_), None) if self.method != Method::POST => Err(Failure::x_method_not_post()),
+            (Some(verb), None) => match (verb.as_bytes(), Method::from_bytes(verb.as_bytes())) {
+                (b"PUT" | b"MERGE" | b"PATCH" | b"DELETE", Ok(verb)) => Ok(verb),
                 _ => Err(Failure::x_method_value()),
             },
         }
     }
 
-    /// The service version asked for, a date; that of a shared access signature, if it is not said.
+    /// The service version, which is a date. Without the header it is the version of the shared access
+    /// signature.
     pub(super) fn version(&self) -> Result<Option<ServiceVersion>, Failure> {
         let Some(value) = self.headers.get(&X_MS_VERSION) else {
             return Ok(self.option("sv").and_then(|date| ServiceVersion::of_date(&date)));
@@ -129,8 +226,8 @@ impl<'a> Incoming<'a> {
         version.map(Some).ok_or_else(Failure::invalid_header)
     }
 
-    /// Checks `timeout`, the seconds that the service may take. Versions before 2016-05-31 do not
-    /// look at it, and the time itself never matters: nothing takes longer.
+    /// Checks `timeout`, in seconds. Versions before 2016-05-31 ignore it. The value has no effect, since
+    /// no operation takes that long.
     pub(super) fn check_timeout(&self) -> Result<(), Failure> {
         let Some(text) = self.option("timeout").filter(|text| !text.is_empty()) else {
             return Ok(());
@@ -147,8 +244,8 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// `If-Match`, if it is one tag or `*`.
-    pub(super) fn condition(&self) -> Result<Condition<'a>, Failure> {
+    /// The condition in `If-Match`, which is one ETag or `*`.
+    pub(super) fn condition(&self) -> Result<Condition<'_>, Failure> {
         let mut values = self.headers.get_all(header::IF_MATCH).iter();
         let (value, more) = (values.next(), values.next());
         let Some(value) = value else {
@@ -163,153 +260,12 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// `Prefer`, for versions that have it.
+    /// The preference in `Prefer`.
     pub(super) fn preference(&self) -> Preference {
-        let prefer = self.headers.get("prefer").and_then(|value| value.to_str().ok());
-        match prefer.map(str::trim) {
+        match self.header(&HeaderName::from_static("prefer")).map(str::trim) {
             Some("return-content") => Preference::ReturnContent,
             Some("return-no-content") => Preference::ReturnNoContent,
             _ => Preference::None,
-        }
-    }
-}
-
-impl Resource {
-    /// Reads a path below the account: `/Tables`, `/Blogs()`, `/Blogs(PartitionKey='…',RowKey='…')`.
-    pub(super) fn parse(path: &str) -> Result<Self, Failure> {
-        let path = percent_decode_str(path).decode_utf8().map_err(|_| Failure::invalid_input())?;
-        let path = path.trim_matches('/');
-        let (name, arguments) = match path.split_once('(') {
-            Some((name, rest)) => {
-                let arguments = rest.strip_suffix(')').ok_or_else(Failure::invalid_input)?;
-                (name, arguments.trim())
-            }
-            None => (path, ""),
-        };
-        match (name, arguments) {
-            ("", "") => Ok(Self::Service),
-            ("$batch", "") => Ok(Self::Batch),
-            _ if name.eq_ignore_ascii_case("tables") => match arguments {
-                "" => Ok(Self::Tables),
-                quoted => {
-                    Ok(Self::Table(table_argument(quoted).ok_or_else(Failure::invalid_input)?))
-                }
-            },
-            (_, "") => Ok(Self::Entities(name.to_owned())),
-            _ => {
-                let (partition_key, row_key) =
-                    key_arguments(arguments).ok_or_else(Failure::invalid_input)?;
-                Ok(Self::Entity(Target { table: name.to_owned(), partition_key, row_key }))
-            }
-        }
-    }
-
-    /// The table it is about, for the record.
-    pub(super) fn table(&self) -> Option<&str> {
-        match self {
-            Self::Table(table) | Self::Entities(table) | Self::Entity(Target { table, .. }) => {
-                Some(table)
-            }
-            Self::Service | Self::Tables | Self::Batch => None,
-        }
-    }
-}
-
-/// `'Blogs'` or `TableName='Blogs'`.
-fn table_argument(arguments: &str) -> Option<String> {
-    let quoted = arguments.strip_prefix("TableName=").unwrap_or(arguments);
-    let (name, rest) = quoted_text(quoted)?;
-    rest.is_empty().then_some(name)
-}
-
-/// `PartitionKey='…',RowKey='…'`, in either order, quotes doubled.
-fn key_arguments(arguments: &str) -> Option<(String, String)> {
-    let (mut partition_key, mut row_key) = (None, None);
-    let mut rest = arguments;
-    loop {
-        let (name, value) = rest.split_once('=')?;
-        let place = match name.trim() {
-            "PartitionKey" => &mut partition_key,
-            "RowKey" => &mut row_key,
-            _ => return None,
-        };
-        let (text, after) = quoted_text(value.trim_start())?;
-        if place.replace(text).is_some() {
-            return None;
-        }
-        rest = after.trim_start();
-        match rest.strip_prefix(',') {
-            Some(next) => rest = next.trim_start(),
-            None if rest.is_empty() => return Some((partition_key?, row_key?)),
-            None => return None,
-        }
-    }
-}
-
-/// The text of a literal `'it''s'` at the beginning, and what follows it.
-fn quoted_text(text: &str) -> Option<(String, &str)> {
-    let mut rest = text.strip_prefix('\'')?;
-    let mut value = String::new();
-    loop {
-        let (part, after) = rest.split_once('\'')?;
-        value.push_str(part);
-        match after.strip_prefix('\'') {
-            Some(next) => {
-                value.push('\'');
-                rest = next;
-            }
-            None => return Some((value, after)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entity(partition_key: &str, row_key: &str) -> Resource {
-        Resource::Entity(Target {
-            table: "T".into(),
-            partition_key: partition_key.into(),
-            row_key: row_key.into(),
-        })
-    }
-
-    #[test]
-    fn paths() {
-        for (path, expected) in [
-            ("", Resource::Service),
-            ("/", Resource::Service),
-            ("/$batch", Resource::Batch),
-            ("/Tables", Resource::Tables),
-            ("/tables()", Resource::Tables),
-            ("/Tables('T')", Resource::Table("T".into())),
-            ("/Tables(TableName='T')", Resource::Table("T".into())),
-            ("/T", Resource::Entities("T".into())),
-            ("/T()", Resource::Entities("T".into())),
-            ("/T(PartitionKey='p',RowKey='r')", entity("p", "r")),
-            ("/T(RowKey='r',%20PartitionKey='')", entity("", "r")),
-            ("/T(PartitionKey='it%27%27s',RowKey='%28a%2C%29%2Fé')", entity("it's", "(a,)/é")),
-            ("/T(PartitionKey='%2527',RowKey='a+b')", entity("%27", "a+b")),
-        ] {
-            assert_eq!(Resource::parse(path).unwrap(), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_names_nothing() {
-        for path in [
-            "/T(",
-            "/T(PartitionKey='p')",
-            "/T(PartitionKey='p',RowKey='r'x)",
-            "/T(x='y')",
-            "/T(PartitionKey='p',PartitionKey='p')",
-            "/T(PartitionKey='p,RowKey='r')",
-            "/%ff",
-            "/Tables(x)",
-            "/T(PartitionKey=p,RowKey=r)",
-        ] {
-            assert!(Resource::parse(path).is_err(), "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the tables hold before a test begins, past the protocol.
+//! Direct writes to the tables, to fill them before a test.
 
 use std::fmt;
 
@@ -6,9 +6,10 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::MockTableService;
-use super::body::Sent;
+use super::handlers::entity_with_keys;
 use super::json::{push_member, push_text};
-use super::store::{Change, Condition, Entry, Update, Write};
+use super::request::RequestBody;
+use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::dialect::Dialect;
 use crate::entity::TableEntity;
 use crate::error::Error;
@@ -16,11 +17,11 @@ use crate::limits::check_own_table_name;
 use crate::wire::json_write;
 
 impl MockTableService {
-    /// Puts entities into a table, which is created if it is not there; a row that is there is
-    /// replaced. No request is recorded and no fault strikes.
+    /// Stores entities in a table, which is created if it does not exist. Existing rows are replaced. No
+    /// request is recorded, and no fault strikes.
     ///
     /// # Errors
-    /// The service would not store an entity; those before it are stored.
+    /// An entity is invalid. The entities before it are stored.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -58,9 +59,8 @@ impl MockTableService {
         Ok(())
     }
 
-    /// Puts the rows of a JSON document into their tables, as [`seed`](Self::seed) does. The
-    /// document has an array for each table, and in it the rows as the service writes them, with
-    /// the types that JSON does not show:
+    /// Stores the rows of a JSON document, like [`seed`](Self::seed). The document has an array of rows for
+    /// each table. Rows have the service's JSON form, with annotations for types that JSON does not show:
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -82,11 +82,11 @@ impl MockTableService {
     /// For a file, `include_str!` or `std::fs::read_to_string`.
     ///
     /// # Errors
-    /// The document has another form, or the service would not store a row; those before it are
-    /// stored.
+    /// The document is malformed, or a row is invalid. The rows before it are stored.
     pub fn seed_json(&self, document: &str) -> Result<(), Error> {
-        let document: Document<'_> = serde_json::from_str(document)
-            .map_err(|error| Error::invalid_input(format!("no tables of rows: {error}")))?;
+        let document: Document<'_> = serde_json::from_str(document).map_err(|error| {
+            Error::invalid_input(format!("the document is not an object of tables: {error}"))
+        })?;
         for (table, rows) in document.0 {
             self.seed_table(&table)?;
             for (index, row) in rows.iter().enumerate() {
@@ -96,11 +96,11 @@ impl MockTableService {
         Ok(())
     }
 
-    /// All tables with their rows, in order, in the form that [`seed_json`](Self::seed_json) takes:
-    /// without Timestamps and ETags, so that a test can compare it with what it expects.
+    /// Returns all tables with their rows, in order, in the form of [`seed_json`](Self::seed_json). It has no
+    /// Timestamps and ETags, so that a test can compare it with an expected document.
     pub fn to_json(&self) -> String {
-        self.settle();
-        let store = self.store();
+        self.deliver_due();
+        let store = self.core().store.read();
         let mut out = b"{".to_vec();
         for (at, table) in store.tables().enumerate() {
             out.extend_from_slice(if at == 0 { b"\n  " } else { b",\n  " });
@@ -113,7 +113,7 @@ impl MockTableService {
                 push_member(&mut out, "PartitionKey", partition_key);
                 push_member(&mut out, "RowKey", row_key);
                 out.extend_from_slice(row.properties.text().as_bytes());
-                // The comma behind the last member.
+                // Remove the comma of the last member.
                 out.pop();
                 out.push(b'}');
                 std::ops::ControlFlow::Continue(())
@@ -126,24 +126,27 @@ impl MockTableService {
 
     fn seed_table(&self, name: &str) -> Result<(), Error> {
         check_own_table_name(name)?;
-        let mut store = self.store_mut();
+        let core = self.core();
+        let mut store = core.store.write();
         if store.table(name).is_none() {
             store
-                .create(name, self.now())
+                .create(name, core.clock.now())
                 .map_err(|failure| Error::invalid_input(failure.message))?;
-            self.note(|| Entry::Created(name.into()));
+            core.log(|| JournalEntry::Created(name.into()));
         }
         Ok(())
     }
 
     fn seed_row(&self, table: &str, index: usize, body: &[u8]) -> Result<(), Error> {
-        let done = self.whole(Sent::Json(body)).and_then(|(key, properties)| {
+        let core = self.core();
+        let body = RequestBody::Json(body);
+        let stored = entity_with_keys(&core.rules, body).and_then(|(key, properties)| {
             let change = Change::Update(Update::replace(properties), Condition::None);
-            let store = self.store();
-            let table = store.entities_of(table, self.now())?;
-            self.apply(table, vec![Write { key, change }]).map_err(|(_, failure)| failure)
+            let store = core.store.read();
+            let table = store.existing_table(table, core.clock.now())?;
+            core.apply(table, vec![Write { key, change }]).map_err(|(_, failure)| failure)
         });
-        done.map(drop).map_err(|failure| refused(table, index, &failure.message))
+        stored.map(drop).map_err(|failure| refused(table, index, &failure.message))
     }
 }
 
@@ -151,7 +154,7 @@ fn refused(table: &str, index: usize, reason: &dyn fmt::Display) -> Error {
     Error::invalid_input(format!("row {index} of {table}: {reason}"))
 }
 
-/// Tables and their rows in the order of the document; a table may be there twice.
+/// Tables and their rows in the order of the document. A table may occur twice.
 struct Document<'d>(Vec<(String, Vec<&'d RawValue>)>);
 
 impl<'de> Deserialize<'de> for Document<'de> {
@@ -182,7 +185,7 @@ mod tests {
     use crate::entity::DynamicEntity;
 
     #[test]
-    fn what_was_written_as_json_seeds_the_same() {
+    fn written_json_seeds_the_same_rows() {
         let mock = MockTableService::new();
         let mut entity = DynamicEntity::new("it's", "\u{1f600}");
         entity.set("Text", "a\"b\\").set("Big", i64::MAX).set("Whole", 5.0).set("Nan", f64::NAN);
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_there_is_replaced() {
+    fn an_existing_row_is_replaced() {
         let mock = MockTableService::new();
         for value in [1, 2] {
             let row = format!(r#"{{"T23":[{{"PartitionKey":"p","RowKey":"r","V":{value}}}]}}"#);
@@ -215,11 +218,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_stored_says_where_it_stands() {
+    fn an_error_names_the_table_and_the_row() {
         let mock = MockTableService::new();
         for (document, text) in [
-            ("[]", "no tables of rows"),
-            (r#"{"Blogs":{}}"#, "no tables of rows"),
+            ("[]", "not an object of tables"),
+            (r#"{"Blogs":{}}"#, "not an object of tables"),
             (r#"{"a":[]}"#, "table name"),
             (r#"{"Blogs":[{"PartitionKey":"p"}]}"#, "row 0 of Blogs: The values are not specified"),
             (

@@ -1,5 +1,6 @@
-//! The HTTP host, on wiremock.
+//! The HTTP host, which is a wiremock server.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +9,19 @@ use std::time::Duration;
 use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use super::faults::{Break, Fate, Host};
-use super::request::Incoming;
+use super::faults::{Break, Host};
+use super::request::RawRequest;
 use super::{LOCAL, MockTableService};
 use crate::transport::HttpResponse;
 
 /// A [`MockTableService`] behind a loopback port.
 ///
-/// It is a wiremock server whose last mock is the service: mocks that are mounted on
-/// [`server`](Self::server) come first, for what the service does not do.
+/// It is a wiremock server whose last mock is the service. Mocks that a test mounts on
+/// [`server`](Self::server) take precedence.
 ///
-/// The service's [faults](MockTableService::faults) strike here as well, with two differences, since
-/// wiremock takes requests one by one: a connection is never refused but breaks, and a request that
-/// is delayed is done at once and only answered late.
+/// The service's [faults](MockTableService::faults) also strike here, with two differences, since wiremock
+/// handles requests one by one: a refused connection breaks instead, and a delayed request is applied at
+/// once and only its response is delayed.
 ///
 /// ```
 /// # use azure_table_client::mock::MockTableServer;
@@ -39,52 +40,52 @@ pub struct MockTableServer {
     service: MockTableService,
 }
 
-/// Behind every mock that a test mounts: wiremock's own default is 5, and lower comes first.
+/// A priority behind every mock of a test: wiremock's default is 5, and lower values come first.
 const LAST: u8 = u8::MAX;
 const LAST_BUT_ONE: u8 = LAST - 1;
 /// Longer than any test.
 const FOREVER: Duration = Duration::from_hours(24 * 365);
 
 impl MockTableServer {
-    /// An empty service on a free port.
+    /// Starts an empty service on a free port.
     pub async fn start() -> Self {
         Self::start_with(MockTableService::new()).await
     }
 
-    /// This service on a free port.
+    /// Starts this service on a free port.
     pub async fn start_with(service: MockTableService) -> Self {
-        // The service records what a table test asks about; wiremock would keep every body.
+        // The service records requests. Wiremock would keep every body.
         let server = MockServer::builder().disable_request_recording().start().await;
-        let arrival = Arrival { service: service.clone(), fate: Arc::default() };
-        Mock::given(arrival.clone())
+        let delivery = Delivery { service: service.clone(), response: Arc::default() };
+        Mock::given(delivery.clone())
             .respond_with_err(|_: &Request| std::io::Error::from(ErrorKind::ConnectionReset))
             .with_priority(LAST_BUT_ONE)
             .mount(&server)
             .await;
         Mock::given(wiremock::matchers::any())
-            .respond_with(arrival)
+            .respond_with(delivery)
             .with_priority(LAST)
             .mount(&server)
             .await;
         Self { server, service }
     }
 
-    /// A connection string with the account and the address of this server.
+    /// Returns a connection string with the account and the address of this server.
     pub fn connection_string(&self) -> String {
         self.service.connection_string_at(&self.server.uri())
     }
 
-    /// The address of the account at this server: `http://127.0.0.1:port/account`.
+    /// Returns the URL of the account at this server: `http://127.0.0.1:port/account`.
     pub fn uri(&self) -> String {
         format!("{}/{}", self.server.uri(), self.service.account())
     }
 
-    /// The wiremock server, to mount mocks that come before the service.
+    /// Returns the wiremock server, to mount mocks that take precedence over the service.
     pub fn server(&self) -> &MockServer {
         &self.server
     }
 
-    /// The service behind the port.
+    /// Returns the service behind the port.
     pub fn service(&self) -> &MockTableService {
         &self.service
     }
@@ -96,47 +97,51 @@ impl fmt::Debug for MockTableServer {
     }
 }
 
-/// As [`MockTableService::respond`] does.
+/// Responds like [`MockTableService::respond`].
 impl Respond for MockTableService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        template(self.respond_to(&incoming(request, &origin(request))))
+        template(self.respond_to(raw(request, &origin(request))))
     }
 }
 
-/// A request that has arrived, seen twice: first as a matcher, which takes those whose connection
-/// breaks, and then as what answers the others. Wiremock takes one request at a time.
+/// The service as two mocks, since wiremock breaks a connection only through a mock that matched. As a
+/// matcher it delivers the request and matches if the connection breaks. Otherwise the next mock sends the
+/// response. Wiremock handles one request at a time.
 #[derive(Clone)]
-struct Arrival {
+struct Delivery {
     service: MockTableService,
-    fate: Arc<Mutex<Fate>>,
+    response: Arc<Mutex<Option<ResponseTemplate>>>,
 }
 
-impl Match for Arrival {
+impl Match for Delivery {
     fn matches(&self, request: &Request) -> bool {
         let origin = origin(request);
-        let request = incoming(request, &origin);
-        let fate = self.service.fate(&request, Host::Connections);
-        self.service.settle();
-        if fate.connection == Some(Break::LosesReply) {
-            self.service.respond_with(&request, &fate, self.service.now());
-        }
-        let breaks = !matches!(fate.connection, None | Some(Break::Hangs));
-        *self.fate.lock().unwrap_or_else(PoisonError::into_inner) = fate;
-        breaks
+        let service = &self.service;
+        let request = super::request::Request::read(raw(request, &origin), &service.core().rules);
+        let effects = service.effects_on(&request, Host::Connections);
+        service.deliver_due();
+        let response = match effects.connection {
+            Some(Break::Refused | Break::LosesRequest) => return true,
+            Some(Break::Hangs) => ResponseTemplate::new(504).set_delay(FOREVER),
+            None | Some(Break::LosesReply) => {
+                let response = service.deliver(&request, &effects, service.core().clock.now());
+                if effects.connection.is_some() {
+                    return true;
+                }
+                let response = template(response);
+                let delay = effects.delay_request.saturating_add(effects.delay_reply);
+                if delay.is_zero() { response } else { response.set_delay(delay) }
+            }
+        };
+        *self.response.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        false
     }
 }
 
-impl Respond for Arrival {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
-        let fate = std::mem::take(&mut *self.fate.lock().unwrap_or_else(PoisonError::into_inner));
-        if fate.connection == Some(Break::Hangs) {
-            return ResponseTemplate::new(504).set_delay(FOREVER);
-        }
-        let origin = origin(request);
-        let request = incoming(request, &origin);
-        let response = template(self.service.respond_with(&request, &fate, self.service.now()));
-        let delay = fate.delay_request.saturating_add(fate.delay_reply);
-        if delay.is_zero() { response } else { response.set_delay(delay) }
+impl Respond for Delivery {
+    fn respond(&self, _: &Request) -> ResponseTemplate {
+        let response = self.response.lock().unwrap_or_else(PoisonError::into_inner).take();
+        response.unwrap_or_else(|| ResponseTemplate::new(500))
     }
 }
 
@@ -145,16 +150,16 @@ fn origin(request: &Request) -> String {
     format!("http://{}", host.unwrap_or("127.0.0.1"))
 }
 
-fn incoming<'a>(request: &'a Request, origin: &'a str) -> Incoming<'a> {
-    Incoming {
-        method: &request.method,
+fn raw<'a>(request: &'a Request, origin: &'a str) -> RawRequest<'a> {
+    RawRequest {
+        method: request.method.clone(),
         origin,
         path: request.url.path(),
         query: &request.url[Position::BeforeQuery..Position::AfterQuery],
-        headers: &request.headers,
+        headers: Cow::Borrowed(&request.headers),
         body: &request.body,
-        // Wiremock listens on loopback, and does not say who asks.
-        from: LOCAL,
+        // Wiremock listens on loopback and does not report the sender.
+        sender: LOCAL,
     }
 }
 
@@ -166,7 +171,7 @@ fn template(response: HttpResponse) -> ResponseTemplate {
         template = template.insert_header(name, value);
     }
     match kind {
-        // The body's setter sets the type as well, and would lose it otherwise.
+        // The setter of the body also sets the media type.
         Some(kind) => template.set_body_raw(body, kind),
         None => template,
     }
@@ -179,7 +184,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn mocks_of_the_user_come_first() {
+    async fn mounted_mocks_take_precedence() {
         let server =
             MockTableServer::start_with(MockTableService::builder().loose(true).build()).await;
         let tables = format!("{}/Tables", server.uri());

@@ -1,12 +1,13 @@
 //! The settings of the service: logging, metrics and CORS rules.
 //!
-//! Source: [Set Table Service Properties][set]; the order of the elements is that of the service's
-//! answers, and the defaults are those of a new account.
+//! Source: [Set Table Service Properties][set]. The elements are in the order of the
+//! service's responses, and the defaults are those of a new account.
 //!
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-service-properties
 
 mod read;
 
+use super::xml;
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Document;
 
@@ -36,29 +37,29 @@ struct Metrics {
     retention: Retention,
 }
 
-/// For how many days something is kept; for ever if it is not set.
+/// The number of days after which data is deleted. Without a number it is never deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Retention(Option<u16>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CorsRule {
     pub(super) methods: Vec<String>,
-    /// `*` alone is every origin.
+    /// A single `*` allows every origin.
     pub(super) origins: Vec<String>,
     pub(super) allowed_headers: HeaderNames,
     pub(super) exposed_headers: HeaderNames,
     pub(super) max_age: u32,
 }
 
-/// Names of headers, each in full or with `*` at its end.
+/// Header names, which are literal names or prefixes that end with `*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HeaderNames {
     pub(super) literal: Vec<String>,
-    /// Without the `*`; an empty one begins every name.
+    /// Without the `*`. An empty prefix matches every name.
     pub(super) prefixes: Vec<String>,
 }
 
-/// Whether a request of this version speaks of hour and minute metrics and of CORS rules.
+/// Returns `true` if this version has hour and minute metrics and CORS rules.
 fn has_cors(version: Option<ServiceVersion>) -> bool {
     version.is_none_or(|version| version >= HAS_CORS)
 }
@@ -78,8 +79,7 @@ impl Default for ServiceProperties {
 
 impl ServiceProperties {
     pub(super) fn write(&self, version: Option<ServiceVersion>) -> Vec<u8> {
-        let mut document = Document::of_service();
-        document.element("StorageServiceProperties", |document| {
+        xml::document("StorageServiceProperties", |document| {
             document.element("Logging", |document| self.logging.write(document));
             if !has_cors(version) {
                 document.element("Metrics", |document| self.hour_metrics.write(document));
@@ -92,8 +92,7 @@ impl ServiceProperties {
                     document.element("CorsRule", |document| rule.write(document));
                 }
             });
-        });
-        document.into_bytes()
+        })
     }
 }
 
@@ -149,12 +148,12 @@ impl HeaderNames {
         self.literal.iter().cloned().chain(prefixes).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether one of the names is this one, whatever its case.
+    /// Returns `true` if a literal name or a prefix matches. Case is ignored.
     pub(super) fn contain(&self, name: &str) -> bool {
         self.literal.iter().any(|literal| literal.eq_ignore_ascii_case(name)) || self.begin(name)
     }
 
-    /// Whether one of the names with `*` begins this one.
+    /// Returns `true` if a prefix matches. Case is ignored.
     pub(super) fn begin(&self, name: &str) -> bool {
         self.prefixes.iter().any(|prefix| {
             name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))

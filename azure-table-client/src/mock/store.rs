@@ -1,13 +1,14 @@
 //! Tables and their rows, in the order of the service.
 //!
-//! Locks are taken in one order: the tables, the partitions of one, the rows of one of them.
+//! The lock order is: all tables, the partitions of one table, the rows of one partition.
 
 #[cfg(feature = "mock-data")]
 mod disk;
 mod journal;
-mod order;
+mod key;
 mod properties;
 mod replica;
+mod storage;
 mod table;
 mod version;
 mod write;
@@ -19,10 +20,11 @@ use std::time::SystemTime;
 
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
-pub(super) use self::journal::{Entry, Journal};
-pub(super) use self::order::{StoredKey, by_keys};
+pub(super) use self::journal::{Journal, JournalEntry};
+pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Properties, StoredProperties};
 pub(super) use self::replica::Replica;
+pub(super) use self::storage::Storage;
 pub(super) use self::table::{StoredEntity, Table, Written};
 pub(super) use self::version::Version;
 pub(super) use self::write::{Change, Condition, Update, Write};
@@ -34,22 +36,22 @@ use crate::edm::EdmDateTime;
 #[derive(Debug)]
 pub(super) struct Store {
     tables: BTreeMap<String, Arc<Table>>,
-    /// The latest Timestamp in a table that was deleted.
-    gone: EdmDateTime,
-    /// Tables that are being deleted, by lower-case name, and when that is over.
-    going: Going,
+    /// The latest Timestamp in a deleted table.
+    last_deleted: EdmDateTime,
+    held_names: HeldNames,
     service_properties: Arc<ServiceProperties>,
 }
 
+/// The lower-case names of deleted tables, and the time from which on each can be used again.
 #[derive(Debug, Default)]
-struct Going(BTreeMap<String, SystemTime>);
+struct HeldNames(BTreeMap<String, SystemTime>);
 
 impl Default for Store {
     fn default() -> Self {
         Self {
             tables: BTreeMap::new(),
-            gone: EdmDateTime::MIN,
-            going: Going::default(),
+            last_deleted: EdmDateTime::MIN,
+            held_names: HeldNames::default(),
             service_properties: Arc::default(),
         }
     }
@@ -57,52 +59,52 @@ impl Default for Store {
 
 impl Store {
     pub(super) fn create(&mut self, name: &str, now: SystemTime) -> Result<(), Failure> {
-        if self.going.has(name, now) {
+        if self.held_names.contains(name, now) {
             return Err(Failure::table_being_deleted());
         }
         match self.tables.entry(name.to_ascii_lowercase()) {
             btree_map::Entry::Occupied(_) => Err(Failure::table_already_exists()),
-            btree_map::Entry::Vacant(place) => {
-                place.insert(Arc::new(Table::new(name, self.gone)));
+            btree_map::Entry::Vacant(entry) => {
+                entry.insert(Arc::new(Table::new(name, self.last_deleted)));
                 Ok(())
             }
         }
     }
 
-    /// Deletes a table, whose name can be used again from this time on.
+    /// Deletes a table. Its name can be used again from `held_until` on.
     pub(super) fn delete(&mut self, name: &str, held_until: SystemTime) -> Result<(), Failure> {
         let name = name.to_ascii_lowercase();
         let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
-        self.going.0.insert(name, held_until);
-        self.gone = self.gone.max(table.last());
+        self.held_names.0.insert(name, held_until);
+        self.last_deleted = self.last_deleted.max(table.last());
         Ok(())
     }
 
-    /// An empty store whose rows will all be younger than `gone`.
+    /// Returns an empty store in which every new row is newer than `last_deleted`.
     #[cfg(feature = "mock-data")]
-    pub(super) fn younger_than(gone: EdmDateTime) -> Self {
-        Self { gone, ..Self::default() }
+    pub(super) fn newer_than(last_deleted: EdmDateTime) -> Self {
+        Self { last_deleted, ..Self::default() }
     }
 
-    /// Does without any check what was done to another store.
-    pub(super) fn replay(&mut self, entry: &Entry) {
+    /// Applies a change of another store without any check.
+    pub(super) fn replay(&mut self, entry: &JournalEntry) {
         match entry {
-            Entry::Created(name) => {
-                let table = Arc::new(Table::new(name, self.gone));
+            JournalEntry::Created(name) => {
+                let table = Arc::new(Table::new(name, self.last_deleted));
                 self.tables.insert(name.to_ascii_lowercase(), table);
             }
-            Entry::Deleted(name) => {
+            JournalEntry::Deleted(name) => {
                 self.tables.remove(&name.to_ascii_lowercase());
             }
-            Entry::Policies { table, policies } => {
+            JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
                     table.set_policies(Arc::clone(policies));
                 }
             }
-            Entry::ServiceProperties(properties) => {
+            JournalEntry::ServiceProperties(properties) => {
                 self.set_service_properties(Arc::clone(properties));
             }
-            Entry::Written { table, rows } => {
+            JournalEntry::Written { table, rows } => {
                 if let Some(table) = self.table(table) {
                     table.replay(rows);
                 }
@@ -114,10 +116,14 @@ impl Store {
         self.tables.get(&name.to_ascii_lowercase())
     }
 
-    /// The table for an operation on its entities. Who writes to it holds on to the store as well, so
-    /// that it cannot be deleted meanwhile; who reads need not.
-    pub(super) fn entities_of(&self, name: &str, now: SystemTime) -> Result<&Arc<Table>, Failure> {
-        self.table(name).ok_or_else(|| self.going.missing(name, now))
+    /// Returns the table for an operation on its entities. A writer also keeps the store locked, so that
+    /// no other request deletes the table meanwhile.
+    pub(super) fn existing_table(
+        &self,
+        name: &str,
+        now: SystemTime,
+    ) -> Result<&Arc<Table>, Failure> {
+        self.table(name).ok_or_else(|| self.held_names.missing(name, now))
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -132,20 +138,20 @@ impl Store {
         self.service_properties = properties;
     }
 
-    /// The tables from this name on.
+    /// Returns the tables from this name on.
     pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
         self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| &**table)
     }
 }
 
-impl Going {
-    fn has(&self, name: &str, now: SystemTime) -> bool {
+impl HeldNames {
+    fn contains(&self, name: &str, now: SystemTime) -> bool {
         self.0.get(&name.to_ascii_lowercase()).is_some_and(|until| now < *until)
     }
 
-    /// Why a table is not there.
+    /// The failure for a missing table.
     fn missing(&self, name: &str, now: SystemTime) -> Failure {
-        if self.has(name, now) {
+        if self.contains(name, now) {
             return Failure::table_being_deleted();
         }
         Failure::table_not_found()
@@ -166,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_tables_have_no_case_but_keep_theirs() {
+    fn table_names_are_case_insensitive_but_keep_their_case() {
         let mut store = Store::default();
         store.create("Blogs", NOW).unwrap();
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
@@ -176,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_comes_back_repeats_no_version() {
+    fn a_recreated_table_repeats_no_version() {
         let mut store = Store::default();
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
         let mut insert = || {
             store.create("Blogs", NOW).unwrap();
-            let table = store.entities_of("Blogs", NOW).unwrap();
+            let table = store.existing_table("Blogs", NOW).unwrap();
             let written = table.apply(vec![insertion(("p", "r"))], || now, |_| {}).unwrap();
             store.delete("Blogs", NOW).unwrap();
             written[0].row.as_ref().unwrap().version.etag()
@@ -190,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_and_ranged_by_borrowed_keys() {
+    fn rows_are_found_and_scanned_by_borrowed_keys() {
         let table = Table::new("T", EdmDateTime::MIN);
         for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
             table.apply(vec![insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();

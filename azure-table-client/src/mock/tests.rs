@@ -1,9 +1,10 @@
-//! The core alone: whatever it is sent, it answers.
+//! Tests of the service without a client.
 
 mod account_sas;
 mod concurrency;
 mod cors;
 mod faults;
+mod limits;
 mod policies;
 mod secondary;
 mod service_properties;
@@ -11,12 +12,15 @@ mod shared_key;
 mod table_sas;
 mod tokens;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
+use super::handlers::write_token;
 use super::*;
+use crate::auth::SharedKey;
+use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
 
 mod atom;
@@ -32,8 +36,8 @@ fn send(
     for (name, value) in headers {
         map.insert(*name, value.parse().unwrap());
     }
-    if !service.0.loose {
-        // From version 2015-12-11 on nothing is answered that does not say what it takes.
+    if !service.core().rules.loose {
+        // From version 2015-12-11 on, `Accept` is required.
         map.entry("accept").or_insert("*/*".parse().unwrap());
     }
     service.respond(&HttpRequest {
@@ -50,7 +54,7 @@ fn loose() -> MockTableService {
     service
 }
 
-/// The time of every request.
+/// A clock that does not advance.
 #[derive(Debug)]
 struct Standing;
 
@@ -63,10 +67,10 @@ impl Clock for Standing {
 const DATE: &str = "Fri, 10 Nov 2017 12:00:00 GMT";
 const EXPIRY: &str = "2017-11-10T13:00:00Z";
 
-/// A service that wants to know who asks.
+/// A service that checks signatures.
 fn strict() -> MockTableService {
     let service = MockTableService::builder().clock(Arc::new(Standing)).build();
-    service.store_mut().create("Blogs", service.now()).unwrap();
+    service.core().store.write().create("Blogs", service.core().clock.now()).unwrap();
     service
 }
 
@@ -84,7 +88,7 @@ fn send_signed(service: &MockTableService, method: &str, path: &str, body: &str)
     send(service, method, path, &headers, body)
 }
 
-/// Sends a request whose address has these options too.
+/// Sends a request with additional query options.
 fn send_with(
     service: &MockTableService,
     method: &str,
@@ -98,7 +102,7 @@ fn send_with(
     send(service, method, &format!("{path}{separator}{options}"), headers, body)
 }
 
-/// The options of an address that are signed with the key of the account.
+/// Returns query options with a signature by the account key.
 fn sas_query(fields: &[(&str, &str)], text: &str) -> String {
     let signature = SharedKey::development().sign(text);
     let fields = fields.iter().copied().chain([("sig", &*signature)]);
@@ -123,7 +127,7 @@ fn text(response: &HttpResponse) -> &str {
 
 const BATCH_TYPE: &str = "multipart/mixed; boundary=b";
 
-/// A batch of changes, each of them of whatever version a row has.
+/// A batch of changes that match every version of a row.
 fn changeset(operations: &[(&str, &str, &str)]) -> String {
     let parts = operations.iter().map(|(verb, path, body)| {
         format!(
@@ -143,7 +147,7 @@ fn code(response: &HttpResponse) -> (u16, String) {
 }
 
 #[test]
-fn every_refusal_has_its_status_and_code() {
+fn every_failure_has_its_status_and_code() {
     let service = loose();
     let entity = "/Blogs(PartitionKey='p',RowKey='r')";
     let keys = r#""PartitionKey":"p","RowKey":"r""#;
@@ -244,7 +248,7 @@ fn every_refusal_has_its_status_and_code() {
 }
 
 #[test]
-fn options_say_what_is_asked_and_for_how_long() {
+fn query_options_are_checked() {
     let service = loose();
     for (method, path, status, expected) in [
         ("GET", "/", 400, "InvalidUri"),
@@ -268,7 +272,7 @@ fn options_say_what_is_asked_and_for_how_long() {
 }
 
 #[test]
-fn the_time_of_a_request_is_looked_at_where_its_version_does() {
+fn the_timeout_is_checked_from_its_first_version_on() {
     let service = loose();
     for (version, path, status) in [
         ("2019-02-02", "/Tables?timeout=1", 200),
@@ -292,7 +296,7 @@ fn verbs_can_be_tunnelled() {
 }
 
 #[test]
-fn headers_of_answers() {
+fn responses_have_the_headers_of_the_service() {
     let service = loose();
     let version = ("x-ms-version", "2017-04-17");
     let body = r#"{"PartitionKey":"it's","RowKey":"é"}"#;
@@ -321,7 +325,7 @@ fn headers_of_answers() {
 }
 
 #[test]
-fn an_update_whose_condition_cannot_be_read_is_no_upsert() {
+fn an_invalid_condition_does_not_become_an_upsert() {
     let service = loose();
     let value = http::HeaderValue::from_bytes(b"\xff").unwrap();
     let response = service.respond(&HttpRequest {
@@ -340,7 +344,7 @@ fn versions_decide_the_format() {
     let version = ("x-ms-version", "2014-02-14");
     let entity = "/Blogs(PartitionKey='p',RowKey='r')";
     let put = send(&service, "PUT", entity, &[version], "{}");
-    assert_eq!(put.status, 204, "an answer without a body needs no format");
+    assert_eq!(put.status, 204, "a response without a body needs no format");
     let json = ("accept", "application/json;odata=nometadata");
     assert_eq!(send(&service, "GET", entity, &[version, json], "").status, 200);
     let option = format!("{entity}?$format=application/json;odata=fullmetadata");
@@ -354,14 +358,14 @@ fn versions_decide_the_format() {
 }
 
 #[test]
-fn the_format_of_a_stranger_does_not_matter() {
+fn an_anonymous_request_fails_before_its_format_is_checked() {
     let service = MockTableService::new();
     let response = send(&service, "GET", "/Tables", &[("accept", "text/html")], "");
     assert_eq!(code(&response), (404, "ResourceNotFound".into()));
 }
 
 #[test]
-fn client_request_ids_come_back_where_asked_for() {
+fn client_request_ids_are_returned_on_request() {
     let service = loose();
     let id = ("x-ms-client-request-id", "mine");
     let without = send(&service, "GET", "/Tables", &[id], "");
@@ -374,7 +378,7 @@ fn client_request_ids_come_back_where_asked_for() {
 #[test]
 fn a_page_ends_at_4_mib() {
     let service = loose();
-    // Each é is six bytes of JSON, so that five rows of 1 MiB do not fit.
+    // Each é is six bytes of JSON, so five rows of 1 MiB exceed a page.
     let members: Vec<String> =
         (0..12).map(|n| format!("\"P{n}\":\"{}\"", "é".repeat(32_000))).collect();
     for n in 0..4 {
@@ -388,126 +392,9 @@ fn a_page_ends_at_4_mib() {
         assert!(page.body.len() <= 4 * 1024 * 1024);
         let next = page.headers.get("x-ms-continuation-nextrowkey");
         let next = next.map_or("", |value| value.to_str().unwrap());
-        let expected = if row_key.is_empty() { String::new() } else { query::write_token(row_key) };
+        let expected = if row_key.is_empty() { String::new() } else { write_token(row_key) };
         assert_eq!(next, expected);
-        let partition_key = query::write_token("p");
+        let partition_key = write_token("p");
         path = format!("/Blogs()?NextPartitionKey={partition_key}&NextRowKey={next}");
     }
 }
-
-#[test]
-fn point_reads_and_ranges_scan_no_more_than_they_must() {
-    let service = loose();
-    for n in 0..100 {
-        let path = format!("/Blogs(PartitionKey='{}',RowKey='{n:02}')", n % 4);
-        send(&service, "PUT", &path, &[], "{}");
-    }
-    let scan = |path: &str| {
-        let path = path.replace(' ', "%20");
-        assert_eq!(send(&service, "GET", &path, &[], "").status, 200, "{path}");
-        let last = service.requests().last().unwrap();
-        (last.plan.unwrap(), last.scanned_rows)
-    };
-    assert_eq!(scan("/Blogs(PartitionKey='3',RowKey='03')"), (PlanKind::Point, 1));
-    let of = |filter: &str| scan(&format!("/Blogs()?$filter={filter}"));
-    assert_eq!(of("PartitionKey eq '3' and RowKey eq '03'"), (PlanKind::Point, 1));
-    assert_eq!(of("PartitionKey eq '3' and RowKey eq 'no'"), (PlanKind::Point, 0));
-    assert_eq!(of("PartitionKey eq '3' and RowKey lt '20'"), (PlanKind::RowRange, 5));
-    assert_eq!(of("PartitionKey eq '3'"), (PlanKind::Partition, 25));
-    assert_eq!(of("PartitionKey gt '1' and PartitionKey le '3'"), (PlanKind::PartitionRange, 50));
-    assert_eq!(of("RowKey eq '03'"), (PlanKind::TableScan, 100));
-    assert_eq!(service.requests().table_scans(), 1);
-    assert_eq!(service.requests().scanned_rows(), 182);
-}
-
-#[test]
-fn keys_have_a_limit_that_can_be_lowered() {
-    let put = |service: &MockTableService, units: usize| {
-        send(service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
-        let path = format!("/Blogs(PartitionKey='p',RowKey='{}')", "k".repeat(units));
-        code(&send(service, "PUT", &path, &[], "{}"))
-    };
-    let documented = MockTableService::builder().loose(true).max_key_units(512).build();
-    for (service, limit) in [(loose(), 1024), (documented, 512)] {
-        assert_eq!(put(&service, limit).0, 204);
-        assert_eq!(put(&service, limit + 1), (400, "KeyValueTooLarge".into()));
-    }
-}
-
-#[test]
-fn a_filter_as_long_as_a_url_is_evaluated() {
-    let service = loose();
-    send(&service, "PUT", "/Blogs(PartitionKey='p',RowKey='r')", &[], r#"{"A":777}"#);
-    let get = |numbers| {
-        let filter: Vec<String> = (0..=numbers).map(|n| format!("A%20eq%20{n}")).collect();
-        let path = format!("/Blogs()?$filter={}", filter.join("%20or%20"));
-        send(&service, "GET", &path, &[], "")
-    };
-    assert!(String::from_utf8_lossy(&get(777).body).contains("777"));
-    assert_eq!(get(1_000).status, 414);
-}
-
-#[test]
-fn a_limit_of_comparisons_can_be_set() {
-    let service = MockTableService::builder().loose(true).max_comparisons(2).build();
-    send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#);
-    let query = |filter: &str| {
-        let path = format!("/Blogs()?$filter={}", filter.replace(' ', "%20"));
-        send(&service, "GET", &path, &[], "").status.as_u16()
-    };
-    assert_eq!(query("A eq 1 and B eq 2"), 200);
-    assert_eq!(query("A eq 1 and B eq 2 or not (C eq 3)"), 400);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    #[test]
-    fn no_request_panics(
-        method in "GET|POST|PUT|MERGE|DELETE|PATCH|HEAD|X",
-        path in "(/Blogs|/Tables|/)?(\\(|\\)|PartitionKey='|',RowKey='|%27|%|é|[a-z']){0,8}(\\?(\\$filter=|\\$top=|NextRowKey=|comp=)[ -~]{0,20})?",
-        accept in "[ -~]{0,30}",
-        body in prop_oneof!["[ -~]{0,60}", "\\{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"[a-zA-Z@.]{1,12}\":[ -~]{0,20}\\}"],
-    ) {
-        let service = loose();
-        let response = send(&service, &method, &path, &[("accept", accept.trim()), ("if-match", "*")], &body);
-        prop_assert!(response.status.as_u16() >= 200);
-    }
-
-    #[test]
-    fn no_bytes_panic(
-        loose in any::<bool>(),
-        method in "GET|POST|PUT|MERGE|DELETE",
-        url in ".{0,60}",
-        below in any::<bool>(),
-        names in proptest::collection::vec(0..NAMES.len(), 0..5),
-        values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 5),
-        body in proptest::collection::vec(any::<u8>(), 0..80),
-    ) {
-        let service = MockTableService::builder().loose(loose).build();
-        let headers = names.iter().zip(values).filter_map(|(name, value)| {
-            let value = http::HeaderValue::from_bytes(&value).ok()?;
-            Some((http::HeaderName::from_static(NAMES[*name]), value))
-        });
-        let base = if below { "http://127.0.0.1/devstoreaccount1/" } else { "" };
-        let response = service.respond(&HttpRequest {
-            method: Method::from_bytes(method.as_bytes()).unwrap(),
-            url: format!("{base}{url}"),
-            headers: headers.collect(),
-            body: body.into(),
-        });
-        prop_assert!(loose || [400, 403, 404].contains(&response.status.as_u16()));
-    }
-}
-
-const NAMES: [&str; 9] = [
-    "accept",
-    "authorization",
-    "content-type",
-    "if-match",
-    "prefer",
-    "x-http-method",
-    "x-ms-client-request-id",
-    "x-ms-date",
-    "x-ms-version",
-];

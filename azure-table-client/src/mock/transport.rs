@@ -1,4 +1,4 @@
-//! The in-process host: no socket, and virtual time works.
+//! The in-process host. It needs no socket and supports virtual time.
 
 use std::fmt;
 use std::future::Future;
@@ -10,27 +10,26 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::faults::{Break, Host};
-use super::request::Incoming;
+use super::request::{RawRequest, Request};
 use super::{LOCAL, MockTableService};
 use crate::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
 
-/// Ends every request in a service in memory.
+/// A transport to a service in this process.
 pub(super) struct InProcess {
     pub(super) service: MockTableService,
-    /// Who sends.
-    pub(super) from: IpAddr,
+    /// The sender's address.
+    pub(super) sender: IpAddr,
 }
 
 impl Transport for InProcess {
-    /// Yields where a connection would make a task wait: before the request is there, after it was
-    /// done, and while the reply is read. A future that is dropped between these points leaves what
-    /// a broken connection leaves.
+    /// Yields where a task would wait for a connection: before the request arrives, after it is applied, and
+    /// while the response is read. Dropping the future between these points acts like a broken connection.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             Yield::default().await;
-            let result = self.service.receive_from(request, self.from).await;
+            let result = self.service.receive_from(request, self.sender).await;
             Yield::default().await;
             Yield::default().await;
             result
@@ -39,46 +38,47 @@ impl Transport for InProcess {
 }
 
 impl MockTableService {
-    /// Answers one request as the fault plan has it, for a host that can wait and can break a
-    /// connection. Never panics, whatever it is sent. It is taken for one from 127.0.0.1.
+    /// Returns the response to one request with all faults of the plan, for a host that can wait and break a
+    /// connection. Never panics, even if the request is malformed. The sender's address is 127.0.0.1.
     ///
     /// # Errors
-    /// The plan breaks the connection: the host closes it without an answer.
+    /// The plan breaks the connection, so the host must close it without a response.
     pub async fn receive(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
         self.receive_from(request, LOCAL).await
     }
 
-    /// As [`receive`](Self::receive), for a host that knows who sent the request: a shared access
-    /// signature may be bound to addresses.
+    /// Like [`receive`](Self::receive), for a host that knows the sender's address. A shared access signature
+    /// may be restricted to some addresses.
     ///
     /// # Errors
-    /// The plan breaks the connection: the host closes it without an answer.
+    /// The plan breaks the connection, so the host must close it without a response.
     pub async fn receive_from(
         &self,
         request: HttpRequest,
-        from: IpAddr,
+        sender: IpAddr,
     ) -> Result<HttpResponse, TransportError> {
-        let fate = self.fate(&Incoming::in_process(&request, from), Host::Connections);
-        let response = match fate.connection {
+        let parsed = Request::read(RawRequest::in_process(&request, sender), &self.core().rules);
+        let effects = self.effects_on(&parsed, Host::Connections);
+        let response = match effects.connection {
             Some(Break::Refused) => return Err(broken(TransportErrorKind::Connect)),
             Some(Break::Hangs) => std::future::pending().await,
             Some(Break::LosesRequest) => {
-                wait(fate.delay_request).await;
+                wait(effects.delay_request).await;
                 return Err(broken(TransportErrorKind::Interrupted));
             }
-            None | Some(Break::LosesReply) if fate.delay_request.is_zero() => {
-                self.settle();
-                self.respond_with(&Incoming::in_process(&request, from), &fate, self.now())
+            None | Some(Break::LosesReply) if effects.delay_request.is_zero() => {
+                self.deliver_due();
+                self.deliver(&parsed, &effects, self.core().clock.now())
             }
             None | Some(Break::LosesReply) => self
-                .respond_late(request.clone(), from, fate.clone())
+                .deliver_delayed(request.clone(), sender, effects.clone())
                 .await
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
         #[cfg(feature = "mock-data")]
-        let response = self.once_written(&Incoming::in_process(&request, from), response).await;
-        wait(fate.delay_reply).await;
-        if fate.connection == Some(Break::LosesReply) {
+        let response = self.once_written(&parsed, response).await;
+        wait(effects.delay_reply).await;
+        if effects.connection == Some(Break::LosesReply) {
             return Err(broken(TransportErrorKind::Interrupted));
         }
         Ok(response)
@@ -86,7 +86,7 @@ impl MockTableService {
 }
 
 async fn wait(time: Duration) {
-    // Tokio's timer waits for the next millisecond at least.
+    // Tokio's timer waits at least for the next millisecond.
     if !time.is_zero() {
         sleep(time).await;
     }

@@ -20,8 +20,8 @@ const MAX_POLICIES: usize = 5;
 const MAX_ID_UNITS: usize = 64;
 const ROOT: &str = "SignedIdentifiers";
 
-/// What shared access signatures that name it leave to it: so they can be changed and taken back. What
-/// it leaves open, a signature says itself.
+/// The times and permissions of the shared access signatures that name the policy. Changing or deleting the
+/// policy changes or revokes them. A signature specifies the fields that its policy leaves open.
 ///
 /// ```
 /// use azure_table_client::DynamicEntity;
@@ -43,25 +43,25 @@ const ROOT: &str = "SignedIdentifiers";
 /// };
 /// blogs.set_access_policies(&[readers]).await?;
 /// let token = service.sign_table_sas(&TableSas::new("Blogs").policy("readers"))?;
-/// // Later: whoever has the token has nothing any more.
+/// // Later: the token permits nothing any more.
 /// blogs.set_access_policies(&[]).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAccessPolicy {
-    /// What signatures name, at most 64 UTF-16 code units.
+    /// The identifier that signatures name, at most 64 UTF-16 code units.
     pub id: String,
-    /// From when on they hold.
+    /// The time from which the signatures are valid.
     pub start: Option<EdmDateTime>,
-    /// Until when they hold.
+    /// The time until which the signatures are valid.
     pub expiry: Option<EdmDateTime>,
-    /// What they permit.
+    /// The permissions of the signatures.
     pub permissions: Option<TablePermissions>,
 }
 
 impl StoredAccessPolicy {
-    /// A policy that leaves everything open.
+    /// Creates a policy that leaves all fields open.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), start: None, expiry: None, permissions: None }
     }
@@ -91,17 +91,17 @@ pub(crate) fn policies(reply: Reply, request: &Request) -> Result<Vec<StoredAcce
     }
     Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
         let error = Error::unexpected_reply(
-            "the answer is no list of stored access policies; a proxy or another server may have sent it",
+            "the response is not a list of stored access policies; a proxy or another server may have sent it",
         );
         reply.unusable(error, request)
     })
 }
 
-/// What the service would refuse.
+/// Checks the limits of the service.
 fn check(policies: &[StoredAccessPolicy]) -> Result<(), Error> {
     if policies.len() > MAX_POLICIES {
         return Err(Error::invalid_input(format!(
-            "{} stored access policies: a table has at most {MAX_POLICIES}",
+            "too many stored access policies ({}, at most {MAX_POLICIES})",
             policies.len()
         )));
     }
@@ -109,8 +109,8 @@ fn check(policies: &[StoredAccessPolicy]) -> Result<(), Error> {
         let units = policy.id.encode_utf16().count();
         if !(1..=MAX_ID_UNITS).contains(&units) {
             return Err(Error::invalid_input(format!(
-                "the stored access policy {index} has an identifier of {units} UTF-16 code units: \
-                 it must have 1 to {MAX_ID_UNITS}"
+                "the identifier of stored access policy {index} has {units} UTF-16 code units; \
+                 1 to {MAX_ID_UNITS} are allowed"
             )));
         }
         if policies[..index].iter().any(|other| other.id == policy.id) {
@@ -184,10 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn policies_are_read_back_unchanged() {
         for policies in [
             vec![],
-            vec![StoredAccessPolicy::new("nothing said")],
+            vec![StoredAccessPolicy::new("all open")],
             vec![policy("a <b> & c"), policy("\u{1f600}"), policy("3"), policy("4"), policy("5")],
         ] {
             let request = set("Blogs", &policies).unwrap();
@@ -196,13 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_would_refuse_is_not_sent() {
+    fn policies_beyond_the_limits_are_not_sent() {
         let ids = |ids: &[&str]| ids.iter().map(|id| policy(id)).collect::<Vec<_>>();
         for (policies, text) in [
-            (ids(&["1", "2", "3", "4", "5", "6"]), "6 stored access policies"),
+            (
+                ids(&["1", "2", "3", "4", "5", "6"]),
+                "too many stored access policies (6, at most 5)",
+            ),
             (ids(&["1", "1"]), "have the identifier \"1\""),
-            (ids(&["1", ""]), "policy 1 has an identifier of 0"),
-            (ids(&[&"x".repeat(65)]), "of 65 UTF-16"),
+            (ids(&["1", ""]), "policy 1 has 0 UTF-16"),
+            (ids(&[&"x".repeat(65)]), "has 65 UTF-16"),
         ] {
             let error = set("Blogs", &policies).unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_policies() {
+    fn a_document_that_is_not_a_list_of_policies_is_invalid() {
         for text in [
             "<Other/>",
             "<SignedIdentifiers><SignedIdentifier/></SignedIdentifiers>",

@@ -1,4 +1,4 @@
-//! Where the next page of a query begins.
+//! The position of a query between two of its pages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,17 +9,17 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use super::query::Token;
+use super::query::PageToken;
 use crate::dialect::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;
 
-/// Where the next page of a query begins, for a later run of the same query, also in another process:
-/// it can be stored as text (`Display` and `FromStr`) or with serde.
+/// The start of the next page of a query, for a later run of the same query, possibly in another process.
 ///
-/// It is bound to the table, the filter and the projection: for another query it is an error of kind
-/// [`InvalidInput`](crate::ErrorKind::InvalidInput). The page size and [`take`] may differ. What is
-/// in it is the service's own, and no secret; it names the keys of the next row.
+/// A continuation can be stored as text (`Display` and `FromStr`) or with serde. It is bound to the table,
+/// the filter and the projection: for another query it is an error of kind
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput). The page size and [`take`] may differ. It holds the
+/// service's continuation tokens, which are not secret and name the keys of the next row.
 ///
 /// Source: [Query timeout and pagination][paging].
 ///
@@ -28,35 +28,32 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,
-    /// The last row that was given out, where the rows of several requests are merged.
+    /// The last row that was returned, if the rows of several requests are merged.
     after: Option<EntityKey>,
-    /// Where each of the requests stands that the query is split into; mostly there is one.
+    /// The positions of the requests that the query is split into; usually one.
     positions: Vec<Position>,
 }
 
-/// Where a request stands.
+/// The position of a request between two pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// Not begun.
     Start,
-    /// At a later page.
-    At(Token),
-    /// At its end.
+    At(PageToken),
     End,
 }
 
-impl From<Option<Token>> for Position {
-    fn from(next: Option<Token>) -> Self {
+impl From<Option<PageToken>> for Position {
+    fn from(next: Option<PageToken>) -> Self {
         next.map_or(Self::End, Self::At)
     }
 }
 
-/// What a continuation is bound to.
+/// The hash of the query that a continuation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueryId([u8; 8]);
 
 impl QueryId {
-    /// The identity of a query that is split into requests with these filters.
+    /// Hashes a query that is split into requests with these filters.
     pub(crate) fn of<'f>(
         dialect: Dialect,
         table: &str,
@@ -78,18 +75,21 @@ impl QueryId {
         id.copy_from_slice(&hash[..8]);
         Self(id)
     }
+
+    /// Returns the continuation at these positions; `None` if all requests are at their end.
+    pub(crate) fn continuation(
+        self,
+        after: Option<EntityKey>,
+        positions: impl Iterator<Item = Position>,
+    ) -> Option<Continuation> {
+        let positions: Vec<_> = positions.collect();
+        let is_over = positions.iter().all(|position| *position == Position::End);
+        (!is_over).then_some(Continuation { query: self, after, positions })
+    }
 }
 
 impl Continuation {
-    pub(crate) fn new(
-        query: QueryId,
-        after: Option<EntityKey>,
-        positions: impl Iterator<Item = Position>,
-    ) -> Self {
-        Self { query, after, positions: positions.collect() }
-    }
-
-    /// Where to go on; an error if it is that of another query.
+    /// Returns the last row and the positions; an error if the continuation belongs to another query.
     pub(crate) fn of_query(
         self,
         query: QueryId,
@@ -99,14 +99,14 @@ impl Continuation {
             return Ok((self.after, self.positions));
         }
         Err(Error::invalid_input(
-            "the continuation is that of another query: table, filter and projection must be the same",
+            "the continuation belongs to another query: table, filter and projection must be the same",
         ))
     }
 }
 
 const VERSION: &str = "1";
 
-/// `1.<query>.<after>.<position>…`, where keys are base64 and a `~` stands between two of them.
+/// Writes `1.<query>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
@@ -118,7 +118,7 @@ impl fmt::Display for Continuation {
             match position {
                 Position::Start => f.write_str(".~")?,
                 Position::End => f.write_str(".")?,
-                Position::At(Token { partition_key, row_key }) => {
+                Position::At(PageToken { partition_key, row_key }) => {
                     write!(f, ".{}", part(partition_key.as_bytes()))?;
                     if let Some(row_key) = row_key {
                         write!(f, "~{}", part(row_key.as_bytes()))?;
@@ -165,7 +165,7 @@ fn position(text: &str) -> Option<Position> {
                 None => (keys, None),
             };
             let partition_key = key(partition_key).filter(|key| !key.is_empty())?;
-            Some(Position::At(Token { partition_key, row_key }))
+            Some(Position::At(PageToken { partition_key, row_key }))
         }
     }
 }
@@ -205,13 +205,13 @@ mod tests {
 
     fn at(partition_key: &str, row_key: Option<&str>) -> Position {
         let row_key = row_key.map(str::to_owned);
-        Position::At(Token { partition_key: partition_key.to_owned(), row_key })
+        Position::At(PageToken { partition_key: partition_key.to_owned(), row_key })
     }
 
     #[test]
-    fn bound_to_its_query() {
+    fn a_continuation_is_bound_to_its_query() {
         let of = id("Blogs", &["A eq 1"], &["A", "B"]);
-        let continuation = Continuation::new(of, None, [at("p", None)].into_iter());
+        let continuation = of.continuation(None, [at("p", None)].into_iter()).unwrap();
         assert!(continuation.clone().of_query(of, 1).is_ok());
         assert!(continuation.clone().of_query(id("blogs", &["A eq 1"], &["A", "B"]), 1).is_ok());
         assert!(continuation.clone().of_query(of, 2).is_err());
@@ -228,9 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_continuation_is_refused() {
+    fn a_text_that_is_not_a_continuation_is_refused() {
         let of = id("T", &[], &[]);
-        let good = Continuation::new(of, None, [at("1!4!cGs-", None)].into_iter());
+        let good = of.continuation(None, [at("1!4!cGs-", None)].into_iter()).unwrap();
         let text = good.to_string();
         assert_eq!(text.parse::<Continuation>().unwrap(), good);
         for bad in [
@@ -252,8 +252,9 @@ mod tests {
 
     fn positions() -> impl Strategy<Value = Vec<Position>> {
         let token = ("\\PC{1,20}", proptest::option::of("\\PC{0,20}"));
-        let at = token
-            .prop_map(|(partition_key, row_key)| Position::At(Token { partition_key, row_key }));
+        let at = token.prop_map(|(partition_key, row_key)| {
+            Position::At(PageToken { partition_key, row_key })
+        });
         let one = prop_oneof![Just(Position::Start), Just(Position::End), at];
         proptest::collection::vec(one, 1..4)
     }
@@ -265,8 +266,7 @@ mod tests {
             after in proptest::option::of(("\\PC{0,20}", "\\PC{0,20}")),
         ) {
             let after = after.map(EntityKey::from);
-            let of = id("T", &[], &[]);
-            let continuation = Continuation::new(of, after, positions.into_iter());
+            let continuation = Continuation { query: id("T", &[], &[]), after, positions };
             let text = continuation.to_string();
             prop_assert_eq!(&text.parse::<Continuation>().unwrap(), &continuation);
             let json = serde_json::to_string(&continuation).unwrap();

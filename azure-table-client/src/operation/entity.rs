@@ -6,22 +6,21 @@
 //! [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1).
 
 use std::borrow::Cow;
-use std::ops::Deref;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use uuid::Uuid;
 
-use super::{Header, Location, Reply, Request, Target, if_match, unsupported};
+use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
 use crate::entity::{
     Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, Lenient, ReadRow, Readable,
     Row, TableEntity, new_write_id,
 };
 use crate::error::Error;
-use crate::etag::{ETag, IfMatch};
+use crate::etag::IfMatch;
 use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
 
-/// How an entity that may exist is written.
+/// The two ways to update an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Update {
     Merge,
@@ -38,50 +37,7 @@ impl Update {
     }
 }
 
-/// An entity as it was read, with its version. Derefs to the entity: what is known of the answer is behind methods,
-/// which hide no field of it.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Fetched<T> {
-    /// The entity.
-    pub entity: T,
-    /// Its version.
-    pub etag: ETag,
-    pub(crate) status: u16,
-    pub(crate) request_id: Option<String>,
-    location: Location,
-}
-
-impl<T> Fetched<T> {
-    /// The HTTP status, 200.
-    pub const fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// The service's id of the request.
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    /// Where it was read.
-    pub const fn location(&self) -> Location {
-        self.location
-    }
-
-    /// The entity alone.
-    pub fn into_entity(self) -> T {
-        self.entity
-    }
-}
-
-impl<T> Deref for Fetched<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.entity
-    }
-}
-
-/// What a write of an entity does.
+/// A write of an entity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Write<'c> {
     /// The entity must not exist.
@@ -110,7 +66,7 @@ impl Write<'_> {
         }
     }
 
-    /// The condition or the preference; an error for what the version does not have.
+    /// Returns the header with the condition or the preference; an error for an upsert in a version without upserts.
     pub(super) fn header(self, protocol: Protocol) -> Result<Option<Header>, Error> {
         match self {
             Self::Insert if !protocol.has_preferences() => Ok(None),
@@ -123,7 +79,7 @@ impl Write<'_> {
         }
     }
 
-    /// Writes the path behind what is in `out`.
+    /// Appends the path to `out`.
     pub(super) fn path(self, out: &mut String, table: &str, partition_key: &str, row_key: &str) {
         match self {
             Self::Insert => encoding::push_table_path(out, table),
@@ -256,41 +212,32 @@ impl Source {
     }
 }
 
-pub(crate) fn fetched<T: TableEntity>(
-    reply: Reply,
-    request: &Request,
-) -> Result<Fetched<T>, Error> {
+pub(crate) fn fetched<T: TableEntity>(reply: Reply, request: &Request) -> Result<Stored<T>, Error> {
     fetched_with_source(reply, request).map(|(fetched, _)| fetched)
 }
 
 pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<(Fetched<T>, Source), Error> {
+) -> Result<(Stored<T>, Source), Error> {
     if reply.status != StatusCode::OK {
         return Err(reply.into_error(request));
     }
     let (format, form) = reply.format(request)?;
     let entity = read_addressed(&reply, request, (format, form), Entities)?;
-    let fetched = Fetched {
-        entity,
-        etag: reply.etag(request)?,
-        status: reply.status.as_u16(),
-        request_id: reply.request_id().map(str::to_owned),
-        location: reply.location,
-    };
+    let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
     Ok((fetched, Source { body: reply.body, format, form }))
 }
 
-/// `None` where the entity is not there.
+/// Returns `None` if the entity does not exist.
 pub(crate) fn fetched_if_exists<T: TableEntity>(
     reply: Reply,
     request: &Request,
-) -> Result<Option<Fetched<T>>, Error> {
+) -> Result<Option<Stored<T>>, Error> {
     reply.if_exists(request, fetched)
 }
 
-/// The row as far as it can be read; `None` where the entity is not there.
+/// Returns the readable part of the row; `None` if the entity does not exist.
 pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Readable>, Error> {
     reply.if_exists(request, |reply, request| {
         if reply.status != StatusCode::OK {
@@ -306,7 +253,7 @@ pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Re
     })
 }
 
-/// `false` where there was nothing to delete.
+/// Returns `false` if the entity did not exist.
 pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     reply.if_exists(request, Reply::done).map(|done| done.is_some())
 }
@@ -316,6 +263,7 @@ mod tests {
     use super::*;
     use crate::entity::DynamicEntity;
     use crate::error::ErrorKind;
+    use crate::etag::ETag;
 
     fn target(table: &str) -> Target {
         Target { table: table.into(), ..Target::of_test(Protocol::default()) }

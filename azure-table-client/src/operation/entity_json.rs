@@ -9,7 +9,7 @@ impl DynamicEntity {
     /// The entity as JSON in the form of the service: its keys, and its properties with the types that
     /// JSON does not show. The ETag and the Timestamp are not in it.
     ///
-    /// What is read back is the same to the last bit, also NaN, the infinities, 100 ns and `Int64`.
+    /// Reading it back returns the same values to the last bit, including NaN, the infinities, 100 ns and `Int64`.
     ///
     /// ```
     /// use azure_table_client::DynamicEntity;
@@ -38,15 +38,15 @@ impl DynamicEntity {
         let (partition_key, row_key) = (&key.partition_key, &key.row_key);
         json_write::entity(&mut body, self, partition_key, row_key, None, Dialect::default())?;
         String::from_utf8(body).map_err(|error| {
-            Error::invalid_input("an entity is no text in UTF-8").with_source(error)
+            Error::invalid_input("the entity is not valid UTF-8").with_source(error)
         })
     }
 
-    /// The entity of JSON in the form of the service at any of its metadata levels that has types:
-    /// [`to_json`](Self::to_json), or a row of a reply, of which the ETag and the Timestamp are taken too.
+    /// Reads JSON in the form of the service at any metadata level with types: the result of
+    /// [`to_json`](Self::to_json), or a row of a response, including its ETag and Timestamp.
     ///
     /// # Errors
-    /// It is no JSON object, has no keys, or a value is none of its type.
+    /// The text is not a JSON object, has no keys, or has a value that is not of its type.
     pub fn from_json(json: &str) -> Result<Self, Error> {
         let format = PayloadFormat::Json(Metadata::Minimal);
         format.read_one(json.as_bytes(), Form::WHOLE, &Entities).map_err(|error| match error {

@@ -23,7 +23,7 @@ pub(crate) fn check_partition_key<T: TableEntity>(partition_key: &str) -> Result
     Err(refusal::<T>(&format!("PartitionKey {partition_key:?}"), "partition", "partition_key"))
 }
 
-/// The error names the function that creates such a key, or else the entity's method that returns it.
+/// The error names the function that creates such a key, or the entity's method that returns it.
 fn refusal<T: TableEntity>(keys: &str, function: &str, method: &str) -> Error {
     let mut types = Vec::new();
     T::key_types(&mut types);

@@ -12,14 +12,9 @@ use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, PayloadFormat, headers, service_error};
 
 /// Whether the response proves the outcome of its attempt: a success, an error of the service about the
-/// request (4xx), or an error of the service that is too busy to begin.
-pub(crate) fn closes_attempt(
-    request: &Request,
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> bool {
-    let status = request.status_of(status, headers, body);
+/// request (4xx), or an error of the service that is too busy to begin. `status` is the
+/// status of the response or, for a batch, of the response in it.
+pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     if status.is_success() {
         return true;
     }

@@ -11,40 +11,40 @@ use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
 use crate::wire::{Operation, Protocol, encoding, headers};
 
-/// What to do about queries that look at a whole table, which cost the more the larger it grows.
+/// The policy on queries that scan a whole table. Their cost grows with the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScanPolicy {
     /// Send them.
     #[default]
     Allow,
-    /// Send them, with a `tracing` event of level WARN that names the table and says why.
+    /// Send them, with a `tracing` event of level WARN that names the table and the reason.
     Warn,
-    /// An error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), unless the query has
-    /// [`allow_scan`](crate::client::Query::allow_scan).
+    /// Return an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), unless the query is
+    /// marked with [`allow_scan`](crate::client::Query::allow_scan).
     Refuse,
 }
 
-/// What is asked for, beside the page.
+/// The rows and columns of a query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QuerySpec {
     pub(crate) filter: Option<String>,
     pub(crate) select: Vec<String>,
 }
 
-/// The service's word for where a page begins.
+/// The continuation token that the service returns with a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct PageToken {
     pub(crate) partition_key: String,
-    /// The service may leave it out.
+    /// The service may omit it.
     pub(crate) row_key: Option<String>,
 }
 
-/// A page as one request brings it.
+/// The page that one request returns.
 pub(crate) struct Rows<T> {
     pub(crate) values: Vec<T>,
-    /// Where the next page begins.
-    pub(crate) next: Option<Token>,
+    /// The start of the next page.
+    pub(crate) next: Option<PageToken>,
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: u32,
     pub(crate) location: Location,
@@ -67,8 +67,8 @@ pub(crate) fn is_read_by_path(key: &EntityKey, filter: &str) -> bool {
         || !fits_in_url(filter)
 }
 
-/// The bytes of a URL that are sent. Http.sys, behind which the service stands, takes 16 KiB of request
-/// line and headers unless it is told otherwise.
+/// The longest URL that is sent, in bytes. The service runs on Http.sys, which by default accepts 16 KiB of
+/// request line and headers.
 pub(super) const URL_BYTES: usize = 15 * 1024;
 
 pub(crate) fn query(
@@ -76,7 +76,7 @@ pub(crate) fn query(
     table: &str,
     spec: &QuerySpec,
     top: Option<u32>,
-    token: Option<&Token>,
+    token: Option<&PageToken>,
 ) -> Result<Request, Error> {
     protocol.dialect().check_table_name(table)?;
     let mut request =
@@ -92,8 +92,8 @@ pub(crate) fn query(
     if bytes > URL_BYTES {
         let filter = spec.filter.as_deref().map_or(0, encoding::encoded_len);
         return Err(Error::invalid_input(format!(
-            "the query needs a URL of {bytes} bytes, {filter} of them for its filter, and {URL_BYTES} \
-             are allowed: only a list of alternatives, such as `is_in`, is asked for in several requests"
+            "the URL of the query is too long ({bytes} bytes, {filter} of them for the filter; at most \
+             {URL_BYTES}): only a list of alternatives, such as `is_in`, is split into several requests"
         )));
     }
     if let Some(next) = token {
@@ -105,7 +105,7 @@ pub(crate) fn query(
     Ok(request)
 }
 
-/// The request for the one row with these keys.
+/// The request for the row with this key.
 pub(crate) fn point(
     protocol: Protocol,
     table: &str,
@@ -146,7 +146,7 @@ pub(crate) fn rows<T>(
     })
 }
 
-/// The row of a point query; none if it is not there.
+/// Reads the row of a point query; no rows if it does not exist.
 pub(crate) fn point_rows<T>(
     reply: Reply,
     request: &Request,
@@ -164,13 +164,13 @@ pub(crate) fn point_rows<T>(
     Ok(Rows { values: value.into_iter().collect(), next: None, request_id, attempts, location })
 }
 
-fn token(reply: &Reply, request: &Request) -> Result<Option<Token>, Error> {
+fn token(reply: &Reply, request: &Request) -> Result<Option<PageToken>, Error> {
     let partition_key = reply.token(&headers::NEXT_PARTITION_KEY, request)?;
     let row_key = reply.token(&headers::NEXT_ROW_KEY, request)?.filter(|token| !token.is_empty());
     match (partition_key, row_key) {
         (None, None) => Ok(None),
         (None | Some(""), _) => Err(reply.bad_token(&headers::NEXT_PARTITION_KEY, request)),
-        (Some(partition_key), row_key) => Ok(Some(Token {
+        (Some(partition_key), row_key) => Ok(Some(PageToken {
             partition_key: partition_key.to_owned(),
             row_key: row_key.map(str::to_owned),
         })),
@@ -182,12 +182,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_encoded_and_tokens_may_lack_a_row_key() {
+    fn a_query_is_encoded_and_its_token_may_lack_a_row_key() {
         let spec = QuerySpec {
             filter: Some("A eq 'x&y'".into()),
             select: vec!["A".into(), "RowKey".into()],
         };
-        let next = Token { partition_key: "1!8!cGs-".into(), row_key: None };
+        let next = PageToken { partition_key: "1!8!cGs-".into(), row_key: None };
         let request = query(Protocol::default(), "Blogs", &spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
         assert_eq!(
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_no_url_holds_is_an_error_that_says_so() {
+    fn a_filter_too_long_for_a_url_is_an_error() {
         let spec = QuerySpec { filter: Some("A".repeat(URL_BYTES)), select: Vec::new() };
         let error = query(Protocol::default(), "Blogs", &spec, None, None).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the query needs a URL of 15377 bytes, 15360 of them for its filter, and 15360 are \
-             allowed: only a list of alternatives, such as `is_in`, is asked for in several requests"
+            "the URL of the query is too long (15377 bytes, 15360 of them for the filter; at most \
+             15360): only a list of alternatives, such as `is_in`, is split into several requests"
         );
     }
 }

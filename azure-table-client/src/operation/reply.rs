@@ -1,26 +1,25 @@
-//! How an answer is read, whatever the operation.
+//! Reading of responses, for all operations.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode, header};
-use tokio::time::Instant;
 
-use super::{Confirmation, Done, Location, Request, Written, server_wait};
-use crate::auth::{self, Credential, Refused};
+use super::{Confirmation, Location, Request, ResponseInfo, Written, server_wait};
+use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 
-/// The service's answer to a call, with how it was reached.
+/// The service's response to a call, with information about its attempts.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// What was asked for.
+    /// The requested format.
     pub(crate) asked: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
@@ -29,20 +28,20 @@ pub(crate) struct Reply {
     pub(crate) open: Option<Instant>,
     /// The outcome is unknown, and the rows are in the state that the write leaves.
     pub(crate) state_matches: bool,
-    /// How the success is known.
+    /// The evidence of the success.
     pub(crate) confirmation: Confirmation,
-    /// Where it came from.
+    /// The location that sent it.
     pub(crate) location: Location,
-    /// How its request was signed; `None` if it is made up.
+    /// The signing of its request; `None` if the response was constructed by the client.
     pub(crate) signed: Option<Signed>,
 }
 
-/// How a request was signed, for what can be said of a refusal.
+/// The signing of a request, for hints about a refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Signed {
     pub(crate) credential: Arc<Credential>,
     pub(crate) is_https: bool,
-    /// When the answer came, by this machine's clock.
+    /// The time of the response, by this machine's clock.
     pub(crate) answered: SystemTime,
 }
 
@@ -55,16 +54,24 @@ impl Reply {
         self.header(&headers::X_MS_REQUEST_ID)
     }
 
+    pub(crate) fn info(&self) -> ResponseInfo {
+        ResponseInfo {
+            status: self.status.as_u16(),
+            request_id: self.request_id().map(str::to_owned),
+            confirmation: self.confirmation,
+        }
+    }
+
     /// The code of the service's error, if it is one.
     pub(crate) fn error_code(&self) -> Option<ErrorCode> {
         service_error::parse(&self.body).map(|body| ErrorCode::from(body.code))
     }
 
-    /// The error of an answer that is not the one hoped for.
+    /// Returns the error of a response that is not a success.
     pub(crate) fn into_error(self, request: &Request) -> Error {
         let status = self.status;
         let error = if status.is_success() {
-            Error::unexpected_reply(format!("the service answered with status {status}"))
+            Error::unexpected_reply(format!("unexpected status {status}"))
         } else if let Some(body) = service_error::parse(&self.body) {
             let error = Error::service(body);
             // Some servers number the only operation as well.
@@ -73,7 +80,7 @@ impl Reply {
         } else {
             let kind = self.header(&header::CONTENT_TYPE).unwrap_or("no content type");
             Error::unexpected_reply(format!(
-                "the answer is no error of the table service ({kind}); \
+                "the response is not a Table service error ({kind}); \
                  a proxy or another server may have sent it"
             ))
         };
@@ -84,14 +91,14 @@ impl Reply {
         self.describe(error.with_state_matches(self.state_matches), request)
     }
 
-    /// Returns the wait that the service asks for. A date counts from the date of the response.
+    /// Returns the wait in the headers of the response. A date counts from the date of the response.
     fn wait(&self) -> Option<Duration> {
         let date = self.header(&header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
         let now = date.or_else(|| self.signed.as_ref().map(|signed| signed.answered));
         server_wait(&self.headers, &self.body, now.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
-    /// What to do about a refusal of the credential, as far as can be told.
+    /// Returns the advice after a refusal of the credential, if known.
     fn hint(&self, code: &ErrorCode, request: &Request) -> Option<String> {
         if self.status != StatusCode::FORBIDDEN {
             return None;
@@ -100,7 +107,7 @@ impl Reply {
         let date = self.header(&header::DATE);
         auth::hint(
             &signed.credential,
-            &Refused {
+            &RefusedRequest {
                 code,
                 operation: request.operation,
                 resource: &request.resource,
@@ -111,7 +118,7 @@ impl Reply {
         )
     }
 
-    /// Adds to an error how the answer was reached.
+    /// Adds information about the response and its attempts to an error.
     fn describe(&self, error: Error, request: &Request) -> Error {
         error
             .with_operation(request.operation, &request.resource)
@@ -120,33 +127,29 @@ impl Reply {
             .with_attempts(self.attempts, &self.client_request_id)
     }
 
-    /// An error about an answer whose status says that the call was done.
+    /// Returns an error about the response to a call that was applied.
     pub(super) fn unusable(&self, error: Error, request: &Request) -> Error {
         let outcome = if request.is_write() { Outcome::Applied } else { Outcome::NotApplied };
         self.describe(error.with_outcome(outcome), request)
     }
 
-    pub(crate) fn done(self, request: &Request) -> Result<Done, Error> {
+    pub(crate) fn done(self, request: &Request) -> Result<ResponseInfo, Error> {
         self.done_by(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
     }
 
-    /// For what the service takes now and does soon.
-    pub(crate) fn accepted(self, request: &Request) -> Result<Done, Error> {
+    /// Reads the response to an operation that the service applies later.
+    pub(crate) fn accepted(self, request: &Request) -> Result<ResponseInfo, Error> {
         self.done_by(&[StatusCode::ACCEPTED], request)
     }
 
-    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<Done, Error> {
+    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<ResponseInfo, Error> {
         if !statuses.contains(&self.status) {
             return Err(self.into_error(request));
         }
-        Ok(Done {
-            status: self.status.as_u16(),
-            request_id: self.request_id().map(str::to_owned),
-            confirmation: self.confirmation,
-        })
+        Ok(self.info())
     }
 
-    /// `None` for the service's 404 that says that the entity or the table itself is missing. A missing
+    /// Returns `None` for a 404 of the service about the missing entity, or about the table itself. A missing
     /// table around a missing entity is an error, and so are the 404 of another server and one that an
     /// earlier attempt of the same delete may have caused.
     pub(crate) fn if_exists<T>(
@@ -165,17 +168,12 @@ impl Reply {
         if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
             return Err(self.into_error(request));
         }
-        Ok(Written {
-            etag: self.etag(request)?,
-            status: self.status.as_u16(),
-            request_id: self.request_id().map(str::to_owned),
-            confirmation: self.confirmation,
-        })
+        Ok(Written { etag: self.etag(request)?, response: self.info() })
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
         self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty()).map(ETag::from).ok_or_else(
-            || self.unusable(Error::unexpected_reply("the answer has no ETag header"), request),
+            || self.unusable(Error::unexpected_reply("the response has no ETag header"), request),
         )
     }
 
@@ -190,15 +188,14 @@ impl Reply {
         value.to_str().map(Some).map_err(|_| self.bad_token(name, request))
     }
 
-    /// More follows, but the token in this header does not say where.
+    /// Returns the error of a continuation token that cannot be read.
     pub(super) fn bad_token(&self, name: &HeaderName, request: &Request) -> Error {
         let error =
             Error::unexpected_reply(format!("the continuation in {name} cannot be followed"));
         self.unusable(error, request)
     }
 
-    /// The format of the body of a 200, which must be the one that was asked for, and the form of its
-    /// rows.
+    /// Returns the format of the body of a 200, which must be the requested one, and the form of its rows.
     pub(super) fn format(&self, request: &Request) -> Result<(PayloadFormat, Form), Error> {
         let Some(kind) = self.header(&header::CONTENT_TYPE) else {
             return Ok((self.asked, Form { typed: true, selected: request.selects }));
@@ -206,7 +203,7 @@ impl Reply {
         let format = PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.asked));
         let format = format.ok_or_else(|| {
             let error = Error::unexpected_reply(format!(
-                "the answer is {kind} instead of {}; a proxy or another server may have sent it",
+                "the response is {kind} instead of {}; a proxy or another server may have sent it",
                 self.asked.name()
             ));
             self.unusable(error, request)
@@ -216,7 +213,7 @@ impl Reply {
 
     fn foreign(format: &str) -> Error {
         Error::unexpected_reply(format!(
-            "the answer is not the {format} it should be; a proxy or another server may have sent it"
+            "the response is not valid {format}; a proxy or another server may have sent it"
         ))
     }
 
@@ -230,7 +227,7 @@ impl Reply {
     }
 }
 
-/// Whether the service says that the entity or the table is not there. A 404 may say other things.
+/// Whether the error is the service's 404 about a missing entity or table. A 404 can have other causes.
 pub(crate) fn is_missing(error: &Error) -> bool {
     error.code().is_some_and(ErrorCode::is_missing_entity)
 }

@@ -18,8 +18,8 @@ const MAX_RULES: usize = 5;
 const MAX_DAYS: u16 = 365;
 const ROOT: &str = "StorageServiceProperties";
 
-/// The settings of an account's table service: what it logs and measures, and which web pages may
-/// ask it. What is `None` stays as it is when the others are set.
+/// The settings of an account's table service: logging, metrics, and the web pages that may send requests.
+/// Settings that are `None` keep their value when the others are set.
 ///
 /// ```
 /// use azure_table_client::client::{CorsRule, ServiceProperties};
@@ -43,52 +43,52 @@ const ROOT: &str = "StorageServiceProperties";
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServiceProperties {
-    /// Which requests are logged.
+    /// The requests that are logged.
     pub logging: Option<Logging>,
-    /// What is measured by the hour.
+    /// The metrics by the hour.
     pub hour_metrics: Option<Metrics>,
-    /// What is measured by the minute.
+    /// The metrics by the minute.
     pub minute_metrics: Option<Metrics>,
-    /// Which web pages may ask the service: at most 5 rules, the first that fits counts.
+    /// The web pages that may send requests: at most 5 rules, the first match applies.
     pub cors: Option<Vec<CorsRule>>,
 }
 
-/// Which requests are logged.
+/// The requests that are logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Logging {
-    /// Reads are logged.
+    /// Whether reads are logged.
     pub read: bool,
-    /// Writes are logged.
+    /// Whether writes are logged.
     pub write: bool,
-    /// Deletions are logged.
+    /// Whether deletions are logged.
     pub delete: bool,
-    /// For how many days logs are kept, 1 to 365; `None` for ever.
+    /// The number of days that logs are kept, 1 to 365; `None` keeps them forever.
     pub retention_days: Option<u16>,
 }
 
-/// What is measured.
+/// The metrics that are collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Anything is.
+    /// Whether metrics are collected.
     pub enabled: bool,
-    /// Each operation by itself as well.
+    /// Whether metrics are also collected for each operation.
     pub include_apis: bool,
-    /// For how many days metrics are kept, 1 to 365; `None` for ever.
+    /// The number of days that metrics are kept, 1 to 365; `None` keeps them forever.
     pub retention_days: Option<u16>,
 }
 
-/// Which web pages may ask the service.
+/// A set of web pages that may send requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CorsRule {
-    /// Origins such as `https://example.org`; `*` is every one.
+    /// Origins such as `https://example.org`; `*` matches every origin.
     pub allowed_origins: Vec<String>,
     /// HTTP methods such as `GET`.
     pub allowed_methods: Vec<String>,
-    /// Headers that a request may have; `x-ms-meta-*` are all that begin so.
+    /// Headers that a request may have; `x-ms-meta-*` matches all headers with this prefix.
     pub allowed_headers: Vec<String>,
-    /// Headers of an answer that a page may see.
+    /// Headers of a response that a page may read.
     pub exposed_headers: Vec<String>,
-    /// For how long a browser need not ask again, in whole seconds.
+    /// The time for which a browser caches the permission, in whole seconds.
     pub max_age: Duration,
 }
 
@@ -116,13 +116,13 @@ pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServicePrope
     }
     Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
         let error = Error::unexpected_reply(
-            "the answer is no list of service properties; a proxy or another server may have sent it",
+            "the response is not a list of service properties; a proxy or another server may have sent it",
         );
         reply.unusable(error, request)
     })
 }
 
-/// What the service would refuse.
+/// Checks the limits of the service.
 fn check(properties: &ServiceProperties) -> Result<(), Error> {
     let retentions = [
         properties.logging.and_then(|logging| logging.retention_days),
@@ -132,13 +132,13 @@ fn check(properties: &ServiceProperties) -> Result<(), Error> {
     if let Some(days) = retentions.into_iter().flatten().find(|days| !(1..=MAX_DAYS).contains(days))
     {
         return Err(Error::invalid_input(format!(
-            "{days} days of retention: the service keeps logs and metrics for 1 to {MAX_DAYS}"
+            "the retention is {days} days; 1 to {MAX_DAYS} are allowed"
         )));
     }
     let rules = properties.cors.as_deref().unwrap_or_default();
     if rules.len() > MAX_RULES {
         return Err(Error::invalid_input(format!(
-            "{} CORS rules: the service takes at most {MAX_RULES}",
+            "too many CORS rules ({}, at most {MAX_RULES})",
             rules.len()
         )));
     }
@@ -147,7 +147,7 @@ fn check(properties: &ServiceProperties) -> Result<(), Error> {
 
 fn check_rule(rule: &CorsRule) -> Result<(), Error> {
     if rule.allowed_origins.is_empty() || rule.allowed_methods.is_empty() {
-        return Err(Error::invalid_input("a CORS rule needs an origin and a method"));
+        return Err(Error::invalid_input("a CORS rule requires an origin and a method"));
     }
     let lists = [
         &rule.allowed_origins,
@@ -157,7 +157,7 @@ fn check_rule(rule: &CorsRule) -> Result<(), Error> {
     ];
     match lists.into_iter().flatten().find(|text| text.is_empty() || text.contains(',')) {
         Some(text) => Err(Error::invalid_input(format!(
-            "{text:?} in a CORS rule: the service separates by commas, so that none can stand in it"
+            "{text:?} in a CORS rule is not valid: values must not be empty or contain a comma"
         ))),
         None => Ok(()),
     }
@@ -196,7 +196,7 @@ fn write(properties: &ServiceProperties) -> Vec<u8> {
 fn write_metrics(document: &mut Document, metrics: Metrics) {
     document.leaf("Version", "1.0");
     document.leaf("Enabled", flag(metrics.enabled));
-    // To be said of metrics that are enabled, and only of them.
+    // The service requires this element for enabled metrics, and refuses it otherwise.
     if metrics.enabled {
         document.leaf("IncludeAPIs", flag(metrics.include_apis));
     }
@@ -231,7 +231,7 @@ fn read(root: &Element) -> Result<ServiceProperties, InvalidXml> {
     let rules = |cors: &Element| cors.children.iter().map(read_rule).collect();
     Ok(ServiceProperties {
         logging: root.child("Logging").map(read_logging).transpose()?,
-        // Versions before 2013-08-15 call them by the one name.
+        // Versions before 2013-08-15 have only hour metrics, under this name.
         hour_metrics: root
             .child("HourMetrics")
             .or_else(|| root.child("Metrics"))
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn properties_are_read_back_unchanged() {
         let metrics = Metrics { enabled: true, include_apis: true, retention_days: Some(365) };
         for properties in [
             ServiceProperties::default(),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_service_would_refuse_is_not_sent() {
+    fn properties_beyond_the_limits_are_not_sent() {
         let with = |rule: CorsRule| ServiceProperties {
             cors: Some(vec![rule]),
             ..ServiceProperties::default()
@@ -340,11 +340,14 @@ mod tests {
         for (properties, text) in [
             (
                 ServiceProperties { cors: Some(vec![rule(); 6]), ..ServiceProperties::default() },
-                "6 CORS rules",
+                "too many CORS rules (6, at most 5)",
             ),
-            (ServiceProperties { logging: days(0), ..ServiceProperties::default() }, "0 days"),
-            (ServiceProperties { logging: days(366), ..ServiceProperties::default() }, "366 days"),
-            (with(CorsRule { allowed_origins: vec![], ..rule() }), "needs an origin"),
+            (ServiceProperties { logging: days(0), ..ServiceProperties::default() }, "is 0 days"),
+            (
+                ServiceProperties { logging: days(366), ..ServiceProperties::default() },
+                "is 366 days",
+            ),
+            (with(CorsRule { allowed_origins: vec![], ..rule() }), "requires an origin"),
             (with(CorsRule { allowed_headers: vec!["a,b".into()], ..rule() }), "\"a,b\""),
         ] {
             let error = set(&properties).unwrap_err().to_string();
@@ -353,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_of_an_old_version() {
+    fn the_response_of_an_old_version_is_read() {
         let text = "<StorageServiceProperties><Logging><Version>1.0</Version><Read>true</Read>\
             <Write>false</Write><Delete>true</Delete><RetentionPolicy><Enabled>true</Enabled>\
             <Days>7</Days></RetentionPolicy></Logging><Metrics><Version>1.0</Version>\

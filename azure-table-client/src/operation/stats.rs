@@ -1,4 +1,4 @@
-//! How far the secondary is behind.
+//! The replication of an account to its secondary.
 //!
 //! Source: [Get Table Service Stats][stats].
 //!
@@ -13,29 +13,29 @@ use super::{Reply, Request};
 use crate::error::Error;
 use crate::wire::{Operation, xml};
 
-/// How far an account's copy in another region is behind.
+/// The replication of an account to its secondary in another region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServiceStats {
-    /// Whether the copy can be read.
+    /// The state of the replication.
     pub replication: Replication,
-    /// All that was written before is in the copy; `None` if that is not known. Whole seconds.
+    /// The secondary holds all writes before this time, in whole seconds; `None` if the time is unknown.
     pub last_sync: Option<SystemTime>,
     /// The service's id of the request.
     pub request_id: Option<String>,
 }
 
-/// The state of an account's copy in another region.
+/// The state of an account's replication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Replication {
-    /// It can be read.
+    /// The secondary can be read.
     Live,
-    /// It is being made for the first time.
+    /// The secondary is being created.
     Bootstrap,
-    /// It cannot be read at present.
+    /// The secondary currently cannot be read.
     Unavailable,
-    /// Whatever else the service says.
+    /// A state that this crate does not know.
     Other(String),
 }
 
@@ -67,7 +67,8 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
     let body = std::str::from_utf8(&reply.body).unwrap_or_default();
     let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
     let Some([Some(status), last_sync]) = texts else {
-        let error = Error::unexpected_reply("the answer does not say how the copy is");
+        let error =
+            Error::unexpected_reply("the response does not contain the state of the replication");
         return Err(reply.unusable(error, request));
     };
     Ok(ServiceStats {

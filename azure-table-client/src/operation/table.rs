@@ -47,32 +47,32 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -
     request
 }
 
-/// What a table that is to be created can be.
-pub(crate) fn is_there(code: &ErrorCode) -> bool {
+/// Whether creating a table failed because it exists.
+pub(crate) fn already_exists(code: &ErrorCode) -> bool {
     *code == ErrorCode::TableAlreadyExists
 }
 
-/// What a table that is asked for or to be deleted can be. Azurite calls that by its own code.
-pub(crate) fn is_gone(code: &ErrorCode) -> bool {
+/// Whether reading or deleting a table failed because it does not exist. Azurite has its own code.
+pub(crate) fn not_found(code: &ErrorCode) -> bool {
     code.is_missing_entity() || *code == ErrorCode::TableNotFound
 }
 
-/// `true` where this call created the table, `false` where it was there. A table that is still
+/// Returns `true` if this call created the table, `false` if it existed. A table that is still
 /// being deleted is an error.
 pub(crate) fn created_if_not_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     match reply.done(request) {
         Ok(_) => Ok(true),
-        Err(error) if is_certain(&error) && error.code().is_some_and(is_there) => Ok(false),
+        Err(error) if is_certain(&error) && error.code().is_some_and(already_exists) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// `false` where there was no such table to delete.
+/// Returns `false` if there was no such table to delete.
 pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     existed(reply.if_exists(request, |reply, request| reply.done(request).map(|_| ())))
 }
 
-/// `false` where there is no such table.
+/// Returns `false` if there is no such table.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     existed(reply.if_exists(request, |reply, request| match reply.status {
         StatusCode::OK => reply.format(request).map(|_| ()),
@@ -82,7 +82,7 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
 
 fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
     match found {
-        Err(error) if is_certain(&error) && error.code().is_some_and(is_gone) => Ok(false),
+        Err(error) if is_certain(&error) && error.code().is_some_and(not_found) => Ok(false),
         other => other.map(|done| done.is_some()),
     }
 }
@@ -92,7 +92,7 @@ fn is_certain(error: &Error) -> bool {
     error.outcome() != Outcome::Unknown
 }
 
-/// The names of one page, and where the next one begins.
+/// Returns the names of one page, and the start of the next page.
 pub(crate) fn names(
     reply: Reply,
     request: &Request,
@@ -111,7 +111,7 @@ pub(crate) fn names(
     Ok((names, next.map(str::to_owned)))
 }
 
-/// The names in the list of tables, whose rows are read like any other.
+/// Reads the list of tables, whose rows have the format of entities.
 struct TableNames;
 
 impl ReadRow<String> for TableNames {

@@ -7,6 +7,7 @@
 mod response;
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use http::{HeaderValue, Method, header};
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
-use super::{Confirmation, Header, Request, Target};
+use super::{Header, Request, ResponseInfo, Target};
 use crate::entity::{EntityKey, TableEntity, new_write_id};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -37,18 +38,22 @@ pub struct OperationResult {
     pub status: u16,
 }
 
-/// The result of a transaction that was applied.
+/// The result of a transaction that was applied. Derefs to the information about the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
     /// The results of the operations, in their order.
     pub operations: Vec<OperationResult>,
-    /// The HTTP status of the response, 202.
-    pub status: u16,
-    /// The service's id of the request.
-    pub request_id: Option<String>,
-    /// The evidence of the success.
-    pub confirmation: Confirmation,
+    /// Information about the response; its status is 202.
+    pub response: ResponseInfo,
+}
+
+impl Deref for Committed {
+    type Target = ResponseInfo;
+
+    fn deref(&self) -> &ResponseInfo {
+        &self.response
+    }
 }
 
 /// The operations of a transaction, as they will be sent.

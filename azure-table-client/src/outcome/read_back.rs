@@ -1,46 +1,48 @@
 //! Reading the rows of a write.
 
 use std::collections::HashMap;
+use std::pin::pin;
 
 use super::evidence::Found;
+use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, Lenient, Readable};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{CompareOp, Filter};
 use crate::operation::query::{self, QuerySpec, Rows};
-use crate::pipeline::{CallOptions, CallTrace, Pipeline};
+use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
 /// Returns the rows of one partition with these keys that the primary holds now.
 pub(crate) async fn read_back(
-    pipeline: &Pipeline,
+    core: &ClientCore,
     table: &str,
     keys: &[&EntityKey],
     options: &CallOptions,
 ) -> Result<HashMap<EntityKey, Found>, Error> {
     // The secondary may lag behind; without types, values cannot be compared.
-    let format = Some(pipeline.protocol(options)?.typed().format());
+    let format = Some(core.protocol(options)?.typed().format());
     let options =
         CallOptions { primary_only: true, format, client_request_id: None, ..options.clone() };
-    let trace = pipeline.trace(Operation::Query, table);
+    let trace = core.trace(Operation::Query, table);
     let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
-    let work = async {
+    let work = pin!(async {
         let mut all = HashMap::with_capacity(keys.len());
         let mut keys = keys;
         while !keys.is_empty() {
             let chunk;
-            (chunk, keys) = keys.split_at(fitting(pipeline, keys));
-            read_chunk(pipeline, table, chunk, &options, &trace, &mut all).await?;
+            (chunk, keys) = keys.split_at(fitting(core, keys));
+            read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
         }
         Ok(all)
-    };
+    });
     trace.run(work).await
 }
 
 /// Returns the number of keys that one query can list.
-fn fitting(pipeline: &Pipeline, keys: &[&EntityKey]) -> usize {
+fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
     let fits = |count: usize| {
         filter(&keys[..count]).is_none_or(|filter| {
-            filter.comparisons() <= pipeline.max_comparisons
+            filter.comparisons() <= core.settings.max_comparisons
                 && query::fits_in_url(&filter.to_string())
         })
     };
@@ -54,14 +56,14 @@ fn filter(keys: &[&EntityKey]) -> Option<Filter> {
 }
 
 async fn read_chunk(
-    pipeline: &Pipeline,
+    core: &ClientCore,
     table: &str,
     keys: &[&EntityKey],
     options: &CallOptions,
     trace: &CallTrace<'_>,
     found: &mut HashMap<EntityKey, Found>,
 ) -> Result<(), Error> {
-    let protocol = pipeline.protocol(options)?;
+    let protocol = core.protocol(options)?;
     let Some(filter) = filter(keys).map(|filter| filter.to_string()) else { return Ok(()) };
     let point = match keys {
         [key] if query::is_read_by_path(key, &filter) => Some(*key),
@@ -75,7 +77,7 @@ async fn read_chunk(
             None => query::query(protocol, table, &spec, None, token.as_ref())?,
         };
         request.needs_types = true;
-        let reply = pipeline.send(&request, options, trace).await?;
+        let reply = core.send(&request, options, trace).await?;
         let rows: Rows<Readable> = match point {
             Some(_) => query::point_rows(reply, &request, &Lenient)?,
             None => query::rows(reply, &request, &Lenient)?,

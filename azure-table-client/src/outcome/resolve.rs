@@ -1,24 +1,25 @@
 //! Sending a write, and resolving whether it was applied.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::claims::not_applied;
 use super::evidence::{Found, Wrote};
 use super::read_back::read_back;
 use super::rules::{Evidence, Policy, Verdict, judge};
+use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Committed, Sent};
 use crate::operation::{Confirmation, Location, Reply, Request, table};
-use crate::pipeline::{CallOptions, CallTrace, Pipeline, RetryPolicy, is_transient};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, is_transient};
 use crate::wire::headers::X_MS_REQUEST_ID;
 use crate::wire::{Operation, PayloadFormat};
 
@@ -46,25 +47,25 @@ const SHORTEST_READ: Duration = Duration::from_millis(1);
 const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
-pub(crate) fn is_expired(pipeline: &Pipeline, sent: Instant) -> bool {
+pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
     // A shared access signature or a token may be valid for a longer time.
-    pipeline.credential.had_keys_only() && sent.elapsed() > SIGNED_LIFETIME
+    core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
 /// Sends a request. If an attempt stays open, resolves within the same deadline whether it was applied.
 pub(crate) async fn send(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     request: &Request,
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Resolved, Error> {
-    let start = Instant::now();
-    let result = pipeline.send(request, options, trace).await;
+    let start = core.clock.instant();
+    let result = core.send(request, options, trace).await;
     if matches!(&result, Ok(reply) if is_plain(request, reply)) {
         return result.map(Resolved::Reply);
     }
-    let options = left(pipeline, options, start);
-    let resolved = resolve(pipeline, request, &options, start, result).await?;
+    let options = left(core, options, start);
+    let resolved = resolve(core, request, &options, Some(start), result).await?;
     if matches!(resolved, Resolved::Applied(_)) {
         trace.resolved();
     }
@@ -77,39 +78,39 @@ fn is_plain(request: &Request, reply: &Reply) -> bool {
         || (reply.open.is_none() && reply.status.is_success() && !request.is_batch())
 }
 
-fn left(pipeline: &Pipeline, options: &CallOptions, start: Instant) -> CallOptions {
-    let left = options.deadline.unwrap_or(pipeline.deadline).saturating_sub(start.elapsed());
+fn left(core: &ClientCore, options: &CallOptions, start: Instant) -> CallOptions {
+    let left = options.deadline.unwrap_or(core.deadline).saturating_sub(core.clock.since(start));
     CallOptions { deadline: Some(left), ..options.clone() }
 }
 
 /// Sends the writes of one request, a transaction if `sent` is given, and returns their results.
 pub(crate) async fn write(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     request: &Request,
     sent: Option<&Sent>,
     options: &CallOptions,
     trace: &CallTrace<'_>,
 ) -> Result<Committed, Error> {
-    let start = Instant::now();
-    let result = pipeline.send(request, options, trace).await;
-    let options = left(pipeline, options, start);
-    let committed = settle(pipeline, request, sent, &options, start, result).await?;
+    let start = core.clock.instant();
+    let result = core.send(request, options, trace).await;
+    let options = left(core, options, start);
+    let committed = settle(core, request, sent, &options, Some(start), result).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }
     Ok(committed)
 }
 
-/// Returns the results of the writes of one request, which was first sent at `start`.
+/// Returns the results of the writes of one request, which was first sent at `start` if that is known.
 pub(crate) async fn settle(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     request: &Request,
     sent: Option<&Sent>,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Committed, Error> {
-    let error = match resolve(pipeline, request, options, start, result).await? {
+    let error = match resolve(core, request, options, start, result).await? {
         Resolved::Applied(applied) => return Ok(applied.into_committed()),
         Resolved::Reply(reply) => match transaction::results(reply, request, sent) {
             // The service accepted the batch, and its response cannot be read.
@@ -117,29 +118,29 @@ pub(crate) async fn settle(
             results => return results,
         },
     };
-    match resolve(pipeline, request, options, start, Err(error)).await? {
+    match resolve(core, request, options, start, Err(error)).await? {
         Resolved::Applied(applied) => Ok(applied.into_committed()),
         Resolved::Reply(reply) => transaction::results(reply, request, sent),
     }
 }
 
-/// Resolves whether a request was applied that was first sent at `start`, from its last response and the rows. The
-/// outcome may stay unknown.
+/// Resolves whether a request was applied that was first sent at `start`, if that is known, from its last response and
+/// the rows. The outcome may stay unknown.
 pub(crate) async fn resolve(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     result: Result<Reply, Error>,
 ) -> Result<Resolved, Error> {
-    let Some(doubt) = Doubt::of(pipeline, request, &result) else {
+    let Some(doubt) = Doubt::of(core, request, &result) else {
         return result.map(Resolved::Reply);
     };
-    let policy = policy(pipeline, options);
+    let policy = policy(core, options);
     let verdict = match done_by_state(request, &result) {
         Some(()) if policy.exact => Some((Verdict::Unknown { state_matches: true }, vec![None])),
         Some(()) => Some((Verdict::Applied(Confirmation::Comparison), vec![None])),
-        None => read(pipeline, request, options, start, &doubt, policy, &result).await,
+        None => read(core, request, options, start, &doubt, policy, &result).await,
     };
     match verdict {
         Some((Verdict::Applied(confirmation), etags)) => {
@@ -158,17 +159,17 @@ pub(crate) async fn resolve(
 }
 
 /// Returns the response of a write whose outcome stays unknown.
-fn open(reply: Reply, start: Instant) -> Reply {
-    Reply { open: reply.open.or(Some(start)), ..reply }
+fn open(reply: Reply, start: Option<Instant>) -> Reply {
+    Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
 /// Returns the proof that the program accepts, by the setting of the call or of the client.
-pub(crate) fn policy(pipeline: &Pipeline, options: &CallOptions) -> Policy {
+pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
     Policy {
-        exact: options.exact.unwrap_or(pipeline.exact),
+        exact: options.exact.unwrap_or(core.settings.exact),
         accept_matching_state: options
             .accept_matching_state
-            .unwrap_or(pipeline.accept_matching_state),
+            .unwrap_or(core.settings.accept_matching_state),
     }
 }
 
@@ -183,15 +184,15 @@ enum Doubt {
 }
 
 impl Doubt {
-    fn of(pipeline: &Pipeline, request: &Request, result: &Result<Reply, Error>) -> Option<Self> {
-        if !pipeline.resolves || !request.is_write() {
+    fn of(core: &ClientCore, request: &Request, result: &Result<Reply, Error>) -> Option<Self> {
+        if !core.settings.resolves || !request.is_write() {
             return None;
         }
         let reply = match result {
             Ok(reply) => reply,
             Err(error) => {
                 let is_open = error.outcome() == Outcome::Unknown;
-                return is_open.then(|| Self::NoResponse { open: Instant::now() });
+                return is_open.then(|| Self::NoResponse { open: core.clock.instant() });
             }
         };
         let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -227,27 +228,26 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     let reply = result.as_ref().ok().filter(|reply| reply.open.is_some())?;
     let code = reply.error_code()?;
     let is_done = match request.operation {
-        Operation::CreateTable => table::is_there(&code),
-        Operation::DeleteTable => table::is_gone(&code),
+        Operation::CreateTable => table::already_exists(&code),
+        Operation::DeleteTable => table::not_found(&code),
         Operation::Delete => code.is_missing_entity(),
         _ => false,
     };
     is_done.then_some(())
 }
 
-/// Reads back the rows of a write; `None` if they cannot be read, or would prove nothing.
+/// Reads back the rows of a write; `None` if they cannot be read.
 async fn read(
-    pipeline: &Arc<Pipeline>,
+    core: &Arc<ClientCore>,
     request: &Request,
     options: &CallOptions,
-    start: Instant,
+    start: Option<Instant>,
     doubt: &Doubt,
     policy: Policy,
     result: &Result<Reply, Error>,
 ) -> Option<(Verdict, Vec<Option<ETag>>)> {
-    let left = options.deadline.unwrap_or(pipeline.deadline);
-    let proves_nothing = policy.exact && pipeline.write_id.is_none();
-    if proves_nothing || left < SHORTEST_READ {
+    let left = options.deadline.unwrap_or(core.deadline);
+    if left < SHORTEST_READ {
         return None;
     }
     let writes = Wrote::all_of(request)?;
@@ -257,10 +257,11 @@ async fn read(
     };
     let options = CallOptions { retry, ..options.clone() };
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
-    let is_expired = doubt.open().is_some_and(|open| is_expired(pipeline, open));
+    let is_expired = doubt.open().is_some_and(|open| is_expired(core, open));
     // The deadline of a query holds for each of its pages.
-    let rows = timeout(left, read_back(pipeline, &request.resource, &keys, &options)).await;
-    let mut rows: HashMap<EntityKey, Found> = match rows.ok()? {
+    let read = read_back(core, &request.resource, &keys, &options);
+    let rows = core.clock.timeout(left, pin!(read)).await;
+    let mut rows: HashMap<EntityKey, Found> = match rows? {
         Ok(rows) => rows,
         Err(error) => {
             debug!(%error, "cannot read back whether a write was applied");
@@ -271,8 +272,12 @@ async fn read(
         Evidence {
             writes: &writes,
             rows: &rows,
-            write_id: pipeline.write_id.as_deref(),
-            since: result.as_ref().ok().and_then(|reply| started(reply, start)),
+            write_id: core.settings.write_id.as_deref(),
+            since: result
+                .as_ref()
+                .ok()
+                .zip(start)
+                .and_then(|(reply, start)| started(reply, core.clock.since(start))),
             is_open: doubt.open().is_some(),
             is_fenced: result.as_ref().is_ok_and(|reply| {
                 request.status_of(reply.status, &reply.headers, &reply.body)
@@ -289,10 +294,10 @@ async fn read(
 
 /// Returns a time shortly before a request was first sent, by the clock of the service in its response. The clocks
 /// of the service's machines differ a little.
-fn started(reply: &Reply, start: Instant) -> Option<EdmDateTime> {
+fn started(reply: &Reply, elapsed: Duration) -> Option<EdmDateTime> {
     const DIFFERENCE: Duration = Duration::from_secs(5);
     let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
-    let then = now.checked_sub(start.elapsed())?.checked_sub(DIFFERENCE)?;
+    let then = now.checked_sub(elapsed)?.checked_sub(DIFFERENCE)?;
     EdmDateTime::from_system_time(then).ok()
 }
 

@@ -1,11 +1,11 @@
 //! One call, from attempt to attempt.
 
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{Instrument as _, warn};
 
 #[cfg(feature = "entra")]
@@ -13,7 +13,7 @@ use super::bearer::Bearer;
 use super::budget::Spent;
 use super::failure::Failure;
 use super::location::{LocationMode, Route};
-use super::prepare::Added;
+use super::prepare::AttemptValues;
 use super::retry::{self, RetryPolicy};
 use super::trace::{AttemptTrace, CallTrace, integer};
 use super::{CallOptions, Pipeline, unreachable};
@@ -23,12 +23,12 @@ use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, service_error};
 
-/// One call, and what came of its attempts so far.
+/// One call, and the state of its attempts so far.
 pub(super) struct Attempts<'c> {
     pub(super) pipeline: &'c Pipeline,
     request: &'c Request,
     retry: &'c RetryPolicy,
-    /// The format of the answer.
+    /// The format of the response.
     format: PayloadFormat,
     client_request_id: String,
     trace: &'c CallTrace<'c>,
@@ -39,7 +39,7 @@ pub(super) struct Attempts<'c> {
     route: Route,
     /// Requests that were sent.
     count: u32,
-    /// Those of them that count for the policy.
+    /// The failures that count for the policy.
     failures: u32,
     /// The wait before the next attempt.
     waited: Duration,
@@ -50,12 +50,12 @@ pub(super) struct Attempts<'c> {
     /// The date of the last attempt.
     dated: SystemTime,
     /// It was dated by the service's own date.
-    is_dated_anew: bool,
-    /// What the last attempt was signed with.
+    has_new_date: bool,
+    /// The credential that signed the last attempt.
     pub(super) credential: Arc<Credential>,
     /// It was signed again, as the credential had been replaced meanwhile.
-    is_signed_anew: bool,
-    /// What the last retry took of the budget.
+    has_new_signature: bool,
+    /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
     #[cfg(feature = "entra")]
     pub(super) bearer: Bearer,
@@ -94,6 +94,7 @@ impl<'c> Attempts<'c> {
             .and_then(|protocol| Ok((route?, protocol)))
             .map_err(|error| error.with_operation(request.operation, &request.resource))?;
         let deadline = options.deadline.unwrap_or(pipeline.deadline);
+        let now = pipeline.clock.instant();
         Ok(Self {
             pipeline,
             request,
@@ -101,38 +102,39 @@ impl<'c> Attempts<'c> {
             format: protocol.format(),
             client_request_id,
             trace,
-            deadline: Instant::now().checked_add(deadline),
+            deadline: now.checked_add(deadline),
             whole_deadline: options.whole_deadline.unwrap_or(deadline),
             route,
             count: 0,
             failures: 0,
             waited: Duration::ZERO,
-            sent_at: Instant::now(),
+            sent_at: now,
             open: None,
             dated: SystemTime::UNIX_EPOCH,
-            is_dated_anew: false,
+            has_new_date: false,
             credential: pipeline.credential.get(),
-            is_signed_anew: false,
+            has_new_signature: false,
             spent: None,
             #[cfg(feature = "entra")]
             bearer: Bearer::default(),
         })
     }
 
-    /// Sends the request, again where the policy says so; the last answer whatever its status.
+    /// Sends the request, and retries where the policy allows it. Returns the last response regardless of its
+    /// status.
     pub(super) async fn run(mut self) -> Result<Reply, Error> {
         loop {
             let failure = match self.send().await? {
                 #[cfg(feature = "entra")]
-                Ok(response) if self.has_new_token(&response)? => continue,
-                Ok(response) if self.goes_on(&response) => continue,
-                Ok(response) => {
+                Ok((_, response)) if self.has_new_token(&response)? => continue,
+                Ok((status, response)) if self.should_resend(status, &response) => continue,
+                Ok((status, response)) => {
                     self.pipeline.budget.earn(self.spent);
                     if let Some(error) = self.foreign(&response) {
                         self.leave_open();
                         return Err(self.failed(error).with_reply(response.status, None));
                     }
-                    if !self.is_closed_by(&response) {
+                    if !is_closed_by(status, &response) {
                         self.leave_open();
                     }
                     #[cfg(feature = "entra")]
@@ -148,7 +150,7 @@ impl<'c> Attempts<'c> {
                 Err(failure) => failure,
             };
             let is_closed = match &failure {
-                Failure::Answer(_, response) => self.is_closed_by(response),
+                Failure::Response(status, response) => is_closed_by(*status, response),
                 _ => failure.is_unsent(),
             };
             if !is_closed {
@@ -165,7 +167,7 @@ impl<'c> Attempts<'c> {
                 "will retry"
             );
             if !wait.is_zero() {
-                sleep(wait).await;
+                self.pipeline.clock.sleep(wait).await;
             }
             self.waited = wait;
             self.spent = self.pipeline.budget.spend(failure.is_timeout());
@@ -178,32 +180,34 @@ impl<'c> Attempts<'c> {
     fn end(self, failure: Failure) -> Result<Reply, Error> {
         let endpoint = self.pipeline.endpoint_at(self.route.location());
         let hint = failure.transport().and_then(|error| unreachable::hint(error, endpoint));
-        if failure.is_timeout() && self.deadline.is_some_and(|at| at <= Instant::now()) {
-            return Err(self.late(""));
+        if failure.is_timeout()
+            && self.deadline.is_some_and(|at| self.pipeline.clock.until(at).is_zero())
+        {
+            return Err(self.deadline_reached(""));
         }
-        match failure.into_answer() {
+        match failure.into_response() {
             Ok(response) => Ok(self.reply(response)),
             Err(error) => Err(self.failed(error).with_hint(hint)),
         }
     }
 
-    /// One attempt.
-    async fn send(&mut self) -> Result<Result<HttpResponse, Failure>, Error> {
+    /// Sends one attempt. Returns its response with the status or, of a batch, the status of the operation inside.
+    async fn send(&mut self) -> Result<Result<(StatusCode, HttpResponse), Failure>, Error> {
         let pipeline = self.pipeline;
-        // While it waits for a place it is not an attempt.
-        let _place = self.place().await?;
+        // An attempt begins once it has a permit.
+        let _permit = self.permit().await?;
         self.credential = pipeline.credential.get();
         #[cfg(feature = "entra")]
         let token = self.authorization().await?;
         #[cfg(not(feature = "entra"))]
         let token = None;
-        let left =
-            self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+        let now = pipeline.clock.instant();
+        let left = self.deadline.map_or(Duration::MAX, |at| at.saturating_duration_since(now));
         if left.is_zero() {
-            return Err(self.late(""));
+            return Err(self.deadline_reached(""));
         }
         self.count += 1;
-        self.sent_at = Instant::now();
+        self.sent_at = now;
         let limit = pipeline.try_timeout.min(left);
         let location = self.route.location();
         self.dated = pipeline.now();
@@ -212,7 +216,7 @@ impl<'c> Attempts<'c> {
         let attempt = AttemptTrace::begin(self.trace, self.request, number, location, id);
         let outgoing = pipeline.prepare(
             self.request,
-            Added {
+            AttemptValues {
                 credential: &self.credential,
                 format: self.format,
                 client_request_id: id,
@@ -224,48 +228,44 @@ impl<'c> Attempts<'c> {
             },
         )?;
         let sending = pipeline.transport.send(outgoing).instrument(attempt.span());
-        let failure = match timeout(limit, sending).await {
-            Ok(Ok(response)) => {
+        let failure = match pipeline.clock.timeout(limit, sending).await {
+            Some(Ok(response)) => {
                 let HttpResponse { status, headers, body } = &response;
                 let status = self.request.status_of(*status, headers, body);
-                attempt.answered(status, &response);
+                attempt.responded(status, &response);
                 if !retry::is_transient(status) {
-                    return Ok(Ok(response));
+                    return Ok(Ok((status, response)));
                 }
-                return Ok(Err(Failure::Answer(status, response)));
+                return Ok(Err(Failure::Response(status, response)));
             }
-            Ok(Err(error)) => Failure::Transport(error),
-            Err(_) => Failure::TimedOut(limit),
+            Some(Err(error)) => Failure::Transport(error),
+            None => Failure::TimedOut(limit),
         };
         attempt.failed(&failure);
         Ok(Err(failure))
     }
 
-    async fn place(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
-        let Some(places) = &self.pipeline.places else { return Ok(None) };
-        let place = match self.deadline {
-            Some(at) => timeout_at(at, places.acquire()).await,
-            None => Ok(places.acquire().await),
-        };
+    async fn permit(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
+        let Some(permits) = &self.pipeline.permits else { return Ok(None) };
+        let permit = self.pipeline.clock.timeout_at(self.deadline, pin!(permits.acquire())).await;
         // It is never closed.
-        let place = place.ok().and_then(Result::ok);
-        let late = || self.late("too many requests of this client are in flight");
-        place.map(Some).ok_or_else(late)
+        let permit = permit.and_then(Result::ok);
+        let late = || self.deadline_reached("too many requests of this client are in flight");
+        permit.map(Some).ok_or_else(late)
     }
 
-    /// Whether an answer that would be the last one is not, for a reason that is no failure.
-    fn goes_on(&mut self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        match self.request.status_of(*status, headers, body) {
-            StatusCode::NOT_FOUND => self.route.lacks(),
+    /// Returns whether to send the request again for a reason that does not count as a failure.
+    fn should_resend(&mut self, status: StatusCode, response: &HttpResponse) -> bool {
+        match status {
+            StatusCode::NOT_FOUND => self.route.not_found(),
             StatusCode::FORBIDDEN if is_not_authentic(response) => {
-                if !self.is_dated_anew && self.is_misdated(response) {
-                    self.is_dated_anew = true;
+                if !self.has_new_date && self.is_misdated(response) {
+                    self.has_new_date = true;
                     return true;
                 }
                 self.is_replaced()
             }
-            // As Cosmos DB says that.
+            // Cosmos DB refuses a credential with this status.
             StatusCode::UNAUTHORIZED => self.is_replaced(),
             _ => false,
         }
@@ -274,8 +274,8 @@ impl<'c> Attempts<'c> {
     /// Whether the credential was replaced meanwhile, for the first time in this call.
     fn is_replaced(&mut self) -> bool {
         let is_replaced =
-            !self.is_signed_anew && self.pipeline.credential.is_newer_than(&self.credential);
-        self.is_signed_anew |= is_replaced;
+            !self.has_new_signature && self.pipeline.credential.is_newer_than(&self.credential);
+        self.has_new_signature |= is_replaced;
         is_replaced
     }
 
@@ -299,14 +299,14 @@ impl<'c> Attempts<'c> {
             // A connection that was closed, a stale address or a restart: that is over by now.
             wait = Duration::ZERO;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let wait = self.route.failed(now, wait);
         let in_time =
             self.deadline.is_none_or(|at| now.checked_add(wait).is_some_and(|then| then < at));
         if !in_time {
             return None;
         }
-        // It is paid when it is made: a call that is dropped meanwhile takes nothing.
+        // The retry pays when it is sent, so that a dropped call pays nothing.
         self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
     }
 
@@ -315,12 +315,6 @@ impl<'c> Attempts<'c> {
         if self.request.is_write() {
             self.open = Some(self.sent_at);
         }
-    }
-
-    /// Whether the response settles the present attempt.
-    fn is_closed_by(&self, response: &HttpResponse) -> bool {
-        let HttpResponse { status, headers, body } = response;
-        origin::closes_attempt(self.request, *status, headers, body)
     }
 
     /// The error of a success that another server sent.
@@ -351,17 +345,17 @@ impl<'c> Attempts<'c> {
             location,
             signed: Some(signed),
         };
-        self.trace.answered(&reply.client_request_id, Some(&reply));
+        self.trace.responded(&reply.client_request_id, Some(&reply));
         reply
     }
 
     /// The error of a call that reached its deadline.
-    fn late(&self, message: &'static str) -> Error {
+    fn deadline_reached(&self, message: &'static str) -> Error {
         self.failed(Error::deadline(self.whole_deadline, message))
     }
 
     pub(super) fn failed(&self, error: Error) -> Error {
-        self.trace.answered(&self.client_request_id, None);
+        self.trace.responded(&self.client_request_id, None);
         let outcome = if self.open.is_some() { Outcome::Unknown } else { Outcome::NotApplied };
         error
             .with_operation(self.request.operation, &self.request.resource)
@@ -370,7 +364,13 @@ impl<'c> Attempts<'c> {
     }
 }
 
-/// Whether the service says that it cannot know who asks.
+/// Returns whether the response closes its attempt; `status` is its own or, of a batch, the status of the
+/// operation inside.
+fn is_closed_by(status: StatusCode, response: &HttpResponse) -> bool {
+    origin::closes_attempt(status, &response.headers, &response.body)
+}
+
+/// Returns whether the service rejects the signature or the token.
 fn is_not_authentic(response: &HttpResponse) -> bool {
     let code = service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
     code == Some(ErrorCode::AuthenticationFailed)

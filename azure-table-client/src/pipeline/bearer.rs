@@ -4,8 +4,9 @@
 #[cfg(feature = "mock")]
 mod tests;
 
+use std::pin::pin;
+
 use http::{HeaderValue, StatusCode};
-use tokio::time::timeout_at;
 
 use super::attempts::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
@@ -16,7 +17,7 @@ use crate::wire::service_error;
 /// The tokens that a call was sent with.
 #[derive(Debug, Default)]
 pub(super) struct Bearer {
-    /// That of the last attempt; `None` while the tenant is not known.
+    /// The token of the last attempt; `None` while the tenant is unknown.
     token: Option<Token>,
     has_renewed: bool,
 }
@@ -37,22 +38,20 @@ impl Attempts<'_> {
         }
     }
 
-    /// The `Authorization` of the next attempt, if a token is to be there.
+    /// Returns the `Authorization` of the next attempt, if it needs a token.
     pub(super) async fn authorization(&mut self) -> Result<Option<HeaderValue>, Error> {
         let Some(tokens) = self.tokens() else { return Ok(None) };
-        let token = tokens.token(&*self.pipeline.clock);
-        let token = match self.deadline {
-            Some(at) => timeout_at(at, token).await.unwrap_or_else(|_| {
-                Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
-            }),
-            None => token.await,
-        };
+        let clock = &self.pipeline.clock;
+        let token = clock.timeout_at(self.deadline, pin!(tokens.token(clock))).await;
+        let token = token.unwrap_or_else(|| {
+            Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
+        });
         self.bearer.token = token.map_err(|error| self.failed(error))?;
         Ok(self.bearer.token.as_ref().map(Token::header))
     }
 
-    /// Whether to send it again after an answer that is about the token: with a new one, once, or with
-    /// the first one of the tenant that the service names.
+    /// Returns whether to send the request again after a response about the token: once with a new token, or
+    /// with the first token of the tenant that the service names.
     pub(super) fn has_new_token(&mut self, response: &HttpResponse) -> Result<bool, Error> {
         let Some(tokens) = self.tokens() else { return Ok(false) };
         if response.status.is_success() {
@@ -60,7 +59,7 @@ impl Attempts<'_> {
         }
         let challenge = Challenge::of(&response.headers);
         let Some(token) = &self.bearer.token else {
-            // What it says to nobody in particular, such as that nothing is there, is not the answer.
+            // A response to a request without a token reports only the tenant.
             let tenant = challenge.and_then(|challenge| challenge.tenant).ok_or_else(|| {
                 self.failed(
                     Error::credential(
@@ -86,14 +85,14 @@ impl Attempts<'_> {
         Ok(true)
     }
 
-    /// What to do about an answer that refuses the token for good.
+    /// Returns advice on a response that refuses the token for good.
     pub(super) fn advice(&self, response: &HttpResponse) -> Option<String> {
         let tokens = self.tokens()?;
         let code = || service_error::parse(&response.body).map(|body| ErrorCode::from(body.code));
         match response.status {
             StatusCode::UNAUTHORIZED if is_of_too_many(response) => {
                 return Some(
-                    "Nothing is wrong with the token: the account takes only so many of them at a \
+                    "The token is valid: the account allows only so many tokens at a \
                      time. Share a client in each program, and an identity's token among them, or \
                      use a key."
                         .to_owned(),

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a client may spend on retries unless it is told otherwise: a hundred, or fifty after timeouts.
-pub(crate) const TOKENS: u32 = 500;
+/// The default budget: a hundred retries, or fifty after timeouts.
+pub(crate) const DEFAULT_TOKENS: u32 = 500;
 const COST: u32 = 5;
-/// What took long weighs more: it has held a connection of a service that has too much to do.
+/// A timeout costs more, because it held a connection of an overloaded service.
 const COST_OF_TIMEOUT: u32 = 10;
-/// What a call that went well at once brings in.
+/// The income from a call that succeeds at the first attempt.
 const INCOME: u32 = 1;
 
 /// Tokens that all calls of a client share. A retry takes some of them, and gives them back if it goes
@@ -18,12 +18,12 @@ pub(crate) struct Budget {
     left: AtomicU32,
 }
 
-/// What a retry took.
+/// The tokens that a retry took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent(u32);
 
 impl Budget {
-    /// A budget of so many tokens; `None` is no bound.
+    /// Creates a budget; `None` is unlimited.
     pub(crate) fn new(tokens: Option<u32>) -> Self {
         let most = tokens.unwrap_or(u32::MAX);
         Self { most, left: AtomicU32::new(most) }
@@ -50,7 +50,7 @@ impl Budget {
         let income = spent.map_or(INCOME, |spent| spent.0);
         let add =
             |left: u32| (left < self.most).then(|| left.saturating_add(income).min(self.most));
-        // Of the full one nothing is written, so that calls do not contend for it.
+        // A full budget is not written, so that calls do not contend for it.
         let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 }

@@ -6,42 +6,47 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::auth::Credential;
 use crate::error::Error;
 
-/// What the next request is signed with. Each attempt takes it as it then is, and keeps it to itself.
+/// The credential that signs the next request. Each attempt keeps the credential that it started with.
 #[derive(Debug)]
 pub(crate) struct CurrentCredential {
     credential: RwLock<Arc<Credential>>,
     /// Whether all credentials so far were account keys, whose signatures expire soon.
     had_keys_only: AtomicBool,
-    takes: Takes,
-    /// Of the endpoint: what a token is for follows from it.
+    accepted: AcceptedCredentials,
+    /// The endpoint, which determines the audience of tokens.
     base: Box<str>,
 }
 
-/// What may be sent to all endpoints: what nobody can read on the way, and else what is meant.
+/// The kinds of credentials that all endpoints may receive: any kind over HTTPS, and over HTTP the kinds that
+/// are allowed explicitly.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Takes {
+pub(crate) struct AcceptedCredentials {
     /// Signatures, by keys and shared ones.
     pub(crate) keys: bool,
-    /// Tokens, which whoever reads them can use.
+    /// Tokens, which can be reused by anyone who reads them.
     pub(crate) tokens: bool,
 }
 
 impl CurrentCredential {
-    pub(crate) fn new(credential: Credential, base: &str, takes: Takes) -> Result<Self, Error> {
-        check(&credential, takes)?;
-        Ok(Self::unchecked(credential, base, takes))
+    pub(crate) fn new(
+        credential: Credential,
+        base: &str,
+        accepted: AcceptedCredentials,
+    ) -> Result<Self, Error> {
+        check(&credential, accepted)?;
+        Ok(Self::unchecked(credential, base, accepted))
     }
 
     /// The credential for an endpoint on this machine.
     #[cfg(feature = "mock")]
     pub(crate) fn on_this_machine(credential: Credential) -> Self {
-        Self::unchecked(credential, "", Takes { keys: true, tokens: true })
+        Self::unchecked(credential, "", AcceptedCredentials { keys: true, tokens: true })
     }
 
-    fn unchecked(credential: Credential, base: &str, takes: Takes) -> Self {
+    fn unchecked(credential: Credential, base: &str, accepted: AcceptedCredentials) -> Self {
         let had_keys_only = AtomicBool::new(credential.key().is_some());
         let credential = RwLock::new(Arc::new(credential.for_endpoint(base)));
-        Self { credential, had_keys_only, takes, base: base.into() }
+        Self { credential, had_keys_only, accepted, base: base.into() }
     }
 
     pub(crate) fn get(&self) -> Arc<Credential> {
@@ -49,7 +54,7 @@ impl CurrentCredential {
     }
 
     pub(crate) fn replace(&self, credential: Credential) -> Result<(), Error> {
-        check(&credential, self.takes)?;
+        check(&credential, self.accepted)?;
         if credential.key().is_none() {
             self.had_keys_only.store(false, Ordering::Release);
         }
@@ -69,9 +74,9 @@ impl CurrentCredential {
     }
 }
 
-fn check(credential: &Credential, takes: Takes) -> Result<(), Error> {
-    let is_taken = if credential.is_token() { takes.tokens } else { takes.keys };
-    if credential.is_secret() && !is_taken {
+fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), Error> {
+    let is_accepted = if credential.is_token() { accepted.tokens } else { accepted.keys };
+    if credential.is_secret() && !is_accepted {
         return Err(Error::configuration(
             "the endpoint is plain HTTP, where the credential could be read on the way; use \
              https://, or allow_http(true) if that is meant",
@@ -88,8 +93,8 @@ mod tests {
     #[test]
     fn one_credential_without_a_key_is_remembered() {
         let key = || SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
-        let takes = Takes { keys: true, tokens: true };
-        let current = CurrentCredential::new(key().into(), "", takes).unwrap();
+        let accepted = AcceptedCredentials { keys: true, tokens: true };
+        let current = CurrentCredential::new(key().into(), "", accepted).unwrap();
         current.replace(Credential::SharedKeyLite(key())).unwrap();
         assert!(current.had_keys_only());
         // An attempt that was signed with it may still arrive.

@@ -4,7 +4,7 @@ use url::{Host, Url};
 
 use crate::error::Error;
 
-/// Where the service is: `scheme://host[:port][/path]` without a slash at the end.
+/// The address of the service: `scheme://host[:port][/path]` without a slash at the end.
 ///
 /// Account hosts and custom domains have no path; emulators have the account there.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl Endpoint {
         &self.base[self.path_at..]
     }
 
-    /// Whether nobody can read on the way what is sent to it.
+    /// Returns whether the connection is encrypted.
     pub(crate) const fn is_https(&self) -> bool {
         self.is_https
     }
@@ -95,7 +95,8 @@ impl Endpoint {
         }
     }
 
-    /// The account: in the path of an emulator, else in the host; `None` of a domain of one's own.
+    /// Returns the account: from the path of an emulator, otherwise from the host. A custom domain has no
+    /// account.
     pub(crate) fn account(&self) -> Option<&str> {
         let in_path = self.path().rsplit('/').next().filter(|name| !name.is_empty());
         let in_host = || {
@@ -106,7 +107,7 @@ impl Endpoint {
         in_path.or_else(in_host)
     }
 
-    /// Whether secrets can be sent to it without being read on the way.
+    /// Returns whether secrets are safe from readers of the network.
     pub(crate) fn is_private(&self) -> bool {
         self.is_https || self.is_loopback
     }

@@ -1,5 +1,3 @@
-//! Why an attempt is not the last word.
-
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -11,10 +9,10 @@ use crate::operation::transaction;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::{headers, service_error};
 
-/// Why an attempt is not the last word.
+/// The reason why an attempt may be retried.
 pub(super) enum Failure {
-    /// An answer, and its status or that of what is in it.
-    Answer(StatusCode, HttpResponse),
+    /// A response, with its own status or, of a batch, the status of the operation inside.
+    Response(StatusCode, HttpResponse),
     Transport(TransportError),
     TimedOut(Duration),
 }
@@ -22,7 +20,7 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Answer(..) | Self::TimedOut(_) => true,
+            Self::Response(..) | Self::TimedOut(_) => true,
             Self::Transport(error) => retry::is_transient_error(error.kind()),
         }
     }
@@ -34,11 +32,11 @@ impl Failure {
         })
     }
 
-    /// What the transport says, where it failed.
+    /// Returns the error of the transport, if it failed.
     pub(super) const fn transport(&self) -> Option<&TransportError> {
         match self {
             Self::Transport(error) => Some(error),
-            Self::Answer(..) | Self::TimedOut(_) => None,
+            Self::Response(..) | Self::TimedOut(_) => None,
         }
     }
 
@@ -56,55 +54,41 @@ impl Failure {
         matches!(self, Self::TimedOut(_))
     }
 
-    /// What a policy is told of it.
+    /// Returns the description of the failure that the retry policy receives.
     pub(super) fn attempt(&self, number: u32, now: SystemTime) -> FailedAttempt {
         let mut failed = FailedAttempt::new(number);
-        if let Self::Answer(status, response) = self {
+        if let Self::Response(status, response) = self {
             failed.status = Some(status.as_u16());
             failed.retry_after = retry::server_wait(&response.headers, &response.body, now);
         }
         failed
     }
 
-    /// Its name where there is no answer.
-    pub(super) const fn kind(&self) -> &'static str {
-        match self {
-            Self::Answer(..) => "answer",
-            Self::TimedOut(_) => "timeout",
-            Self::Transport(error) => match error.kind() {
-                TransportErrorKind::Connect => "connect",
-                TransportErrorKind::Interrupted => "interrupted",
-                TransportErrorKind::TooLarge => "too_large",
-                TransportErrorKind::Invalid => "invalid",
-            },
-        }
-    }
-
     /// The error code of the service's response. Parses the body.
     pub(super) fn code(&self) -> Option<String> {
-        let Self::Answer(_, HttpResponse { headers, body, .. }) = self else { return None };
+        let Self::Response(_, HttpResponse { headers, body, .. }) = self else { return None };
         let body = transaction::failed_body(headers, body).unwrap_or(body);
         service_error::parse(body).map(|error| error.code).filter(|code| is_code(code))
     }
 
     /// The service's id of the request.
     pub(super) fn request_id(&self) -> Option<&str> {
-        let Self::Answer(_, response) = self else { return None };
+        let Self::Response(_, response) = self else { return None };
         response.headers.get(&headers::X_MS_REQUEST_ID)?.to_str().ok()
     }
 
     pub(super) fn describe(&self) -> String {
         match self {
-            Self::Answer(status, _) => status.to_string(),
+            Self::Response(status, _) => status.to_string(),
             Self::Transport(error) => error.to_string(),
             Self::TimedOut(limit) => format!("no response within {}", Rounded(*limit)),
         }
     }
 
-    /// The answer, or the error that stands for none.
-    pub(super) fn into_answer(self) -> Result<HttpResponse, Error> {
+    /// Returns the response, or the error of an attempt without a response.
+    pub(super) fn into_response(self) -> Result<HttpResponse, Error> {
         match self {
-            Self::Answer(_, response) => Ok(response),
+            Self::Response(_, response) => Ok(response),
             Self::Transport(error) => Err(Error::from(error)),
             Self::TimedOut(limit) => {
                 Err(Error::timeout(format!("no response within {}", Rounded(limit))))

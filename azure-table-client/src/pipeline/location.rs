@@ -1,20 +1,18 @@
-//! Where requests go: the primary, and for reads the secondary of an account with read access to it.
+//! The locations of requests: the primary, and for reads the secondary of an account with read access to it.
 //!
 //! Source: [Azure Storage redundancy][redundancy], "Read access to data in the secondary region".
 //!
 //! [redundancy]: https://learn.microsoft.com/azure/storage/common/storage-redundancy
 
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::operation::Location;
 
-/// Where reads go. Writes always go to the primary.
+/// The locations of reads. Writes always use the primary.
 ///
-/// Where both may be asked, each attempt is at the one whose wait ends first; each has waits of its own. What the
-/// secondary does not have (404), it may only not have yet: the primary is asked.
+/// With both locations, each attempt uses the one whose wait ends first; each location has its own waits. A 404
+/// from the secondary may be replication lag, so the primary is queried next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum LocationMode {
     /// The primary only.
@@ -38,7 +36,7 @@ impl LocationMode {
 #[derive(Debug)]
 pub(crate) struct Route {
     at: Location,
-    /// Whether the other place is asked too.
+    /// Whether attempts use the other location too.
     alternates: bool,
     /// Attempts that failed, and when the next one may be: at the primary and at the secondary.
     failed: [(u32, Option<Instant>); 2],
@@ -49,7 +47,7 @@ impl Route {
         use LocationMode::{PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
         if is_write && mode == SecondaryOnly {
             return Err(Error::invalid_input(
-                "the client asks the secondary only, where nothing can be written",
+                "cannot write to the secondary: the client uses the secondary only; change locations(..)",
             ));
         }
         let at = match mode {
@@ -60,7 +58,7 @@ impl Route {
         Ok(Self { at, alternates, failed: [(0, None); 2] })
     }
 
-    /// Where the next attempt goes.
+    /// Returns the location of the next attempt.
     pub(crate) const fn location(&self) -> Location {
         self.at
     }
@@ -70,8 +68,8 @@ impl Route {
         self.failed[self.at as usize].0 + 1
     }
 
-    /// The attempt failed, and the next one at its place may be after `wait`. Goes on to the next
-    /// place, and says how long to wait.
+    /// Records a failed attempt; the next one at its location may follow after `wait`. Switches to the next
+    /// location, and returns the wait.
     pub(crate) fn failed(&mut self, now: Instant, wait: Duration) -> Duration {
         let (count, next) = &mut self.failed[self.at as usize];
         *count += 1;
@@ -98,14 +96,14 @@ impl Route {
         there
     }
 
-    /// The secondary does not have what was asked for. Whether the primary is asked then.
-    pub(crate) fn lacks(&mut self) -> bool {
-        let goes_on = self.alternates && self.at == Location::Secondary;
-        if goes_on {
+    /// Handles a 404 from the secondary. Returns whether the primary is queried next.
+    pub(crate) fn not_found(&mut self) -> bool {
+        let uses_primary = self.alternates && self.at == Location::Secondary;
+        if uses_primary {
             self.at = Location::Primary;
             self.alternates = false;
         }
-        goes_on
+        uses_primary
     }
 }
 
@@ -145,7 +143,7 @@ mod tests {
         let mut route = Route::new(LocationMode::PrimaryThenSecondary, false).unwrap();
         let now = Instant::now();
         assert_eq!((route.failures(), route.failed(now, SECOND)), (1, Duration::ZERO));
-        // The secondary took a while to fail; the primary may be asked when its own wait is over.
+        // The failure took the secondary some time; the primary is available once its own wait is over.
         let later = now + SECOND / 4;
         assert_eq!((route.failures(), route.failed(later, SECOND)), (1, SECOND * 3 / 4));
         assert_eq!(route.failures(), 2);
@@ -154,9 +152,9 @@ mod tests {
     #[test]
     fn what_the_secondary_lacks_is_asked_of_the_primary() {
         let mut route = Route::new(LocationMode::SecondaryThenPrimary, false).unwrap();
-        assert!(route.lacks() && route.location() == Location::Primary && !route.lacks());
+        assert!(route.not_found() && route.location() == Location::Primary && !route.not_found());
         route.failed(Instant::now(), SECOND);
         assert_eq!(route.location(), Location::Primary, "the other one does not have it");
-        assert!(!Route::new(LocationMode::SecondaryOnly, false).unwrap().lacks());
+        assert!(!Route::new(LocationMode::SecondaryOnly, false).unwrap().not_found());
     }
 }

@@ -14,11 +14,11 @@ use crate::wire::{Document, PayloadFormat, headers};
 static USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-client/", env!("CARGO_PKG_VERSION")));
 
-/// What the service takes for a request unless it is told to take less.
+/// The time that the service allows a request by default.
 const SERVICE_TIME: Duration = Duration::from_secs(30);
 
-/// What an attempt adds to its request.
-pub(super) struct Added<'a> {
+/// The values that an attempt adds to its request.
+pub(super) struct AttemptValues<'a> {
     pub(super) credential: &'a Credential,
     pub(super) format: PayloadFormat,
     pub(super) client_request_id: &'a str,
@@ -26,9 +26,9 @@ pub(super) struct Added<'a> {
     /// The `Authorization`, where it is a token.
     pub(super) token: Option<HeaderValue>,
     pub(super) location: Location,
-    /// It must be answered within that.
+    /// The time limit for the response.
     pub(super) time: Duration,
-    /// Those of observers, which give way to the client's own.
+    /// The headers of observers; the client's own headers replace them.
     pub(super) headers: HeaderMap,
 }
 
@@ -46,10 +46,18 @@ impl Pipeline {
     pub(super) fn prepare(
         &self,
         request: &Request,
-        added: Added<'_>,
+        added: AttemptValues<'_>,
     ) -> Result<HttpRequest, Error> {
-        let Added { credential, format, client_request_id, date, token, location, time, .. } =
-            added;
+        let AttemptValues {
+            credential,
+            format,
+            client_request_id,
+            date,
+            token,
+            location,
+            time,
+            ..
+        } = added;
         let mut map = added.headers;
         let endpoint = self.endpoint_at(location);
         let date = headers::http_date(date);
@@ -110,7 +118,7 @@ fn authorization(
     } else {
         let content_type = match &request.body {
             body if body.is_empty() => "",
-            // Of our own making, and so text.
+            // The client's content types are ASCII.
             _ => request.content_type.to_str().unwrap_or_default(),
         };
         let text = string_to_sign(method.as_str(), "", content_type, date, &resource);
@@ -124,7 +132,7 @@ fn url(request: &Request, credential: &Credential, base: &str, time: Duration) -
         Credential::Sas(token) => token.as_query(),
         _ => "",
     };
-    // Else the service may go on with what nobody waits for any more.
+    // A shorter limit stops the service from working for a client that has given up.
     let timeout = (time < SERVICE_TIME).then(|| format!("timeout={}", time.as_secs().max(1)));
     let timeout = timeout.as_deref().unwrap_or_default();
     let query = request.query.as_str();

@@ -9,17 +9,15 @@ use crate::transport::TransportErrorKind;
 
 /// When and how often a failed attempt is done again.
 ///
-/// Done again: 408, 429, 500, 502, 503 and 504, and connections that failed or broke or took too
-/// long. A connection that could not be made, or that broke under a read, is replaced at once the first
-/// time. Not done again: every other
-/// answer, but for a 403 of a clock that is off, which is dated anew by the service's own date, once,
-/// and that of a credential that was [replaced](crate::TableServiceClient::set_credential) meanwhile, which
-/// is signed anew, once.
+/// Retried: 408, 429, 500, 502, 503 and 504, connections that failed or broke, and timeouts. A connection that
+/// could not be made, or that broke during a read, is replaced immediately the first time. Other responses are
+/// not retried, with two exceptions, each once per call: a 403 caused by a wrong clock is sent with the date of
+/// the service, and a 403 for a credential that was [replaced](crate::TableServiceClient::set_credential)
+/// meanwhile is signed again.
 ///
-/// The default is exponential with three retries: waits of up to 0.8 s, 1.6 s and 3.2 s, drawn at
-/// random between nothing and that ("full jitter"), so that clients that failed together do not
-/// come back together. A `Retry-After` of the service is a lower bound of the wait. Beside other
-/// clients:
+/// The default is exponential with three retries: waits of up to 0.8 s, 1.6 s and 3.2 s, each a random part of
+/// that ("full jitter"), so that clients that failed together do not return together. A `Retry-After` of the
+/// service is a lower bound of the wait. Compared with other clients:
 ///
 /// | client | retries | first wait | longest wait | jitter | one attempt | whole call |
 /// |---|---|---|---|---|---|---|
@@ -54,9 +52,9 @@ type OwnWaits = dyn Fn(&FailedAttempt) -> Option<Duration> + Send + Sync;
 pub struct FailedAttempt {
     /// Its number, from 1.
     pub number: u32,
-    /// The HTTP status; `None` where no answer came.
+    /// The HTTP status; `None` without a response.
     pub status: Option<u16>,
-    /// How long the service asks to wait.
+    /// The wait that the service requests.
     pub retry_after: Option<Duration>,
 }
 
@@ -88,7 +86,7 @@ impl RetryPolicy {
         Self::fixed(0, Duration::ZERO)
     }
 
-    /// Waits as `wait` says, and no more attempts once it says `None`.
+    /// Waits for the duration that `wait` returns; `None` ends the attempts.
     ///
     /// ```
     /// # use azure_table_client::RetryPolicy;
@@ -152,7 +150,7 @@ fn below(longest: Duration) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(longest)
 }
 
-/// Whether an answer may be another one next time.
+/// Returns whether another attempt may get another response.
 pub(crate) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }

@@ -1,14 +1,15 @@
-//! How far this machine's clock is off the service's.
+//! The difference between this machine's clock and the service's.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header};
 
-/// The service takes a date that is up to 15 min off. What is less than this is not why it refused.
+/// The service accepts a date that is up to 15 min off. A smaller difference than this one is not the reason
+/// for a refusal.
 const NOTICED: Duration = Duration::from_mins(5);
 
-/// What is to be added to this machine's time, in seconds.
+/// The seconds to add to this machine's time.
 #[derive(Debug, Default)]
 pub(super) struct Skew(AtomicI64);
 
@@ -20,8 +21,8 @@ impl Skew {
         moved.unwrap_or(now)
     }
 
-    /// Learns from the date of an answer to a request that was `dated` so; this machine's clock shows
-    /// `now`. Whether the date was too far off.
+    /// Learns from the date of a response to a request with the date `dated`; this machine's clock shows `now`.
+    /// Returns whether the date was too far off.
     pub(super) fn learn(&self, headers: &HeaderMap, dated: SystemTime, now: SystemTime) -> bool {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let Some(date) = date.and_then(|date| httpdate::parse_http_date(date).ok()) else {
@@ -31,7 +32,7 @@ impl Skew {
             Ok(behind) => (behind, 1),
             Err(error) => (error.duration(), -1),
         };
-        // Others on their way may have learned it meanwhile; their own dates were off all the same.
+        // A concurrent call may have stored the skew already; this request had a wrong date all the same.
         if off(dated).0 < NOTICED {
             return false;
         }
@@ -74,7 +75,7 @@ mod tests {
         headers.insert(header::DATE, "now".parse().unwrap());
         assert!(!skew.learn(&headers, at(1_000), at(1_000)));
         headers.insert(header::DATE, httpdate::fmt_http_date(at(1_100)).parse().unwrap());
-        assert!(!skew.learn(&headers, at(1_000), at(1_000)), "that little is no reason");
+        assert!(!skew.learn(&headers, at(1_000), at(1_000)), "a small skew is ignored");
         assert_eq!(Skew(AtomicI64::new(i64::MAX)).of(at(5)), at(5), "no time is that late");
     }
 }

@@ -1,5 +1,5 @@
-//! What is told of a call: a span by OpenTelemetry's conventions for [database clients][db], spans of its
-//! attempts by those for [HTTP clients][http], and the observers.
+//! The telemetry of a call: a span by OpenTelemetry's conventions for [database clients][db], spans of its
+//! attempts by the conventions for [HTTP clients][http], and the observers.
 //!
 //! [db]: https://opentelemetry.io/docs/specs/semconv/db/database-spans/
 //! [http]: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
@@ -12,9 +12,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
 use tracing::instrument::Instrumented;
 use tracing::{Instrument as _, Span, field, info_span, warn};
 
@@ -28,10 +27,10 @@ use crate::wire::Operation;
 
 const TARGET: &str = "azure_table_client";
 
-/// Which refusals a call reckons with: they are no errors.
+/// The error codes that a call expects; they do not count as errors.
 pub(crate) type Expects = fn(&ErrorCode) -> bool;
 
-/// One call, from its beginning to its end. One that is dropped before is told as such.
+/// One call, from its beginning to its end. A dropped call is reported as cancelled.
 pub(crate) struct CallTrace<'c> {
     pipeline: &'c Pipeline,
     operation: Operation,
@@ -39,14 +38,14 @@ pub(crate) struct CallTrace<'c> {
     operations: usize,
     expects: Option<Expects>,
     span: Span,
-    /// Nobody listens otherwise.
+    /// Whether a subscriber or an observer listens.
     is_on: bool,
     started: Instant,
     tally: Mutex<Tally>,
     is_over: AtomicBool,
 }
 
-/// What the requests of a call add up to.
+/// The totals of a call over its requests.
 #[derive(Default)]
 struct Tally {
     attempts: u32,
@@ -105,7 +104,7 @@ impl Pipeline {
             expects: None,
             is_on: !span.is_disabled() || !self.observers.is_empty(),
             span,
-            started: Instant::now(),
+            started: self.clock.instant(),
             tally: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
@@ -113,13 +112,13 @@ impl Pipeline {
 }
 
 impl CallTrace<'_> {
-    /// These refusals are no errors.
+    /// Sets the error codes that do not count as errors.
     pub(crate) fn expecting(mut self, expects: Option<Expects>) -> Self {
         self.expects = expects;
         self
     }
 
-    /// It is a batch of so many operations. One alone is none, by the conventions.
+    /// Records the number of operations. By the conventions, a single operation has no batch size.
     pub(crate) fn batch(mut self, operations: usize) -> Self {
         self.operations = operations;
         if operations > 1 {
@@ -128,7 +127,7 @@ impl CallTrace<'_> {
         self
     }
 
-    /// Does the call's work in its span, and tells how it ended.
+    /// Runs the call in its span, and records its result.
     pub(crate) async fn run<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
@@ -184,8 +183,8 @@ impl CallTrace<'_> {
         }
     }
 
-    /// A request has its last answer, or there is none.
-    pub(super) fn answered(&self, client_request_id: &str, reply: Option<&Reply>) {
+    /// Records the last response to a request, or that no response came.
+    pub(super) fn responded(&self, client_request_id: &str, reply: Option<&Reply>) {
         if self.is_on {
             let mut tally = self.tally();
             tally.client_request_id = Some(client_request_id.to_owned());
@@ -200,19 +199,19 @@ impl CallTrace<'_> {
 
     /// Reports how the call ended.
     pub(crate) fn finish(&self, result: Result<(), &Error>) {
-        // No call expects that its outcome stays unknown, whatever the code.
+        // An unknown outcome is never expected.
         let is_expected = |error: &Error| {
             error.outcome() != Outcome::Unknown
                 && self.expects.is_some_and(|expects| error.code().is_some_and(expects))
         };
-        self.tell(match result {
+        self.report(match result {
             Ok(()) => CallOutcome::Succeeded,
             Err(error) if is_expected(error) => CallOutcome::Expected(error),
             Err(error) => CallOutcome::Failed(error),
         });
     }
 
-    fn tell(&self, outcome: CallOutcome<'_>) {
+    fn report(&self, outcome: CallOutcome<'_>) {
         self.is_over.store(true, Ordering::Relaxed);
         if let CallOutcome::Failed(error) = outcome {
             self.warn(error);
@@ -227,7 +226,7 @@ impl CallTrace<'_> {
         let finished = Finished {
             operation: self.operation,
             table: &self.table,
-            duration: self.started.elapsed(),
+            duration: self.pipeline.clock.since(self.started),
             attempts: tally.attempts,
             retries: tally.retries,
             waited: tally.waited,
@@ -264,7 +263,7 @@ impl CallTrace<'_> {
         });
     }
 
-    /// What is known about the effect of a write that is over.
+    /// Returns the effect of a finished write.
     fn effect(tally: &Tally, outcome: CallOutcome<'_>) -> Outcome {
         match outcome {
             CallOutcome::Expected(error) | CallOutcome::Failed(error) => error.outcome(),
@@ -317,7 +316,7 @@ impl CallTrace<'_> {
 impl Drop for CallTrace<'_> {
     fn drop(&mut self) {
         if !self.is_over.load(Ordering::Relaxed) {
-            self.tell(CallOutcome::Dropped);
+            self.report(CallOutcome::Dropped);
         }
     }
 }
@@ -332,7 +331,7 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// A number of OpenTelemetry, which has `i64` alone: any other would become a text on its way there.
+/// Converts to `i64`, OpenTelemetry's only integer: other types would be exported as text.
 pub(super) fn integer(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What to do about a connection that could not be made, where that can be told.
+//! Advice on connections that could not be made.
 
 use std::error::Error;
 use std::io;
@@ -7,7 +7,7 @@ use std::iter::successors;
 use super::Endpoint;
 use crate::transport::{TransportError, TransportErrorKind};
 
-/// One sentence about what to do. It shows the host and the port of the endpoint, and no more.
+/// Returns one sentence of advice. It shows only the host and the port of the endpoint.
 pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String> {
     if error.kind() != TransportErrorKind::Connect {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
             ));
         }
         if kind == Some(io::ErrorKind::TimedOut) {
-            return Some(no_answer(host, port));
+            return Some(no_response(host, port));
         }
         // These have no types of their own.
         match cause.to_string().as_str() {
@@ -30,7 +30,7 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
                 "The name {host} cannot be resolved: check the account's name, the endpoint, and \
                  the network of this machine."
             )),
-            "operation timed out" => Some(no_answer(host, port)),
+            "operation timed out" => Some(no_response(host, port)),
             "invalid URL, scheme is not http" if endpoint.is_https() => Some(
                 "This program is built without TLS: turn on the feature rustls or native-tls of \
                  azure-table-client."
@@ -41,9 +41,9 @@ pub(super) fn hint(error: &TransportError, endpoint: &Endpoint) -> Option<String
     })
 }
 
-fn no_answer(host: &str, port: u16) -> String {
+fn no_response(host: &str, port: u16) -> String {
     format!(
-        "{host}:{port} does not answer: a firewall may drop what is sent there, or a proxy may be \
+        "{host}:{port} does not respond: a firewall may drop the packets, or a proxy may be \
          needed."
     )
 }
@@ -65,9 +65,9 @@ mod tests {
                 io::ErrorKind::ConnectionRefused.into(),
                 "Nothing listens at me.table.core.windows.net:443",
             ),
-            (io::ErrorKind::TimedOut.into(), "me.table.core.windows.net:443 does not answer"),
+            (io::ErrorKind::TimedOut.into(), "me.table.core.windows.net:443 does not respond"),
             (io::Error::other("dns error"), "The name me.table.core.windows.net cannot"),
-            (io::Error::other("operation timed out"), "does not answer"),
+            (io::Error::other("operation timed out"), "does not respond"),
             (io::Error::other("invalid URL, scheme is not http"), "built without TLS"),
         ] {
             let shown = of(connect, source);

@@ -4,7 +4,7 @@ use super::{KeyText, Text};
 use crate::edm::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 use crate::entity::{KeyError, KeyPart};
 
-/// What the variant for all other values of an enum holds.
+/// The content of the variant for all other values of an enum.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the other values of an enum that is stored as `{V}`",
     label = "not `{V}`",
@@ -84,7 +84,7 @@ pub fn from_number_key<T: FromEdm>(text: Text<'_>) -> Result<T, KeyError> {
         .map_err(|error| KeyError::new(error.to_string()))
 }
 
-/// An error about a key that is no variant.
+/// Returns the error of a key that is not a variant.
 pub fn no_key(found: &str, known: &str) -> KeyError {
     KeyError::new(format!("{found:?} is none of {known}"))
 }

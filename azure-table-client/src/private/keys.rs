@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::{KeyText, Text};
-use crate::entity::{DecodeError, KeyError, KeyForm, KeyLayout, KeyNumber, KeyPart, KeyPiece, Row};
+use crate::entity::{DecodeError, KeyError, KeyNumber, KeyPart, Row};
+use crate::key::{KeyForm, KeyLayout, KeyPiece};
 
 /// A field that is the PartitionKey or the RowKey.
 #[diagnostic::on_unimplemented(

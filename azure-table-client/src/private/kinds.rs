@@ -13,7 +13,7 @@ pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, Dec
     row.other_text(property)
 }
 
-/// What a variant holds that is a kind of entity.
+/// The content of a variant that is an entity kind.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a kind of table entity",
     label = "not a table entity",
@@ -32,7 +32,7 @@ pub trait KindField: Sized {
     /// Finds two properties of one name, that which tells the kinds apart among them.
     fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError>;
 
-    /// For which properties the entity speaks.
+    /// The properties that the entity owns.
     fn ownership(&self) -> Ownership;
 
     /// Whether an entity of this kind can have these keys.
@@ -105,7 +105,7 @@ impl<T: TableEntity> KindField for T {
     }
 }
 
-/// What a variant holds whose row key tells that it is of this kind.
+/// The content of a variant whose discriminator is the row key.
 #[diagnostic::on_unimplemented(
     message = "the keys of `{Self}` do not tell its kind",
     label = "no form of its keys",

@@ -1,4 +1,4 @@
-//! What an observer is told.
+//! The events of observers.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,15 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::error::Error;
 use crate::operation::Location;
+use crate::transport::TransportErrorKind;
 use crate::wire::Operation;
 
-/// Is told of every attempt and every call of a client; see
+/// Receives every attempt and every call of a client; see
 /// [`observer`](crate::client::TableServiceClientBuilder::observer).
 ///
-/// The methods run where the call runs: they should only count, and must not block. Nothing that they are
-/// told holds a key value, a filter, an entity or a secret, but for the error of a failed call, whose text
-/// may name the entity.
+/// The methods run where the call runs: they should only count, and must not block. Their arguments contain no
+/// key values, filters, entities or secrets, except for the error of a failed call, whose text may name the
+/// entity.
 ///
 /// ```
 /// use azure_table_client::telemetry::{Observer, Sending};
@@ -38,7 +39,7 @@ pub trait Observer: fmt::Debug + Send + Sync {
         let _ = sending;
     }
 
-    /// An attempt is over: it was answered, it failed, or nobody waits for it any more.
+    /// An attempt is over: it has a response, it failed, or its call was dropped.
     fn after_receive(&self, received: &Received<'_>) {
         let _ = received;
     }
@@ -52,11 +53,11 @@ pub trait Observer: fmt::Debug + Send + Sync {
 /// An attempt before it is signed and sent.
 #[non_exhaustive]
 pub struct Sending<'a> {
-    /// What is asked of the service.
+    /// The operation.
     pub operation: Operation,
     /// The table; empty where the request is about none.
     pub table: &'a str,
-    /// Where it goes.
+    /// The location of the service.
     pub location: Location,
     /// The number of the attempt, from 1.
     pub attempt: u32,
@@ -70,8 +71,8 @@ pub struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Adds a header, or replaces one that an observer added. What the client itself says in a header
-    /// stays; `Authorization`, `Host` and what describes the body are never taken.
+    /// Adds a header, or replaces one that an observer added. The client's own headers stay; `Authorization`,
+    /// `Host` and the headers that describe the body are ignored.
     pub fn insert_header(&mut self, name: HeaderName, value: HeaderValue) {
         let is_own = [
             header::AUTHORIZATION,
@@ -100,11 +101,11 @@ impl fmt::Debug for Sending<'_> {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Received<'a> {
-    /// What was asked of the service.
+    /// The operation.
     pub operation: Operation,
     /// The table; empty where the request is about none.
     pub table: &'a str,
-    /// Where it went.
+    /// The location of the service.
     pub location: Location,
     /// The number of the attempt, from 1.
     pub attempt: u32,
@@ -118,7 +119,7 @@ pub struct Received<'a> {
     pub sent_bytes: usize,
     /// The bytes of the reply's body.
     pub received_bytes: usize,
-    /// How it ended.
+    /// The outcome of the attempt.
     pub outcome: AttemptOutcome,
     pub(crate) headers: Option<&'a HeaderMap>,
 }
@@ -148,31 +149,32 @@ impl fmt::Debug for Received<'_> {
     }
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AttemptOutcome {
-    /// The service answered with this HTTP status; for a batch it is that of what is in it.
+    /// The HTTP status of the response; for a batch, the status of the operation inside.
     Answered(u16),
-    /// There is no whole answer: `timeout`, `connect`, `interrupted`, `too_large` or `invalid`.
-    Failed(&'static str),
+    /// No response came within the time limit.
+    TimedOut,
+    /// The transport failed before the response was complete.
+    Failed(TransportErrorKind),
     /// The future of the call was dropped meanwhile.
     Dropped,
 }
 
 impl AttemptOutcome {
-    /// Whether the service asks for less load (429 or 503).
+    /// Returns whether the service requests less load (429 or 503).
     pub const fn is_throttled(self) -> bool {
         matches!(self, Self::Answered(429 | 503))
     }
 }
 
-/// A call that is over: what a method of the client was awaited for, or one page of a query that is read
-/// page by page.
+/// A finished call: one awaited method of the client, or one page of a query that is read page by page.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Finished<'a> {
-    /// What was asked of the service.
+    /// The operation.
     pub operation: Operation,
     /// The table; empty where the call is about none.
     pub table: &'a str,
@@ -180,7 +182,7 @@ pub struct Finished<'a> {
     pub duration: Duration,
     /// The requests that were sent.
     pub attempts: u32,
-    /// Those of them that repeated an earlier one.
+    /// The requests that repeated an earlier one.
     pub retries: u32,
     /// The waits between attempts together.
     pub waited: Duration,
@@ -194,15 +196,16 @@ pub struct Finished<'a> {
     pub request_id: Option<&'a str>,
     /// The response to an attempt was lost, and the attempt was found to be applied.
     pub by_earlier_attempt: bool,
-    /// How it ended.
+    /// The outcome of the call.
     pub outcome: CallOutcome<'a>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum CallOutcome<'a> {
-    /// Well. What `get_if_exists` or `create_if_not_exists` find missing or there is no failure.
+    /// The call succeeded. A missing row of `get_if_exists` and an existing table of `create_if_not_exists`
+    /// count as success.
     Succeeded,
     /// With an error that is reckoned with: a round of `update_with` lost a race, and another may follow.
     /// An error of [unknown](crate::Outcome::Unknown) outcome is never expected.

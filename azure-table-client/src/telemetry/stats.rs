@@ -1,4 +1,4 @@
-//! Counters of what a client does.
+//! Counters of the calls of a client.
 
 use std::ops::AddAssign;
 use std::sync::OnceLock;
@@ -38,7 +38,7 @@ pub struct ClientStats {
 
 const CELLS: usize = Operation::ALL.len();
 
-/// What was counted until now. All numbers only grow.
+/// The counts so far. All numbers only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -60,7 +60,7 @@ pub struct Counts {
     pub requests: u64,
     /// Those that repeated an earlier one.
     pub retries: u64,
-    /// Answers that ask for less load (429 and 503).
+    /// Responses that request less load (429 and 503).
     pub throttled: u64,
     /// The bytes of the bodies that were sent.
     pub bytes_out: u64,

@@ -1,4 +1,4 @@
-//! The transport over the network; beside the client's builder the only file that names reqwest.
+//! The transport over the network. Only this file and the builder's HTTP settings name reqwest.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,8 +18,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Sends over HTTP, from a pool of kept connections.
 ///
-/// What a client uses unless it is told otherwise; make one to wrap it in a transport of one's
-/// own. Connections are kept for 60 s, TCP_NODELAY is on, redirects are not followed.
+/// This is the default transport of a client. Create one to wrap it in a transport of your own. Connections are
+/// kept for 60 s, TCP_NODELAY is on, redirects are not followed.
 pub struct HttpTransport {
     client: reqwest::Client,
     max_response_bytes: usize,
@@ -39,7 +39,7 @@ impl HttpTransport {
     /// The same, with another time for a connection to be made than 10 s.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn connecting_within(
         timeout: Duration,
         max_response_bytes: usize,
@@ -72,7 +72,7 @@ impl HttpTransport {
         if !request.body.is_empty() {
             *outgoing.body_mut() = Some(request.body.into());
         } else if matches!(*outgoing.method(), Method::POST | Method::PUT) {
-            // Left out by hyper; servers may answer 411 then.
+            // Hyper omits the header of an empty body, which some servers refuse with 411.
             outgoing.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         let mut reply = self.client.execute(outgoing).await.map_err(of_reqwest)?;
@@ -127,7 +127,7 @@ fn check_provider() -> Result<(), TransportError> {
     feature = "rustls-no-provider",
     not(any(feature = "rustls", feature = "native-tls"))
 )))]
-#[expect(clippy::unnecessary_wraps, reason = "as the other one")]
+#[expect(clippy::unnecessary_wraps, reason = "has the signature of the check above")]
 const fn check_provider() -> Result<(), TransportError> {
     Ok(())
 }

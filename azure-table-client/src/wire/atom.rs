@@ -1,48 +1,44 @@
 //! Entities as Atom, the format of service versions before 2015-12-11 (OData 1.0 to 3.0).
 //!
-//! An entity is an `entry` whose `content` holds its properties; a page is a `feed` of entries.
-//! Elements are known by the URI of their namespace, whatever its prefix; all others are ignored.
+//! An entity is an `entry` whose `content` holds its properties; a page is a `feed` of entries. Elements are
+//! recognized by the URI of their namespace, regardless of the prefix; others are ignored.
 //!
 //! Source: [Payload format for Table service operations][format].
 //!
 //! [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 
-mod read;
-mod write;
+pub(crate) mod read;
+pub(crate) mod write;
 
 use std::fmt;
 
-#[cfg(feature = "mock")]
-pub(crate) use read::read_row;
 pub(crate) use read::{read_one, read_page};
 pub(crate) use write::{entity, table_name};
-#[cfg(feature = "mock")]
-pub(crate) use write::{null, property, typed};
 
 use crate::entity::DecodeError;
 
-/// The namespace of feeds, entries and what is in them.
+/// The namespace of feeds, entries and their parts.
 pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
 /// The namespace of properties, by tradition with the prefix `d`.
 pub(crate) const DATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices";
-/// The namespace of what is said about properties, by tradition with the prefix `m`.
+/// The namespace of types and null markers, by tradition with the prefix `m`.
 pub(crate) const METADATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
 
-/// Why an Atom body could not be read.
+/// The reason why an Atom body could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// It is no XML, or not of the expected form.
+    /// The body is not XML, or has another form than expected.
     Atom(AtomError),
     /// An entity in it does not fit the struct.
     Decode(DecodeError),
 }
 
-/// A body that is no Atom.
+/// The error of a body that is not Atom.
 #[derive(Debug)]
 pub(crate) enum AtomError {
-    /// It is no XML.
+    /// The body is not XML.
     Xml(quick_xml::Error),
-    /// It is XML, but not what was expected.
+    /// The XML has another form than expected.
     Form(&'static str),
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn encoded_len(text: &str) -> usize {
     kept + 3 * (text.len() - kept)
 }
 
-/// A key as it stands in a path: quotes doubled, then encoded.
+/// Appends a key in the form of a path: quotes doubled, then percent-encoded.
 fn push_key(out: &mut String, key: &str) {
     for (index, part) in key.split('\'').enumerate() {
         if index > 0 {
@@ -35,7 +35,7 @@ pub(crate) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> St
     path
 }
 
-/// Writes the path of an entity behind what is in `out`.
+/// Appends the path of an entity to `out`.
 pub(crate) fn push_entity_path(out: &mut String, table: &str, partition_key: &str, row_key: &str) {
     out.reserve(32 + table.len() + partition_key.len() + row_key.len());
     push_table_path(out, table);
@@ -70,20 +70,20 @@ pub(crate) fn addresses(path: &str, partition_key: &str, row_key: &str) -> bool 
         || keys_of_path(path).is_none_or(|(p, r)| (&*p, &*r) == (partition_key, row_key))
 }
 
-/// `/Blogs`: where entities are inserted.
+/// Appends `/Blogs`, the path for inserts.
 pub(crate) fn push_table_path(out: &mut String, table: &str) {
     out.push('/');
     push_table(out, table);
 }
 
-/// The name of a table, of which only Cosmos DB lets have characters that have to be encoded; those of the
-/// service itself begin with a `$`.
+/// Appends the name of a table. Only Cosmos DB allows characters that must be encoded; names of the service
+/// itself begin with a `$`.
 fn push_table(out: &mut String, table: &str) {
     const NAME: &AsciiSet = &RESERVED.remove(b'$');
     out.extend(utf8_percent_encode(table, NAME));
 }
 
-/// `/Blogs()`: where entities are queried.
+/// Returns `/Blogs()`, the path for queries.
 pub(crate) fn query_path(table: &str) -> String {
     let mut path = String::with_capacity(table.len() + 3);
     push_table_path(&mut path, table);

@@ -21,9 +21,9 @@ pub(crate) static NEXT_ROW_KEY: HeaderName =
 pub(crate) static NEXT_TABLE_NAME: HeaderName =
     HeaderName::from_static("x-ms-continuation-nexttablename");
 
-/// The service version that the client speaks unless another is asked for.
+/// The default service version of the client.
 pub(crate) static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-02-02");
-/// The first version in which a request without a token is told of which tenant it must be.
+/// The first version in which the response to a request without a token names the tenant.
 pub(crate) static SERVICE_VERSION_OF_TOKENS: HeaderValue = HeaderValue::from_static("2020-12-06");
 pub(crate) static ODATA_1: HeaderValue = HeaderValue::from_static("1.0;NetFx");
 pub(crate) static ODATA_2: HeaderValue = HeaderValue::from_static("2.0;NetFx");
@@ -38,7 +38,7 @@ pub(crate) static ATOM: HeaderValue = HeaderValue::from_static("application/atom
 /// 9999-12-31T23:59:59Z in seconds since 1970: the last one that fits the date header.
 const LAST_HTTP_SECOND: u64 = 253_402_300_799;
 
-/// The date as a header; the nearest one that has such a form, whatever the clock shows.
+/// Returns the date as a header; a date outside the range of the format is replaced by the nearest one.
 pub(crate) fn http_date(time: SystemTime) -> String {
     let last = UNIX_EPOCH + Duration::from_secs(LAST_HTTP_SECOND);
     httpdate::fmt_http_date(time.clamp(UNIX_EPOCH, last))

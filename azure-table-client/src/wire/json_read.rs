@@ -1,5 +1,5 @@
-//! Entities from JSON, straight into the struct: every value is borrowed from the reply until the
-//! field takes it over, and no map stands between.
+//! Entities from JSON, directly into the struct: every value is borrowed from the response until the field
+//! takes ownership. No map is built.
 
 mod row;
 mod value;
@@ -13,10 +13,10 @@ use serde::de::{
 use self::row::{RowReader, RowSeed, Texts};
 use crate::entity::{DecodeError, Form, ReadRow, Row};
 
-/// Why a JSON body could not be read.
+/// The reason why a JSON body could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    /// It is no JSON, or not of the expected form.
+    /// The body is not JSON, or has another form than expected.
     Json(serde_json::Error),
     /// An entity in it does not fit the struct.
     Decode(DecodeError),
@@ -29,7 +29,7 @@ pub(crate) fn read_page<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
-    let mut take = |step: Step<'_, '_>| match step {
+    let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => {
             values.clear();
             Ok(())
@@ -37,7 +37,7 @@ pub(crate) fn read_page<T>(
         Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
-    read(as_text(body)?, &row, true, &mut take)?;
+    read(as_text(body)?, &row, true, &mut consume)?;
     Ok(values)
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn read_one<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let mut value = None;
-    let mut take = |step: Step<'_, '_>| match step {
+    let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => Ok(()),
         Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
-    read(as_text(body)?, &row, false, &mut take)?;
+    read(as_text(body)?, &row, false, &mut consume)?;
     value.ok_or_else(|| ReadError::Json(serde_json::Error::custom("no entity")))
 }
 
@@ -82,31 +82,31 @@ fn as_text(body: &[u8]) -> Result<&str, ReadError> {
     std::str::from_utf8(body).map_err(|error| ReadError::Json(serde_json::Error::custom(error)))
 }
 
-/// What happens while a body is read.
+/// A step of reading a body.
 enum Step<'a, 'de> {
-    /// It is read once more, from the beginning.
+    /// The body is read again from the beginning.
     Restart,
-    /// A row is there.
+    /// A row is complete.
     Row(&'a mut Row<'de>),
 }
 
-/// What becomes of the rows. Called through a pointer, so that all this is compiled once and not for
-/// each type of entity.
-type Take<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
+/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
+/// type of entity.
+type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
 
-/// Reads once for speed; if that fails, once more in the way that lets a lone surrogate spoil only
-/// the property that has it.
+/// Reads for speed first. If that fails, reads again in a way that limits the damage of a lone surrogate to its
+/// property.
 fn read<'de>(
     body: &'de str,
     row: &dyn Fn() -> Row<'de>,
     is_page: bool,
-    take: &mut Take<'_>,
+    consume: &mut Consumer<'_>,
 ) -> Result<(), ReadError> {
-    match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, take) {
+    match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, consume) {
         // A surrogate is always escaped.
         Err(ReadError::Json(error)) if body.contains("\\u") => {
-            take(Step::Restart).map_err(ReadError::Decode)?;
-            match read_once(body, RowReader::new(row(), Texts::Any), is_page, take) {
+            consume(Step::Restart).map_err(ReadError::Decode)?;
+            match read_once(body, RowReader::new(row(), Texts::Any), is_page, consume) {
                 Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
                 other => other,
             }
@@ -119,11 +119,11 @@ fn read_once<'de>(
     body: &'de str,
     mut reader: RowReader<'de>,
     is_page: bool,
-    take: &mut Take<'_>,
+    consume: &mut Consumer<'_>,
 ) -> Result<(), ReadError> {
     let mut failure = None;
     let mut json = serde_json::Deserializer::from_str(body);
-    let rows = RowsSeed { reader: &mut reader, take, failure: &mut failure };
+    let rows = RowsSeed { reader: &mut reader, consume, failure: &mut failure };
     let outcome = if is_page { PageSeed(rows).deserialize(&mut json) } else { rows.one(&mut json) };
     match (failure, outcome.and_then(|()| json.end())) {
         (Some(failure), _) => Err(ReadError::Decode(failure)),
@@ -183,14 +183,14 @@ impl Visitor<'_> for IsValue {
 
 struct RowsSeed<'a, 't, 'de> {
     reader: &'a mut RowReader<'de>,
-    take: &'a mut Take<'t>,
+    consume: &'a mut Consumer<'t>,
     failure: &'a mut Option<DecodeError>,
 }
 
 impl<'de> RowsSeed<'_, '_, 'de> {
     /// Hands on the row that was read; an error of it ends the reading.
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        (self.take)(Step::Row(&mut self.reader.row)).map_err(|error| {
+        (self.consume)(Step::Row(&mut self.reader.row)).map_err(|error| {
             *self.failure = Some(error);
             E::custom("an entity does not fit")
         })
@@ -281,7 +281,7 @@ mod tests {
             (error.property(), error.reason()),
             ("Bad", &DecodeReason::NoUnicode { offset: 8 })
         );
-        // Where nobody asks for the property, it does not matter.
+        // A bad property that the struct does not have is harmless.
         let rows = read_page::<KeysOnly>(body, true).unwrap();
         assert_eq!(rows.len(), 1);
     }

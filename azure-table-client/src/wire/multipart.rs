@@ -20,7 +20,7 @@ pub(crate) use write::{Writer, media_type};
 /// The longest boundary that RFC 2046 allows.
 const MAX_BOUNDARY: usize = 70;
 
-/// Why a body cannot be read as parts.
+/// The reason why a body cannot be read as parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MultipartError {
     /// The media type is not `multipart/mixed` with a boundary.
@@ -31,9 +31,9 @@ pub(crate) enum MultipartError {
     NotClosed,
     /// A part is neither an HTTP message nor parts, or is encoded.
     MediaType,
-    /// A start line or a header is none.
+    /// A start line or a header is malformed.
     Head,
-    /// A `Content-Length` that is no number, or says less than there is.
+    /// A `Content-Length` is not a number, or less than the length of the part.
     Length,
     /// Parts in parts in parts.
     Depth,
@@ -46,8 +46,8 @@ impl fmt::Display for MultipartError {
             Self::Truncated => "the body ends in the middle of a part",
             Self::NotClosed => "the body ends after a boundary that does not close it",
             Self::MediaType => "a part is not application/http",
-            Self::Head => "a part has a line that is no header",
-            Self::Length => "a part has another length than its Content-Length says",
+            Self::Head => "a part has a malformed header line",
+            Self::Length => "the Content-Length of a part does not match its length",
             Self::Depth => "the parts are nested too deep",
         })
     }

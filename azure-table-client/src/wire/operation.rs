@@ -16,7 +16,7 @@ use Subject::{Entities, Entity, Service, Table, Tables};
 
 use super::ServiceVersion;
 
-/// What a second attempt of an operation means. `docs/guide/errors.md` explains the classes to users.
+/// The effect of a second attempt of an operation. `docs/guide/errors.md` explains the classes to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetryClass {
     /// Changes nothing.
@@ -47,7 +47,7 @@ pub(crate) enum Subject {
 pub(crate) enum Document {
     /// The payload format of the client or of the call.
     Payload,
-    /// XML, whatever the payload format is.
+    /// XML, regardless of the payload format.
     Xml,
 }
 
@@ -56,7 +56,7 @@ pub(crate) enum Document {
 pub(crate) enum Permissions {
     /// All letters of any one of these sets.
     AnyOf(&'static [&'static str]),
-    /// Those of each member of the batch.
+    /// The permissions of each operation in the batch.
     PerMember,
     /// No signature permits the operation.
     AccountKey,
@@ -229,7 +229,7 @@ impl Operation {
         matches!(self.subject(), Entities | Entity)
     }
 
-    /// Whether only the secondary can answer: the primary does not know the replication status.
+    /// Returns whether only the secondary can respond: the primary does not know the replication status.
     pub(crate) const fn is_secondary_only(self) -> bool {
         matches!(self, Self::GetStats)
     }

@@ -1,5 +1,5 @@
-//! Bodies in the format that a client or a call speaks. The format is looked at once for a body, and
-//! not for each row in it.
+//! Bodies in the format of a client or a call. The format is checked once for a body, instead of once for each
+//! row.
 
 use http::HeaderValue;
 
@@ -7,9 +7,9 @@ use super::{Metadata, atom, headers, json_read, json_write};
 use crate::dialect::Dialect;
 use crate::entity::{DecodeError, EncodeError, Form, ReadRow, TableEntity};
 
-/// The format of what is sent and answered.
+/// The format of requests and responses.
 ///
-/// Which ones there are depends on the [version](super::ServiceVersion) that is spoken:
+/// The [version](super::ServiceVersion) determines the choice:
 ///
 /// | version | formats |
 /// |---|---|
@@ -22,7 +22,7 @@ use crate::entity::{DecodeError, EncodeError, Form, ReadRow, TableEntity};
 /// [format]: https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PayloadFormat {
-    /// JSON, and how much it says beside the data.
+    /// JSON with this level of metadata.
     Json(Metadata),
     /// Atom (XML), with types and ETags.
     Atom,
@@ -40,7 +40,7 @@ impl From<Metadata> for PayloadFormat {
     }
 }
 
-/// Why a body could not be read.
+/// The reason why a body could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Json(serde_json::Error),
@@ -77,7 +77,7 @@ impl PayloadFormat {
         Metadata::of_media_type(media_type).map(Self::Json)
     }
 
-    /// The `Accept` header that asks for it.
+    /// Returns the `Accept` header of the format.
     pub(crate) fn accept(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Json(level) => level.media_type(),
@@ -85,7 +85,7 @@ impl PayloadFormat {
         })
     }
 
-    /// The media type of what is sent in it.
+    /// Returns the media type of request bodies.
     pub(crate) fn content_type(self) -> &'static HeaderValue {
         match self {
             Self::Json(_) => &headers::JSON,

@@ -1,5 +1,4 @@
-//! What the versions of the service have, and which formats go with them. What a client asks follows
-//! from these rules; nothing else looks at a version.
+//! The features and formats of the versions of the service. Only these rules check versions.
 //!
 //! Sources: [Payload format for Table service operations][format], [Setting the OData data service
 //! version headers][odata], [Setting the Prefer header][prefer], [Query Entities][query] for `$select`,
@@ -26,11 +25,11 @@ pub(crate) struct Protocol {
     version: ServiceVersion,
     format: PayloadFormat,
     dialect: Dialect,
-    /// Whether verbs other than GET and POST travel as a POST that names them.
+    /// Whether verbs other than GET and POST are sent as a POST that names them.
     tunnels: bool,
 }
 
-/// What a version does not have.
+/// A feature that a version lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     Format(ServiceVersion, PayloadFormat),
@@ -72,7 +71,7 @@ impl fmt::Display for Unsupported {
 impl std::error::Error for Unsupported {}
 
 impl Protocol {
-    /// A version, and a format if one is asked for; else JSON where there is JSON.
+    /// Creates the protocol of a version with a format; by default JSON if the version has it, otherwise Atom.
     pub(crate) fn new(
         version: ServiceVersion,
         format: Option<PayloadFormat>,
@@ -98,18 +97,18 @@ impl Protocol {
         self.dialect
     }
 
-    /// Whether a request with this verb travels as a POST that names it in `X-HTTP-Method`.
+    /// Returns whether a request with this verb is sent as a POST that names it in `X-HTTP-Method`.
     pub(crate) fn tunnels(self, method: &Method) -> bool {
         let is_plain = *method == Method::GET || *method == Method::POST;
         self.tunnels && !is_plain || self.tunnels_in_batch(method)
     }
 
-    /// The same of an operation of a transaction, which only the service sees.
+    /// Returns the same for an operation of a transaction, which no proxy sees.
     pub(crate) fn tunnels_in_batch(self, method: &Method) -> bool {
         self.dialect == Dialect::CosmosDb && method.as_str() == "MERGE"
     }
 
-    /// The same version with another format, if one is asked for.
+    /// Returns the same version with another format, if one is given.
     pub(crate) fn with(self, format: Option<PayloadFormat>) -> Result<Self, Unsupported> {
         let format = format.unwrap_or(self.format);
         let goes_together = match format {
@@ -150,12 +149,12 @@ impl Protocol {
         Err(Unsupported::Operation(self.version, operation, since))
     }
 
-    /// Whether a query can name the properties that it wants. Without, whole rows travel.
+    /// Returns whether a query can select properties. Otherwise whole rows are transferred.
     pub(crate) fn has_select(self) -> bool {
         self.version.odata() >= 2
     }
 
-    /// Whether an insert can ask for an answer without the entity.
+    /// Returns whether an insert can request a response without the entity.
     pub(crate) fn has_preferences(self) -> bool {
         self.version.odata() >= 3
     }

@@ -2,7 +2,7 @@
 
 use super::xml;
 
-/// No error of the service is larger; of what another server sends, a tree is not made.
+/// Errors of the service are smaller. Larger bodies come from other servers and are not parsed.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Code and message of an error reply.
@@ -40,8 +40,8 @@ fn parse_json(body: &[u8]) -> Option<ErrorBody> {
     })
 }
 
-/// `<error><code>…</code><message>…</message></error>` in whatever namespace; errors from before
-/// the table service itself are spelt `<Error><Code>`.
+/// Parses `<error><code>…</code><message>…</message></error>` in any namespace. Errors from the layer before
+/// the table service are spelled `<Error><Code>`.
 fn parse_xml(body: &str) -> Option<ErrorBody> {
     let [code, message] = xml::texts(body, [&["error", "code"], &["error", "message"]])?;
     Some(ErrorBody { code: code?, message: message.unwrap_or_default() })

@@ -34,12 +34,8 @@ impl ServiceVersion {
     pub const V2015_07_08: Self = Self(*b"2015-07-08");
     /// The first one without Atom.
     pub const V2015_12_11: Self = Self(*b"2015-12-11");
-    /// What is spoken unless something else is said.
+    /// The default version.
     pub const V2019_02_02: Self = Self(*b"2019-02-02");
-
-    /// After all of them.
-    #[cfg(feature = "mock")]
-    pub(crate) const NEWEST: Self = Self(*b"9999-12-31");
 
     /// The version of this date, also one that this client does not speak.
     pub(crate) fn of_date(text: &str) -> Option<Self> {
@@ -93,7 +89,7 @@ impl fmt::Debug for ServiceVersion {
     }
 }
 
-/// A text that is no version of the service, or one that this client does not speak.
+/// The text is not a version of the service, or not one that this client supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoServiceVersion;

@@ -1,5 +1,4 @@
-//! What all XML of the protocol has in common, and the few documents that the service sends whatever
-//! format is asked for.
+//! The basics of all XML of the protocol, and the documents that are XML in every format.
 
 use std::io::Write as _;
 
@@ -13,8 +12,8 @@ pub(crate) const DECLARATION: &[u8] =
 
 const MAX_DEPTH: usize = 16;
 
-/// The first text at each of these places: the names of the elements that lead there, in lower case and
-/// without namespaces. `None` if it is no XML, or nested deeper than any document of the service.
+/// Returns the first text at each of these paths: the names of the elements in lower case and without
+/// namespaces. `None` if the body is not XML, or nested deeper than any document of the service.
 pub(crate) fn texts<const N: usize>(
     body: &str,
     places: [&[&str]; N],
@@ -52,12 +51,12 @@ pub(crate) fn texts<const N: usize>(
     }
 }
 
-/// What `&lt;` and `&#233;` stand for. Each is an event of its own, which a reader of texts alone
-/// loses.
+/// The character of a reference such as `&lt;` or `&#233;`. Each reference is an event of its own, so a reader
+/// of text events alone would lose it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
     Character(char),
-    /// A half of a UTF-16 pair, which is no character.
+    /// A half of a UTF-16 pair, which is not a character.
     Surrogate,
     /// An entity that XML does not define, or a number of no character.
     Unknown,
@@ -92,13 +91,7 @@ pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// Writes the value of an attribute, which stands between double quotes.
-#[cfg(feature = "mock")]
-pub(crate) fn push_attribute(out: &mut Vec<u8>, text: &str) {
-    push_escaped(out, text, |byte| matches!(byte, b'&' | b'<' | b'>' | b'"') || byte < b' ');
-}
-
-fn push_escaped(out: &mut Vec<u8>, text: &str, is_special: fn(u8) -> bool) {
+pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &str, is_special: fn(u8) -> bool) {
     // U+FFFE and U+FFFF, which XML does not have.
     const NO_CHARACTERS: [&str; 2] = ["\u{fffe}", "\u{ffff}"];
     let is_no_character = |at: usize| NO_CHARACTERS.iter().any(|no| text[at..].starts_with(no));
@@ -166,10 +159,6 @@ mod tests {
         assert_eq!(
             written(push_text, text),
             "a&lt;b&gt;&amp;\"'&#xD;\n\t&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}"
-        );
-        assert_eq!(
-            written(push_attribute, text),
-            "a&lt;b&gt;&amp;&quot;'&#xD;&#xA;&#x9;&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}"
         );
         assert_eq!(written(push_text, ""), "");
     }

@@ -1,5 +1,5 @@
-//! The documents that are XML whatever format is asked for: stored access policies, and the settings
-//! and statistics of the service.
+//! The documents that are XML in every format: stored access policies, and the settings and statistics of the
+//! service.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InvalidXml;
 
-/// An element with the text that is directly in it, and no attributes: none of them means anything.
+/// An element with its direct text. Its attributes are ignored, because none has a meaning here.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Element {
     pub(crate) name: String,
@@ -68,7 +68,7 @@ impl Element {
         Self { name: start.local_name().as_ref().to_owned(), ..Self::default() }
     }
 
-    /// Whether all characters can stand in XML; a reference may name others.
+    /// Returns whether XML allows all characters; a reference may name others.
     fn is_valid(&self) -> bool {
         let is_char = |c: char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
         self.text.chars().all(is_char) && self.children.iter().all(Self::is_valid)
@@ -78,42 +78,13 @@ impl Element {
         self.text.trim().is_empty()
     }
 
-    /// The first element in it of this name, whatever else is in it.
+    /// Returns the first child of this name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
     }
 }
 
-/// Reading that takes nothing but what it knows, as a service does.
-#[cfg(feature = "mock")]
-impl Element {
-    /// The elements in it, if it has this name and nothing else in it.
-    pub(crate) fn elements(&self, name: &str) -> Result<&[Self], InvalidXml> {
-        let is_it = self.name == name && self.has_no_text();
-        is_it.then_some(&*self.children).ok_or(InvalidXml)
-    }
-
-    /// The elements in it by these names, each of which may be there once. Others may not.
-    pub(crate) fn fields<const N: usize>(
-        &self,
-        names: [&str; N],
-    ) -> Result<[Option<&Self>; N], InvalidXml> {
-        let mut fields = [None; N];
-        for child in self.elements(&self.name)? {
-            let at = names.iter().position(|name| *name == child.name);
-            let place = at.map(|at| &mut fields[at]).filter(|place| place.is_none());
-            *place.ok_or(InvalidXml)? = Some(child);
-        }
-        Ok(fields)
-    }
-
-    /// The text in it, if there is nothing else.
-    pub(crate) fn leaf(&self) -> Result<&str, InvalidXml> {
-        self.children.is_empty().then_some(&*self.text).ok_or(InvalidXml)
-    }
-}
-
-/// What every document begins with.
+/// The beginning of every document.
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 
 /// A document in the making.
@@ -124,12 +95,6 @@ impl Document {
     /// The body of a request.
     pub(crate) fn new() -> Self {
         Self(DECLARATION.to_vec())
-    }
-
-    /// The body of an answer, which the service begins with a byte order mark.
-    #[cfg(feature = "mock")]
-    pub(crate) fn of_service() -> Self {
-        Self(["\u{feff}".as_bytes(), DECLARATION].concat())
     }
 
     /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
@@ -174,14 +139,9 @@ mod tests {
     fn elements_and_texts() {
         let text = "\u{feff}<?xml version='1.0'?>\n<!-- c --><A x='1'>\n <B>a &lt;&#233;<![CDATA[<]]></B><C/></A>\n";
         let root = read(text).unwrap();
-        let [c, b, absent] = root.fields(["C", "B", "D"]).unwrap();
-        assert_eq!(b.unwrap().leaf().unwrap(), "a <é<");
-        assert_eq!(c.unwrap().leaf().unwrap(), "");
-        assert!(absent.is_none() && root.leaf().is_err());
-        assert!(root.fields(["B"]).is_err(), "C is unknown");
-        assert!(read("<A><B/><B/></A>").unwrap().fields(["B"]).is_err(), "twice");
-        assert!(read("<A>x<B/></A>").unwrap().fields(["B"]).is_err(), "text beside elements");
-        assert!(root.elements("B").is_err(), "another name");
+        assert_eq!(root.child("B").unwrap().text, "a <é<");
+        assert_eq!(root.child("C").unwrap().text, "");
+        assert_eq!((root.child("D"), root.children.len()), (None, 2));
     }
 
     #[test]
@@ -219,8 +179,9 @@ mod tests {
         });
         let bytes = document.into_bytes();
         let root = Element::read(&bytes).unwrap();
-        let [b, c] = root.fields(["B", "C"]).unwrap();
-        assert_eq!(b.unwrap().leaf().unwrap(), "a <b> & \"c\" ]]> \r\n é");
-        assert!(c.is_some() && String::from_utf8(bytes).unwrap().ends_with("<C /></A>"));
+        assert_eq!(root.child("B").unwrap().text, "a <b> & \"c\" ]]> \r\n é");
+        assert!(
+            root.child("C").is_some() && String::from_utf8(bytes).unwrap().ends_with("<C /></A>")
+        );
     }
 }

@@ -9,7 +9,7 @@ use crate::errors::Errors;
 use crate::rename::RenameRule;
 use crate::typo;
 
-/// What `#[table(...)]` says on a struct or an enum.
+/// The attributes of a struct or an enum.
 pub(crate) struct ContainerAttrs {
     pub(crate) name: Option<LitStr>,
     /// `None` where it is not written: fields then keep their names.
@@ -20,7 +20,7 @@ pub(crate) struct ContainerAttrs {
     pub(crate) deny_unknown: Option<Item>,
     pub(crate) discriminator: Option<Discriminator>,
     pub(crate) as_i32: bool,
-    /// The entity of which the struct has columns.
+    /// The entity whose columns the struct has.
     pub(crate) of: Option<Type>,
     pub(crate) reading: Reading,
     crate_path: Option<Path>,
@@ -34,7 +34,7 @@ pub(crate) enum KeyAttr {
     Format(LitStr),
 }
 
-/// What tells the kinds of entities in a table apart.
+/// The part of a row that identifies the entity kind.
 pub(crate) enum Discriminator {
     Property(LitStr),
     RowKey,
@@ -81,7 +81,7 @@ impl ContainerAttrs {
         }
     }
 
-    /// The path of what generated code names.
+    /// The path of the items that generated code names.
     pub(crate) fn client(&self) -> TokenStream {
         match &self.crate_path {
             Some(path) => quote_spanned!(path.span()=> #path::__private),

@@ -8,9 +8,9 @@ use super::item::{Item, Items, Place};
 use super::policy::Reading;
 use crate::errors::Errors;
 
-/// What `#[table(...)]` says on a field of an entity or of a group.
+/// The attributes of a field of an entity or of a group.
 pub(crate) struct FieldAttrs {
-    /// The part that the field plays, and where that is said; `None` makes it a property.
+    /// The role of the field, and the attribute that declares it; `None` for a property.
     pub(crate) role: Option<(Role, Item)>,
     pub(crate) rename: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
@@ -19,11 +19,11 @@ pub(crate) struct FieldAttrs {
     pub(crate) codec: Option<Codec>,
     pub(crate) read_only: bool,
     pub(crate) reading: Reading,
-    /// What makes sense for a property only, by the way it is written.
+    /// The attributes that only a property can have, in their order.
     of_property: Vec<Item>,
 }
 
-/// The part that a field plays if it is no plain property.
+/// The role of a field that is not a plain property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Role {
     PartitionKey,
@@ -39,7 +39,7 @@ pub(crate) enum Role {
     Computed,
 }
 
-/// Where the value of a field comes from that the row does not have.
+/// The value of a field that the row does not have.
 pub(crate) enum DefaultValue {
     /// `Default::default()`
     Trait,
@@ -47,7 +47,7 @@ pub(crate) enum DefaultValue {
     Function(ExprPath),
 }
 
-/// How a field is stored that is not stored as it is.
+/// The codec of a field that is not stored in its native type.
 pub(crate) enum Codec {
     /// `with = "path"`
     Module(Path),
@@ -55,12 +55,12 @@ pub(crate) enum Codec {
     BuiltIn(Item),
 }
 
-/// What `#[table(...)]` says on a field that is a table.
+/// The attributes of a field that is a table.
 pub(crate) struct TableAttrs {
     pub(crate) name: Option<LitStr>,
 }
 
-/// What `#[table(...)]` says on a field that is a column of another struct.
+/// The attributes of a field that is a column of another struct.
 pub(crate) struct ProjectedAttrs {
     /// The column, if it is not of the field's name.
     pub(crate) column: Option<Punctuated<Ident, Token![.]>>,
@@ -80,7 +80,7 @@ const ROLES: [(&str, Role); 11] = [
     ("computed", Role::Computed),
 ];
 const CODECS: [&str; 4] = ["as_string", "as_padded", "as_i64", "as_i32"];
-/// Beside `rename`, `default` and the codecs.
+/// The attributes for properties, besides `rename`, `default` and the codecs.
 const OF_PROPERTIES: [&str; 7] =
     ["alias", "skip_if", "read_only", "on_missing", "on_null", "on_mistyped", "accept"];
 
@@ -148,7 +148,7 @@ impl FieldAttrs {
         }
     }
 
-    /// Refuses what makes sense for properties only; `why` the field is none.
+    /// Refuses attributes that only a property can have; `why` explains the role of the field.
     pub(crate) fn refuse_property(&self, why: &str, errors: &mut Errors) {
         for item in &self.of_property {
             errors.report(item, format!("`{item}` is for a property: {why}"));
@@ -157,13 +157,13 @@ impl FieldAttrs {
 }
 
 impl Role {
-    /// Why a field of this role cannot have `extra`, which is about properties.
+    /// Returns the reason why a field of this role cannot have `extra`, an attribute for properties.
     fn refuses(&self, extra: &Item) -> Option<&'static str> {
         match (self, extra.name()) {
             (Self::PartitionKey | Self::RowKey, "rename") => Some("a key has no property name"),
             (Self::PartitionKey | Self::RowKey, "default") => Some("every row has its keys"),
             (Self::PartitionKey | Self::RowKey, _) => {
-                Some("a key is text in the form of its type, and nothing else")
+                Some("a key is always text in the form of its type")
             }
             (Self::Timestamp | Self::ETag, "rename") => Some("the service names it"),
             (Self::Timestamp | Self::ETag, "default") => {
@@ -174,7 +174,7 @@ impl Role {
             (Self::Skip, "default") if extra.text().is_none() => {
                 Some("a skipped field is read as Default::default() anyway")
             }
-            (Self::Extra, _) => Some("the other properties are kept as they are"),
+            (Self::Extra, _) => Some("the other properties are kept unchanged"),
             (Self::Errors, _) => Some("the errors are not stored"),
             (Self::Flatten | Self::Series | Self::Split, "default") | (Self::Series, "accept") => {
                 None
@@ -187,7 +187,7 @@ impl Role {
             (Self::Skip, _) => Some("a skipped field is not stored"),
             (Self::Series, "skip_if") => Some("make the elements Options to leave some out"),
             (Self::Series | Self::Split, _) => {
-                Some("the field is several properties, each of which is read as it is")
+                Some("the field is several properties, each of which is read without conversion")
             }
             (Self::Computed, _) => Some("a computed field is not stored"),
         }

@@ -9,7 +9,7 @@ use syn::{Attribute, Lit, LitStr, Meta, Token, parenthesized, token};
 use crate::errors::Errors;
 use crate::typo;
 
-/// What a `#[table(...)]` stands on.
+/// The item that has the `#[table(...)]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A struct that is an entity.
@@ -41,7 +41,7 @@ struct Key {
     name: &'static str,
     value: Value,
     places: &'static [Place],
-    /// What to do about it in other places.
+    /// The advice for other places.
     elsewhere: &'static str,
 }
 
@@ -107,7 +107,7 @@ const KEYS: [Key; 37] = {
 impl Key {
     /// The key that `ident` is.
     ///
-    /// A misspelled one counts as what it was meant to be, so that the mistake is not reported
+    /// A misspelled key counts as the corrected one, so that the mistake is not reported
     /// again as something missing.
     fn of(ident: &Ident, place: Place, errors: &mut Errors) -> Option<&'static Self> {
         let written = ident.to_string();
@@ -136,7 +136,7 @@ impl Key {
         KEYS.iter().find(|key| key.name == name && key.places.contains(&place))
     }
 
-    /// How it is written.
+    /// The syntax of the key.
     fn usage(&self) -> String {
         match self.value {
             Value::Never => format!("`{}` alone", self.name),
@@ -146,7 +146,7 @@ impl Key {
         }
     }
 
-    /// Reads what follows `ident`, and refuses a value that is missing, or that should be.
+    /// Reads the value after `ident`, and refuses a missing or a superfluous one.
     fn value(
         &self,
         ident: &Ident,
@@ -183,7 +183,7 @@ impl Key {
     }
 }
 
-/// What follows a key.
+/// The value after a key.
 #[derive(Clone)]
 pub(crate) enum ItemValue {
     None,
@@ -284,7 +284,7 @@ impl Items {
         let item = Item { key, ident, value };
         // A property can have several former names.
         if item.name() != "alias" && self.0.iter().any(|known| known.name() == item.name()) {
-            errors.report(&item, format!("`{item}` is there twice: remove one"));
+            errors.report(&item, format!("`{item}` occurs twice: remove one"));
         } else {
             self.0.push(item);
         }
@@ -305,13 +305,13 @@ impl Items {
         self.0.iter().filter(|item| matches(item.name())).cloned().collect()
     }
 
-    /// The texts of an item that can be there several times.
+    /// The texts of an item that can be repeated.
     pub(super) fn texts(&mut self, name: &str) -> Vec<LitStr> {
         std::iter::from_fn(|| self.take(name)).filter_map(|item| item.text().cloned()).collect()
     }
 }
 
-/// What is left of an item.
+/// Returns the remaining tokens of an item.
 fn take_rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut rest = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {

@@ -6,7 +6,7 @@ use super::item::Items;
 use crate::errors::Errors;
 use crate::typo;
 
-/// What to do about a property that is missing, null or mistyped.
+/// The policy for a property that is missing, null or mistyped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     Error,
@@ -22,7 +22,7 @@ const POLICIES: [(&str, Policy); 4] = [
     ("collect", Policy::Collect),
 ];
 
-/// Which types are read beside the field's own.
+/// The types that are read besides the field's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Accept {
     Exact,

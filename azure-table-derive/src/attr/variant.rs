@@ -3,11 +3,11 @@ use syn::{Attribute, LitStr};
 use super::item::{Item, Items, Place};
 use crate::errors::Errors;
 
-/// What `#[table(...)]` says on a variant.
+/// The attributes of a variant.
 pub(crate) struct VariantAttrs {
     pub(crate) rename: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
-    /// The variant for whatever is none of the others.
+    /// The variant for all other values.
     pub(crate) other: Option<Item>,
 }
 
@@ -19,7 +19,10 @@ impl VariantAttrs {
         if let Some(other) = &other
             && let Some(name) = rename.iter().chain(&aliases).next()
         {
-            errors.report(name, format!("`{other}` is for all other names: it has none itself"));
+            errors.report(
+                name,
+                format!("`{other}` is for all other names: it cannot have a name of its own"),
+            );
         }
         Self { rename, aliases, other }
     }

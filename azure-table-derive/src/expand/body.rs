@@ -1,4 +1,4 @@
-//! Writing and reading the fields that are no keys, for entities and groups alike.
+//! Writing and reading the fields that are not keys, for entities and groups.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
@@ -14,7 +14,7 @@ impl Body<'_> {
         self.properties.iter().map(|property| &property.name)
     }
 
-    /// Adds what is not in `names`: the properties of the blocks, the aliases, and what is not always
+    /// Adds the columns that `names` lacks: the properties of the blocks, the aliases, and properties that are not always
     /// written.
     pub(super) fn further_columns(&self) -> Vec<TokenStream> {
         let blocks =
@@ -79,7 +79,7 @@ impl Body<'_> {
         properties.chain(blocks).chain(extra).collect()
     }
 
-    /// `field: value` for every field that is no key. The number of the first column is `first`.
+    /// Returns `field: value` for every field that is not a key. The number of the first column is `first`.
     pub(super) fn reads(&self, first: Option<&TokenStream>) -> Vec<TokenStream> {
         let column = |index: usize| {
             let index = Literal::usize_unsuffixed(index);
@@ -182,7 +182,7 @@ impl BlockKind {
     }
 }
 
-/// How a property is read where its type does not say it.
+/// The settings of a property that is not read by the rules of its type.
 #[derive(Default)]
 struct Policies {
     missing: Option<Policy>,
@@ -223,7 +223,7 @@ impl Property<'_> {
         quote!(|__row, __column| #read)
     }
 
-    /// What the field and the struct say of how it is read, `None` if they say nothing.
+    /// Returns the policies of the field and the struct; `None` if neither has any.
     fn policies(&self, body: &Body<'_>) -> Option<Policies> {
         let (own, shared) = (&self.reading, body.reading);
         let is_settled = self.default.is_some() || self.inner_of_option().is_some();

@@ -60,7 +60,7 @@ impl<'a> Bounds<'a> {
                         _ => self.require(ty, &quote!(__table::codec::Integral<__table::i64>)),
                     }
                 }
-                // What a module of the user's makes of the field is its own affair.
+                // The user's module accepts the field's type as it likes.
                 Some(Codec::Module(_)) => {}
             }
             if property.uses_default_of_type(body.reading) {

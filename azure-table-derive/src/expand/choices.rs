@@ -37,7 +37,7 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
         .map(|(other, value)| quote!(Self::#other(__text) => #value::as_value(__text),));
     let names_again = choices.variants.iter().map(|choice| {
         let name = &choice.name;
-        // Of one type with the text that the other variant holds.
+        // Both branches have one type: the text in the other variant is a `String`.
         if choices.other.is_some() { quote!(__table::String::from(#name)) } else { quote!(#name) }
     });
     let owned_text = other

@@ -1,4 +1,4 @@
-//! The struct of columns, for conditions on their values. It stands beside the user's type, so that
+//! The struct of columns, for conditions on their values. It is next to the user's type, so that
 //! messages and documentation can name it.
 
 use proc_macro2::{Ident, TokenStream};
@@ -12,11 +12,11 @@ use crate::kinds::Kinds;
 use crate::model::{BlockKind, Body, Entity, Key, Property};
 use crate::rename::RenameRule;
 
-/// What stands beside the user's type, and what stands with the other implementations.
+/// The items next to the user's type, and the items among the other implementations.
 pub(super) struct Columns {
     pub(super) beside: TokenStream,
     pub(super) within: TokenStream,
-    /// What stands in the implementation of `PropertyGroup`.
+    /// The members of the implementation of `PropertyGroup`.
     pub(super) members: TokenStream,
 }
 
@@ -143,7 +143,7 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
     }
 }
 
-/// The type of a property's column; that of the field only where it is not what is compared.
+/// Returns the type of a property's column. It is the type of the compared values, which can differ from the field's.
 fn column_type(property: &Property<'_>, codec: Option<TokenStream>) -> TokenStream {
     let ty = property.field.ty;
     match (property.inner_of_option(), codec) {
@@ -156,7 +156,7 @@ fn column_type(property: &Property<'_>, codec: Option<TokenStream>) -> TokenStre
     }
 }
 
-/// The type that stands for a property's codec, `None` for one that is stored as it is.
+/// Returns the type that represents a property's codec; `None` if the property has no codec.
 fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
     Some(match property.codec.as_ref()? {
         Codec::BuiltIn(item) => match item.name() {
@@ -179,7 +179,7 @@ fn codec_name(body: &Body<'_>, property: &Property<'_>) -> Ident {
     format_ident!("{}{}Codec", body.ident, field)
 }
 
-/// Types for the codecs that are modules of the user's, with what they do.
+/// Returns a type for each codec that is a module of the user's, with its implementation.
 fn codecs(body: &Body<'_>) -> Vec<(Ident, TokenStream)> {
     let of_modules = body.properties.iter().filter_map(|property| match &property.codec {
         Some(Codec::Module(module)) if !is_unnamed(body, property) => Some((property, module)),
@@ -214,7 +214,7 @@ struct Struct<'a> {
     vis: &'a Visibility,
     columns: Vec<Column>,
     codecs: Vec<(Ident, TokenStream)>,
-    /// Whether the conditions are on the type itself where nothing else is said.
+    /// Whether conditions are on the type itself by default.
     has_default: bool,
 }
 
@@ -237,7 +237,7 @@ impl Struct<'_> {
             if has_default { parse_quote!(__E = #ident #ty_generics) } else { parse_quote!(__E) };
         own.params.push(GenericParam::Type(entity));
         own.where_clause = where_clause.map(|clause| {
-            // Beside the type there is no `__table`.
+            // `__table` is not in scope next to the type.
             syn::parse2(at_client(clause.to_token_stream(), &client))
                 .unwrap_or_else(|_| parse_quote!(where))
         });
@@ -254,7 +254,7 @@ impl Struct<'_> {
         let values = columns.iter().map(|column| &column.value);
         let (codec_names, codec_impls): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
         let doc = format!(" The columns of [`{ident}`], for conditions in queries.");
-        let codec_doc = format!(" How a property of [`{ident}`] is stored.");
+        let codec_doc = format!(" The codec of a property of [`{ident}`].");
         let where_of_own = &own.where_clause;
         let beside = quote! {
             #[doc = #doc]

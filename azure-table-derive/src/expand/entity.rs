@@ -8,8 +8,8 @@ use crate::model::{Entity, Field, Key};
 /// `TableEntity`.
 ///
 /// A field is reached through a trait of the client's `__private`, on the type as the user wrote
-/// it: a type that does not fit is then underlined there, with the sentence of that trait. Writing
-/// and reading go through the same trait, so the compiler says it once.
+/// it: the compiler underlines an invalid type there, with the message of that trait. Writing
+/// and reading use the same trait, so the compiler reports it once.
 pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     let body = &entity.body;
     let ident = body.ident;
@@ -137,7 +137,7 @@ impl Key<'_> {
         quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, &[#(#texts),*]))
     }
 
-    /// Adds how the fields of the key are read; returns what comes before.
+    /// Adds the code that reads the fields of the key; returns the statements before it.
     fn read(
         &self,
         layout: &TokenStream,

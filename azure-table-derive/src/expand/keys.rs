@@ -121,7 +121,7 @@ impl Key<'_> {
                 }
             }
         });
-        // What is wrong with the layout shows where the key is written.
+        // The compiler reports an invalid layout at the attribute.
         quote_spanned!(self.span=> __table::KeyLayout::new(&[#(#pieces),*]))
     }
 

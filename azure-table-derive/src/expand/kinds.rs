@@ -26,7 +26,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
         None => quote!(__table::None),
     };
     let kind = if let Some(property) = &kinds.property {
-        // Where there is a variant for the others, a kind that is no text is one of them.
+        // A kind that is not text goes to the variant for other kinds, if the enum has one.
         let found = if kinds.other.is_some() {
             quote!(__table::kind(__row, #property).unwrap_or(__table::None))
         } else {
@@ -115,7 +115,7 @@ pub(super) fn expand(kinds: &Kinds<'_>) -> TokenStream {
     }
 }
 
-/// What a method of the entity that is held returns.
+/// Delegates a method to the entity in the variant.
 fn each(kinds: &Kinds<'_>, method: &TokenStream, argument: &TokenStream) -> TokenStream {
     let all = kinds.variants.iter().map(|kind| (kind.ident, kind.ty)).chain(kinds.other);
     let arms = all.map(|(variant, ty)| {
@@ -162,7 +162,7 @@ fn check_kind(kinds: &Kinds<'_>, numbers: &[Literal], known: &[&str]) -> TokenSt
     let first = first_by_keys(kinds, numbers);
     let idents = kinds.variants.iter().map(|kind| kind.ident);
     let other = kinds.other.map(|(ident, _)| quote!(Self::#ident(_) => __table::usize::MAX,));
-    // As the reader asks: an entity whose keys are those of another kind would come back as it.
+    // The reader decides in the same way: an entity with the keys of another kind would be read as that kind.
     quote! {
         let __partition_key = __table::TableEntity::partition_key(self)?;
         let __row_key = __table::TableEntity::row_key(self)?;
@@ -176,7 +176,7 @@ fn check_kind(kinds: &Kinds<'_>, numbers: &[Literal], known: &[&str]) -> TokenSt
     }
 }
 
-/// Writes the entity of one kind, with the property that tells which one.
+/// Writes the entity of one kind, with its discriminator.
 fn write(Kind { ident, ty, name }: &Kind<'_>, property: Option<&str>) -> TokenStream {
     let kind = property.map(|property| {
             let message = format!(

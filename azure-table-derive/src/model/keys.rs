@@ -21,7 +21,7 @@ pub(crate) struct Key<'a> {
     pub(crate) pieces: Vec<KeyPiece<'a>>,
     /// One field whose text is the key.
     pub(crate) is_single: bool,
-    /// Where the key is written.
+    /// The span of the attribute or the field.
     pub(crate) span: Span,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// What is said about one key, on the struct and on fields.
+/// The attributes of one key, on the struct and on fields.
 pub(super) struct KeySource<'a> {
     on_field: Option<Field<'a>>,
     on_struct: Option<&'a KeyAttr>,
@@ -50,7 +50,7 @@ impl<'a> KeySource<'a> {
         Self { on_field: None, on_struct }
     }
 
-    /// A field that says it is the key.
+    /// Adds a field with the attribute of the key.
     pub(super) fn set(&mut self, field: Field<'a>, item: &Item, errors: &mut Errors) {
         if let Some(first) = &self.on_field {
             errors.report(
@@ -72,7 +72,7 @@ impl<'a> KeySource<'a> {
         self.on_field.is_none() && self.on_struct.is_none()
     }
 
-    /// The names of the fields of which the key is put together.
+    /// Returns the names of the fields that form the key.
     pub(super) fn named_fields(&self) -> Vec<String> {
         match self.on_struct {
             None => Vec::new(),

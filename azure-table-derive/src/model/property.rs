@@ -13,7 +13,7 @@ use crate::errors::Errors;
 use crate::name;
 use crate::rename::RenameRule;
 
-/// Properties of an entity beside its keys and its Timestamp.
+/// The maximum number of properties of an entity, besides its keys and its Timestamp.
 const PROPERTIES: usize = 252;
 
 /// A field that is one property.
@@ -32,7 +32,7 @@ pub(crate) struct Property<'a> {
 pub(crate) struct Block<'a> {
     pub(crate) field: Field<'a>,
     pub(crate) kind: BlockKind,
-    /// What it is read as where the row has none of its properties.
+    /// The value if the row has no property of the field.
     pub(crate) default: Option<DefaultValue>,
     pub(crate) accept: Option<Accept>,
 }
@@ -66,7 +66,7 @@ impl Property<'_> {
 pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
     let path = match ty {
         Type::Path(path) => path,
-        // A type that a macro was given stands in a group of its own.
+        // A type that was passed to a macro is inside an invisible group.
         Type::Group(group) => return inner_of_option(&group.elem),
         Type::Paren(paren) => return inner_of_option(&paren.elem),
         _ => return None,
@@ -96,7 +96,7 @@ impl<'a> Properties<'a> {
         Self { rename_all, list: Vec::new(), blocks: Vec::new(), fields_by_name: HashMap::new() }
     }
 
-    /// The name under which a field is stored, and where that is said.
+    /// Returns the name of the stored property, and the tokens that declare it.
     fn name(&self, field: Field<'a>, rename: Option<LitStr>) -> (String, TokenStream) {
         match rename {
             Some(rename) => (rename.value(), rename.into_token_stream()),
@@ -222,7 +222,7 @@ impl<'a> Properties<'a> {
         if let Some(excess) = self.list.get(PROPERTIES) {
             let message = format!(
                 "an entity has at most {PROPERTIES} properties and this one would have {}: \
-                 mark those that are not to be stored with #[table(skip)]",
+                 mark the fields to leave out with #[table(skip)]",
                 self.list.len()
             );
             errors.report(excess.field.ident, message);

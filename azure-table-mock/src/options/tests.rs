@@ -21,7 +21,7 @@ fn accounts(options: &Options) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn without_any_it_is_the_development_account_on_loopback() {
+fn the_default_is_the_development_account_on_loopback() {
     let options = options(&[], &[("HOST", ""), ("LOG", "0")]);
     assert_eq!((&*options.host, options.port), ("127.0.0.1", 10002));
     assert_eq!(accounts(&options), [(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY)]);
@@ -32,7 +32,7 @@ fn without_any_it_is_the_development_account_on_loopback() {
 }
 
 #[test]
-fn an_argument_comes_before_its_variable() {
+fn an_argument_overrides_its_variable() {
     let variables = [("HOST", "::1"), ("PORT", "1"), ("DATA", "a"), ("LOG", "1"), ("KEY", "QQ==")];
     let of_variables = options(&[], &variables);
     assert_eq!((&*of_variables.host, of_variables.port), ("::1", 1));
@@ -58,16 +58,16 @@ fn accounts_and_keys_are_pairs() {
 }
 
 #[test]
-fn help_and_version_come_before_all_else() {
+fn help_and_version_override_all_other_options() {
     assert_eq!(parse(&["--help"], &[("PORT", "x")]), Ok(Command::Help));
     assert_eq!(parse(&["--log", "-V", "--nothing"], &[]), Ok(Command::Version));
 }
 
 #[test]
-fn what_is_wrong_is_one_line_without_a_key() {
+fn an_error_is_one_line_without_a_key() {
     for (arguments, variables, expected) in [
-        (&["--prot", "1"][..], &[][..], "there is no option --prot; see --help"),
-        (&["-x"], &[], "there is no option -x; see --help"),
+        (&["--prot", "1"][..], &[][..], "unknown option --prot; see --help"),
+        (&["-x"], &[], "unknown option -x; see --help"),
         (&["secret"], &[], "an argument is neither an option nor its value; see --help"),
         (&["--log=secret"], &[], "an argument is neither an option nor its value; see --help"),
         (
@@ -78,7 +78,7 @@ fn what_is_wrong_is_one_line_without_a_key() {
         (&["--port"], &[], "--port needs a value"),
         (&["--port", "65536"], &[], "--port is a number from 0 to 65535"),
         (&[], &[("PORT", "x")], "AZURE_TABLE_MOCK_PORT is a number from 0 to 65535"),
-        (&[], &[("LOG", "yes")], "AZURE_TABLE_MOCK_LOG is 1, true, 0 or false"),
+        (&[], &[("LOG", "yes")], "AZURE_TABLE_MOCK_LOG must be 1, true, 0 or false"),
         (
             &["--account", "one", "--key", "se cret"],
             &[],
@@ -89,19 +89,19 @@ fn what_is_wrong_is_one_line_without_a_key() {
         (
             &["--account", "-", "--key", "secret"],
             &[],
-            "the name of an account has 3 to 24 lower-case letters and digits",
+            "the name of an account must have 3 to 24 lower-case letters and digits",
         ),
         (
             &[],
             &[("ACCOUNTS", "secret")],
-            "AZURE_TABLE_MOCK_ACCOUNTS is a list of name:key, separated by semicolons",
+            "AZURE_TABLE_MOCK_ACCOUNTS must be a list of name:key, separated by semicolons",
         ),
-        (&[], &[("ACCOUNTS", "one:QQ==;one:QQ==")], "the account one is there twice"),
-        (&[], &[("ACCOUNTS", ";")], "there is no account"),
+        (&[], &[("ACCOUNTS", "one:QQ==;one:QQ==")], "the account one is set twice"),
+        (&[], &[("ACCOUNTS", ";")], "no account is set"),
         (
             &[],
             &[("ACCOUNTS", "one:QQ=="), ("KEY", "secret")],
-            "AZURE_TABLE_MOCK_ACCOUNTS takes the place of AZURE_TABLE_MOCK_ACCOUNT and …_KEY",
+            "AZURE_TABLE_MOCK_ACCOUNTS excludes AZURE_TABLE_MOCK_ACCOUNT and …_KEY",
         ),
     ] {
         assert_eq!(parse(arguments, variables), Err(expected.to_owned()), "{arguments:?}");

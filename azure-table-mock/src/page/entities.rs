@@ -1,4 +1,4 @@
-//! The rows of a table, page by page, and one of them in full.
+//! The pages of a table's rows, and the page of one row.
 
 use std::borrow::Cow;
 
@@ -11,18 +11,18 @@ use super::html::Html;
 use super::{Page, query_of};
 use crate::accounts::Served;
 
-/// Rows on a page.
+/// The number of rows on a page.
 const PAGE_ROWS: usize = 50;
-/// Properties that have a column; an entity's own page has them all.
+/// The largest number of property columns. The page of one entity shows all properties.
 const COLUMNS: usize = 40;
-/// Characters of a value that stand in one line: those of a Guid, and a few more.
+/// The longest value that is not wrapped, which is a little longer than a Guid.
 const LINE_CHARACTERS: usize = 40;
-/// Characters of a value in a column.
+/// The largest number of characters of a value in a column.
 const CELL_CHARACTERS: usize = 120;
 
 type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// A page of rows from a key on; `None` if the table is not there.
+/// Returns a page of rows from a key on, or `None` if the table does not exist.
 pub(super) fn list(account: &Served, table: &str, from: &Keys<'_>) -> Option<Page> {
     let Served { name, service } = account;
     let count = service.row_count(table)?;
@@ -58,7 +58,7 @@ fn rows_table(body: &mut Html, account: &Served, table: &str, rows: &[DynamicEnt
     body.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Rows\" tabindex=\"0\"><table>");
     body.raw("<caption>").counted(rows.len(), "row").raw(" in key order");
     if left_out > 0 {
-        body.raw("; ").count(left_out).raw(" more properties on the rows' own pages");
+        body.raw("; ").count(left_out).raw(" more properties on the pages of the rows");
     }
     body.raw(
         "</caption><thead><tr><th scope=\"col\">PartitionKey</th><th scope=\"col\">RowKey</th>",
@@ -91,7 +91,7 @@ fn rows_table(body: &mut Html, account: &Served, table: &str, rows: &[DynamicEnt
     body.raw("</tbody></table></div>");
 }
 
-/// The properties that have a column, in the order in which they come, and how many have none.
+/// Returns the properties with a column, in order of appearance, and the number of the others.
 fn columns(rows: &[DynamicEntity]) -> (Vec<&str>, usize) {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in rows.iter().flat_map(DynamicEntity::properties) {
@@ -118,12 +118,12 @@ fn cell(body: &mut Html, value: &EdmValue) {
     body.raw(" <span class=\"type\">").text(value.edm_type().as_str()).raw("</span></td>");
 }
 
-/// The class of a cell: long text may be broken into lines, and nothing else is.
+/// The CSS class of a cell. Only long text is wrapped.
 fn width(text: &str) -> &'static str {
     if text.chars().count() > LINE_CHARACTERS { "long" } else { "short" }
 }
 
-/// A row with all that it has; `None` if it is not there.
+/// Returns the page of one row, or `None` if the row does not exist.
 pub(super) fn one(account: &Served, table: &str, key: &Keys<'_>) -> Option<Page> {
     let Served { name, service } = account;
     let row = service.row(table, &key.0, &key.1)?;
@@ -133,7 +133,7 @@ pub(super) fn one(account: &Served, table: &str, key: &Keys<'_>) -> Option<Page>
     body.raw("</a> / entity</nav><h1>Entity</h1>");
     body.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Properties\" tabindex=\"0\">");
     body.raw("<table class=\"narrow\"><caption>").counted(row.properties().len(), "value");
-    body.raw(" beside the keys</caption><thead><tr><th scope=\"col\">Property</th>");
+    body.raw(" besides the keys</caption><thead><tr><th scope=\"col\">Property</th>");
     body.raw("<th scope=\"col\">Edm type</th><th scope=\"col\">Value</th></tr></thead><tbody>");
     property(&mut body, "PartitionKey", "Edm.String", &key.0);
     property(&mut body, "RowKey", "Edm.String", &key.1);
@@ -157,7 +157,7 @@ fn property(body: &mut Html, name: &str, edm_type: &str, value: &str) {
     body.raw("</td></tr>");
 }
 
-/// Text whose direction is its own.
+/// Writes text that is isolated from the direction of the text around it.
 fn bdi(body: &mut Html, text: &str) {
     body.raw("<bdi>").text(text).raw("</bdi>");
 }
@@ -168,7 +168,7 @@ fn shown(value: &EdmValue) -> Cow<'_, str> {
         EdmValue::Boolean(value) => value.to_string().into(),
         EdmValue::Int32(value) => value.to_string().into(),
         EdmValue::Int64(value) => value.to_string().into(),
-        // 5.0 and not 5, which would be an integer.
+        // Debug shows 5.0, since 5 would be an integer.
         EdmValue::Double(value) => format!("{value:?}").into(),
         EdmValue::DateTime(value) => value.trimmed().to_string().into(),
         EdmValue::Guid(value) => value.to_string().into(),

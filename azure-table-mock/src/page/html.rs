@@ -1,5 +1,5 @@
-//! HTML in which nothing can be forgotten to be escaped: markup is what stands in this program, and
-//! all other text goes through [`Html::text`].
+//! An HTML writer that cannot forget to escape: markup is always a literal of this program, and all other
+//! text goes through [`Html::text`].
 
 use super::{Page, VERSION};
 
@@ -7,14 +7,14 @@ use super::{Page, VERSION};
 pub(super) struct Html(String);
 
 impl Html {
-    /// Markup.
+    /// Writes markup.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text in an element or in a quoted attribute. What controls a terminal or the direction of
-    /// the text around it is shown by its number.
+    /// Writes text in an element or in a quoted attribute. Control characters and characters that change the
+    /// text direction are shown as their code points.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         for character in text.chars() {
             match character {
@@ -33,7 +33,7 @@ impl Html {
         self
     }
 
-    /// A count: `12,345`.
+    /// Writes a count: `12,345`.
     pub(super) fn count(&mut self, count: usize) -> &mut Self {
         let digits = count.to_string();
         for (at, digit) in digits.chars().enumerate() {
@@ -45,7 +45,7 @@ impl Html {
         self
     }
 
-    /// `1 row`, `2 rows`.
+    /// Writes a count and a noun: `1 row`, `2 rows`.
     pub(super) fn counted(&mut self, count: usize, one: &'static str) -> &mut Self {
         self.count(count).raw(" ").raw(one);
         if count == 1 { self } else { self.raw("s") }
@@ -62,7 +62,7 @@ fn is_directional(character: char) -> bool {
 }
 
 impl Page {
-    /// The whole document.
+    /// Returns the whole document.
     pub(super) fn finish(self) -> String {
         let mut html = Html::default();
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>")
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_has_no_markup() {
+    fn text_is_escaped() {
         let mut html = Html::default();
         html.text("<script>\"&'</script>\n\0\u{1b}[1m\u{202e}é");
         let expected = "&lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;\n\\u{0}\\u{1b}[1m\\u{202e}é";

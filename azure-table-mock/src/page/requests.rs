@@ -1,4 +1,4 @@
-//! The last requests.
+//! The page of the last requests.
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::PlanKind;
@@ -16,7 +16,7 @@ pub(super) fn page(shared: &Shared) -> Page {
         total += requests.total();
         all.extend(requests.all().into_iter().map(|request| (&*account.name, request)));
     }
-    // Requests of one account stay in the order in which they were answered.
+    // The stable sort keeps the order of responses within an account.
     all.sort_by_key(|(_, request)| request.arrived);
     let mut body = Html::default();
     body.raw("<h1>Requests</h1>");
@@ -48,7 +48,7 @@ fn request_row(body: &mut Html, account: &str, request: &RecordedRequest) {
     let arrived = EdmDateTime::from_system_time(request.arrived).unwrap_or(EdmDateTime::MIN);
     let arrived = arrived.to_string();
     body.raw("<tr><td class=\"time\"><time datetime=\"").text(&arrived).raw("\">");
-    // `2017-11-10T02:43:55.7662669Z`, of which the time with milliseconds.
+    // The time with milliseconds of `2017-11-10T02:43:55.7662669Z`.
     body.text(arrived.get(11..23).unwrap_or(&arrived)).raw("</time></td><td>").text(account);
     body.raw("</td><td>").text(request.method.as_str()).raw("</td><th scope=\"row\">");
     body.text(request.operation.as_str());

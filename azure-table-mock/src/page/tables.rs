@@ -1,4 +1,4 @@
-//! The first page: accounts and their tables.
+//! The start page: accounts and their tables.
 
 use super::Page;
 use super::html::Html;
@@ -31,7 +31,7 @@ fn account_section(body: &mut Html, account: &Served) {
     for table in &tables {
         body.raw("<tr><th scope=\"row\"><a href=\"/-/").text(name).raw("/").text(table);
         body.raw("\">").text(table).raw("</a></th><td class=\"number\">");
-        // A table may be gone by now.
+        // Another request may have deleted the table.
         body.count(service.row_count(table).unwrap_or_default()).raw("</td></tr>");
     }
     body.raw("</tbody></table></section>");

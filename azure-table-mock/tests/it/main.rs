@@ -1,4 +1,4 @@
-//! The program as it is used: started, asked over HTTP, looked at, and stopped.
+//! Tests of the running program: start, requests over HTTP, the page, and shutdown.
 
 #![allow(
     clippy::unwrap_used,

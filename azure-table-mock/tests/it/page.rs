@@ -1,4 +1,4 @@
-//! The look inside.
+//! Tests of the page.
 
 use azure_table_client::DynamicEntity;
 
@@ -6,7 +6,7 @@ use crate::server::Server;
 
 const EVIL: &str = "<script>alert('x')</script>\"&";
 
-/// A server with a table of this many rows, the first of which is a trap.
+/// A server with a table of this many rows. The text of the first row is markup.
 async fn with_rows(rows: usize) -> Server {
     let server = Server::start(&[]).await;
     let table = server.table("Blogs").await;
@@ -24,7 +24,7 @@ async fn with_rows(rows: usize) -> Server {
 }
 
 #[tokio::test]
-async fn health_says_what_runs() {
+async fn health_reports_version_and_accounts() {
     let server = Server::start(&["--no-page"]).await;
     let reply = server.get("/-/health").await;
     assert_eq!(reply.status(), 200);
@@ -38,7 +38,7 @@ async fn health_says_what_runs() {
 }
 
 #[tokio::test]
-async fn it_shows_accounts_tables_and_rows_with_their_types() {
+async fn the_page_shows_accounts_tables_and_rows_with_their_types() {
     let server = with_rows(2).await;
     let tables = server.text("/-/").await;
     for text in [
@@ -68,7 +68,7 @@ async fn it_shows_accounts_tables_and_rows_with_their_types() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_stored_becomes_markup() {
+async fn stored_text_is_escaped() {
     let server = with_rows(2).await;
     let rows = server.text("/-/devstoreaccount1/Blogs").await;
     let link = rows.split('"').find(|part| part.contains("/entity?")).unwrap();
@@ -83,7 +83,7 @@ async fn nothing_that_is_stored_becomes_markup() {
 }
 
 #[tokio::test]
-async fn the_next_links_lead_through_all_rows() {
+async fn next_links_visit_all_rows() {
     let server = with_rows(120).await;
     let (mut path, mut rows, mut pages) = ("/-/devstoreaccount1/Blogs".to_owned(), 0, 0);
     loop {
@@ -98,7 +98,7 @@ async fn the_next_links_lead_through_all_rows() {
 }
 
 #[tokio::test]
-async fn the_last_requests_are_shown_with_what_they_cost() {
+async fn the_last_requests_are_shown_with_their_cost() {
     let server = with_rows(120).await;
     server.client().table_named::<DynamicEntity>("Blogs").query().await.unwrap();
     let page = server.text("/-/requests").await;
@@ -116,7 +116,7 @@ async fn the_last_requests_are_shown_with_what_they_cost() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_run_nothing() {
+async fn headers_forbid_scripts() {
     let server = with_rows(1).await;
     for path in ["/-/", "/-/requests", "/-/devstoreaccount1/Blogs", "/-/nothing", "/-/style.css"] {
         let reply = server.get(path).await;
@@ -124,7 +124,7 @@ async fn browsers_are_told_to_run_nothing() {
         assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{path}: {policy}");
         assert_eq!(reply.headers()["x-content-type-options"], "nosniff");
     }
-    // Nor does a page elsewhere read it under a name of its own that leads here.
+    // A web page cannot read it through its own name that resolves to this machine.
     let answer = server.exchange(b"GET /-/ HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
 }

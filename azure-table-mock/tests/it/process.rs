@@ -1,4 +1,4 @@
-//! How it starts and how it stops.
+//! Tests of start and shutdown.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ async fn ends(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[tokio::test]
-async fn the_start_line_says_where_it_is() {
+async fn the_start_line_has_the_address() {
     let server = Server::start(&[]).await;
     let port = server.origin.strip_prefix("http://127.0.0.1:").unwrap();
     let line = format!("azure-table-mock listening on http://127.0.0.1:{port}/devstoreaccount1");
@@ -26,12 +26,12 @@ async fn the_start_line_says_where_it_is() {
 }
 
 #[tokio::test]
-async fn it_answers_soon_after_it_was_started() {
+async fn it_responds_soon_after_its_start() {
     let begun = Instant::now();
     let server = Server::start(&[]).await;
     server.assert_is_well().await;
     let took = begun.elapsed();
-    println!("{} ms from start to the first answer", took.as_millis());
+    println!("{} ms from start to the first response", took.as_millis());
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
@@ -47,7 +47,7 @@ async fn both_signals_stop_it_cleanly() {
 }
 
 #[tokio::test]
-async fn a_request_on_its_way_is_answered_before_it_stops() {
+async fn an_in_flight_request_completes_before_the_stop() {
     let server = Server::start(&["--loose"]).await;
     let mut stream = server.connect().await;
     let body = br#"{"TableName":"Blogs"}"#;
@@ -57,7 +57,7 @@ async fn a_request_on_its_way_is_answered_before_it_stops() {
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // That it waits for the body is what shows that the request has begun.
+    // The server requests the body, so the request is in flight.
     let mut go_on = [0; 25];
     stream.read_exact(&mut go_on).await.unwrap();
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -73,7 +73,7 @@ async fn a_request_on_its_way_is_answered_before_it_stops() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_one_clear_line() {
+async fn an_occupied_port_is_reported_in_one_line() {
     let server = Server::start(&[]).await;
     let port = server.address().rsplit_once(':').unwrap().1;
     let (code, out, error) = ends(&["--port", port]).await;
@@ -83,9 +83,9 @@ async fn a_port_that_is_taken_is_one_clear_line() {
 }
 
 #[tokio::test]
-async fn wrong_options_are_one_clear_line() {
+async fn invalid_options_are_reported_in_one_line() {
     for (arguments, expected) in [
-        (&["--prot", "1"][..], "there is no option --prot; see --help"),
+        (&["--prot", "1"][..], "unknown option --prot; see --help"),
         (&["--port", "x"], "--port is a number from 0 to 65535"),
         (&["--account", "mine"], "an account has no key: each needs its own"),
         (&["--key", "no"], "the key of the account devstoreaccount1 is not valid base64"),
@@ -111,7 +111,7 @@ async fn help_and_version_are_printed() {
 }
 
 #[tokio::test]
-async fn an_address_that_others_reach_is_warned_of() {
+async fn a_public_address_causes_a_warning() {
     let server = Server::start(&["--host", "0.0.0.0"]).await;
     let warning = server.stop().await;
     assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
@@ -122,7 +122,7 @@ async fn an_address_that_others_reach_is_warned_of() {
     assert_eq!(Server::start(&closed).await.stop().await, "");
 }
 
-/// A folder that is not there yet.
+/// A folder that does not exist yet.
 fn folder(name: &str) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -130,7 +130,7 @@ fn folder(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_kept_in_a_folder_is_there_after_a_stop_and_after_a_crash() {
+async fn stored_tables_survive_a_stop_and_a_crash() {
     let folder = folder("kept");
     let two = ["--data", &folder, "--account", "one", "--key", "b25l"];
     let started = || Server::start(&two);
@@ -157,9 +157,9 @@ async fn what_is_kept_in_a_folder_is_there_after_a_stop_and_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_one_clear_line() {
+async fn an_unusable_folder_is_reported_in_one_line() {
     let (code, _, error) = ends(&["--data", "/dev/null/folder"]).await;
     assert_eq!(code, Some(1));
-    let expected = "azure-table-mock: the folder /dev/null/folder cannot be made: ";
+    let expected = "azure-table-mock: the folder /dev/null/folder cannot be created: ";
     assert!(error.starts_with(expected) && error.lines().count() == 1, "{error}");
 }

@@ -1,4 +1,4 @@
-//! What it answers.
+//! Tests of requests over HTTP.
 
 use azure_table_client::{DynamicEntity, IfMatch};
 use futures_util::future::join_all;
@@ -10,10 +10,10 @@ const ONE: &str = "b25l";
 const TWO: &str = "dHdv";
 
 #[tokio::test]
-async fn a_client_does_all_that_it_does_elsewhere() {
+async fn the_client_works_with_the_emulator() {
     let server = Server::start(&[]).await;
     let rows = server.table("Rows").await;
-    // The path is signed as it was sent, and reaches the service so.
+    // The signature covers the path as sent, so the service must receive it unchanged.
     for key in ["plain", "it's 100% +&=", "é\u{1f600}", "a b", "(x,y)", "%2F%27", ""] {
         let mut row = DynamicEntity::new(key, key);
         let inserted = rows.insert(row.set("Views", 3_i64)).await.unwrap();
@@ -28,7 +28,7 @@ async fn a_client_does_all_that_it_does_elsewhere() {
 }
 
 #[tokio::test]
-async fn accounts_have_tables_and_keys_of_their_own() {
+async fn accounts_have_separate_tables_and_keys() {
     let named = ["--account", "one", "--key", ONE, "--account", "two", "--key", TWO];
     let mut by_variable = command(&["--port", "0"]);
     by_variable.env("AZURE_TABLE_MOCK_ACCOUNTS", format!("one:{ONE};two:{TWO}"));
@@ -72,7 +72,7 @@ async fn a_connection_serves_many_requests() {
         length = stream.read(&mut answer).await.unwrap();
         assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
     }
-    // And two that are sent at once.
+    // Two requests are sent at once.
     stream.write_all(&request.repeat(2)).await.unwrap();
     let mut both = vec![0; 2 * length];
     stream.read_exact(&mut both).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_connection_serves_many_requests() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_as_the_service_does() {
+async fn a_too_large_body_is_refused_like_by_the_service() {
     let server = Server::start(&["--loose"]).await;
     let url = format!("{}/devstoreaccount1/Tables", server.origin);
     let client = reqwest::Client::new();
@@ -92,7 +92,7 @@ async fn a_body_that_is_too_large_is_refused_as_the_service_does() {
         let text = reply.text().await.unwrap();
         assert_eq!(text.contains("RequestBodyTooLarge"), expected == 413, "{text}");
     }
-    // One that does not end is cut off.
+    // The connection is closed on a body that does not end.
     let mut stream = server.connect().await;
     let head =
         b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999\r\n\r\n";
@@ -106,7 +106,7 @@ async fn a_body_that_is_too_large_is_refused_as_the_service_does() {
 }
 
 #[tokio::test]
-async fn no_bytes_bring_it_down() {
+async fn malformed_input_does_not_stop_it() {
     let server = Server::start(&["--loose"]).await;
     let noise: Vec<u8> =
         (0..50_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
@@ -134,7 +134,7 @@ async fn no_bytes_bring_it_down() {
 }
 
 #[tokio::test]
-async fn odd_targets_are_answered() {
+async fn unusual_targets_receive_a_response() {
     let server = Server::start(&["--loose"]).await;
     for (target, status) in [
         ("GET http://other.example/devstoreaccount1/Tables", 200),

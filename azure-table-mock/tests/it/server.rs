@@ -10,16 +10,16 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// A program that runs; it is killed when this is dropped.
+/// A running emulator, which is killed on drop.
 pub(crate) struct Server {
     child: Child,
-    /// The lines that it began with.
+    /// The lines it printed at its start.
     pub(crate) lines: Vec<String>,
     /// `http://127.0.0.1:port`
     pub(crate) origin: String,
 }
 
-/// The program with these arguments, and with no variable that the tests were started with.
+/// A command with these arguments and without the environment variables of the tests.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-mock"));
     for (name, _) in std::env::vars_os() {
@@ -33,13 +33,13 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 }
 
 impl Server {
-    /// The program with one account on a free port.
+    /// Starts the emulator with one account on a free port.
     pub(crate) async fn start(arguments: &[&str]) -> Self {
         let arguments: Vec<_> = ["--port", "0"].iter().chain(arguments).copied().collect();
         Self::run(command(&arguments), 1).await
     }
 
-    /// A program that begins with as many lines as it has accounts.
+    /// Starts the emulator and reads one line per account.
     pub(crate) async fn run(mut command: Command, accounts: usize) -> Self {
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -69,7 +69,7 @@ impl Server {
         .unwrap()
     }
 
-    /// A table that is made now.
+    /// Creates a table.
     pub(crate) async fn table(&self, name: &str) -> TableClient<DynamicEntity> {
         let table = self.client().table_named(name);
         table.create().await.unwrap();
@@ -94,10 +94,10 @@ impl Server {
         TcpStream::connect(self.address()).await.unwrap()
     }
 
-    /// Sends bytes, and returns all that comes back.
+    /// Sends bytes and returns the whole response.
     pub(crate) async fn exchange(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
-        // A server that has seen enough may close before it has read all.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
@@ -110,12 +110,12 @@ impl Server {
         kill(Pid::from_raw(pid), signal).unwrap();
     }
 
-    /// What is left of it when it ends: its code and its standard error.
+    /// Waits for its end. Returns its exit code and its standard error.
     pub(crate) async fn end(self) -> Output {
         self.child.wait_with_output().await.unwrap()
     }
 
-    /// Tells it to stop; its standard error.
+    /// Stops it with a signal. Returns its standard error.
     pub(crate) async fn stop(self) -> String {
         self.signal(Signal::SIGTERM);
         let output = self.end().await;

@@ -1,4 +1,4 @@
-//! Callers with bulk runs, which throttling and refusals end early and which they resume.
+//! Callers with bulk runs that end early because of throttling and refusals, and that are resumed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ use tokio::time::{sleep, timeout};
 use super::ledger::{Api, Effect, Key, Known, Version};
 use super::world::{PARTITIONS, Read, World, marked};
 
-/// Rows of each partition that bulk runs write; the first ones are those that all callers write.
+/// Rows of each partition that bulk runs write; the first ones are shared with the other callers.
 const ROWS: u8 = 8;
 
-/// One operation of the input, and what is known of it.
+/// One operation of the input, and its known outcome.
 struct Row {
     operation: BulkOperation<DynamicEntity>,
     change: Change,
@@ -30,7 +30,7 @@ enum Change {
     Delete(Key, Version),
 }
 
-/// What a run reported of each row.
+/// The report of each row.
 type Outcomes = BTreeMap<usize, (RowOutcome, bool)>;
 
 impl World {
@@ -73,7 +73,7 @@ impl World {
         Some(rows)
     }
 
-    /// Adds one or two operations on a row, or none.
+    /// Adds up to two operations on a row.
     fn operations(&self, key: &Key, read: Option<Read>, chance: &mut Rng, rows: &mut Vec<Row>) {
         use BulkOperation::{
             Delete, DeleteIfExists, Insert, InsertOrMerge, Merge as MergeRow, Replace,
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Runs the rows that are not settled, and takes down what the run reports.
+    /// Runs the unresolved rows and records the reports.
     async fn run_rows(
         &self,
         rows: &mut [Row],
@@ -140,7 +140,7 @@ impl World {
                 report_to.lock().unwrap().insert(index, outcome);
             });
         let monitor = bulk.monitor();
-        // Where the input is slow, the run sends batches that are not full: several of a partition.
+        // Where the input is slow, the run sends several batches of a partition that are not full.
         let waits: Vec<_> = rows.iter().map(|_| chance.u8(..4) == 0).collect();
         let input = rows.iter().map(|row| row.operation.clone()).zip(waits);
         let input = stream::iter(input.collect::<Vec<_>>()).then(|(operation, waits)| async move {
@@ -159,7 +159,7 @@ impl World {
         let mut outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
         for (at, row) in rows.iter_mut().enumerate() {
             if let Some((outcome, is_undetectable)) = outcomes.remove(&at) {
-                row.take(&outcome, is_resumed, self.has_write_ids());
+                row.take(&outcome, is_resumed);
                 row.is_undetectable |= is_undetectable;
             } else if is_dropped && !checkpoint.is_resolved(u64::try_from(at).unwrap()) {
                 // It may have been in flight.
@@ -180,16 +180,12 @@ impl World {
 }
 
 impl Row {
-    fn take(&mut self, outcome: &RowOutcome, is_resumed: bool, has_write_ids: bool) {
+    fn take(&mut self, outcome: &RowOutcome, is_resumed: bool) {
         let was_unknown = is_resumed && self.known == Known::Unknown;
-        let is_recognized = has_write_ids && matches!(self.change, Change::Write(..));
         self.known = match outcome {
             RowOutcome::Applied { .. } => Known::Applied,
-            // The second run did not send it, which says nothing about the first one.
+            // The second run did not send it, which proves nothing about the first run.
             RowOutcome::NotAttempted(_) if was_unknown => Known::Unknown,
-            // A checkpoint does not record what was sent: without a write id, a resumed run takes the
-            // row of the first run for another program's, as the documentation says.
-            RowOutcome::Failed(_) if was_unknown && !is_recognized => Known::Unknown,
             RowOutcome::Failed(_) | RowOutcome::NotAttempted(_) => Known::NotApplied,
             _ => Known::Unknown,
         };

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_client::clock::Clock;
 
-/// The clock of a machine, which is off by this many seconds.
+/// The clock of a machine with this offset in seconds.
 #[derive(Debug)]
 pub(super) struct SkewedClock {
     inner: Arc<dyn Clock>,
@@ -18,7 +18,7 @@ impl SkewedClock {
         Arc::new(Self { inner, seconds: AtomicI64::new(0) })
     }
 
-    /// Sets the clock this many hours ahead, or behind if it is negative.
+    /// Sets the clock ahead by this number of hours, or back if it is negative.
     pub(super) fn skew(&self, hours: i64) {
         self.seconds.store(hours * 3600, Ordering::Relaxed);
     }

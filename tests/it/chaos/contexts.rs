@@ -17,9 +17,9 @@ const SAVES: usize = 3;
 /// The changes of one caller.
 #[derive(Default)]
 struct Changes {
-    /// Those that the context still has to save.
+    /// The changes that the context has not saved yet.
     pending: BTreeMap<Key, Pending>,
-    /// What each write does, and the last report about it.
+    /// The effect of each write, and the last report about it.
     writes: BTreeMap<u64, (Key, Effect, Reported)>,
     /// The last report about each deletion.
     deletions: BTreeMap<Key, (Version, Reported)>,
@@ -29,7 +29,7 @@ const NOT_SAVED: Reported =
     Reported { known: Known::NotApplied, api: Api::Context, is_undetectable: false };
 
 enum Pending {
-    /// The writes whose marks the entity has: the last one, and those before it that it superseded.
+    /// The writes whose marks the entity has: the last one, and the superseded ones before it.
     Write {
         ids: Vec<u64>,
         entity: DynamicEntity,
@@ -46,13 +46,9 @@ impl Changes {
     /// Records a report, before later saves change the rows.
     fn take(&mut self, report: &SaveReport, requests: &Requests) {
         for (at, result) in report.results.iter().enumerate() {
-            let known = match result.outcome {
-                SaveOutcome::Applied { .. } => Known::Applied,
-                SaveOutcome::Unknown(_) => Known::Unknown,
-                _ => Known::NotApplied,
-            };
+            let known = known_of(&result.outcome);
             let key = (result.key.partition_key.clone(), result.key.row_key.clone());
-            // An earlier change that was resolved, and the change that supersedes it, have a result each.
+            // A resolved earlier change and the change that supersedes it have separate results.
             let is_last = report.results[at + 1..].iter().all(|later| later.key != result.key);
             match self.pending.get(&key) {
                 None => continue,
@@ -197,6 +193,14 @@ impl World {
                 changes.writes.insert(id, (key.clone(), Effect::Mark, NOT_SAVED));
             }
         }
+    }
+}
+
+pub(super) const fn known_of(outcome: &SaveOutcome) -> Known {
+    match outcome {
+        SaveOutcome::Applied { .. } => Known::Applied,
+        SaveOutcome::Unknown(_) => Known::Unknown,
+        _ => Known::NotApplied,
     }
 }
 

@@ -10,7 +10,7 @@ use azure_table_client::mock::{AddedFault, Fault, MockTableService};
 pub(super) struct ActiveFault {
     pub(super) name: &'static str,
     pub(super) added: AddedFault,
-    /// Whether it counts for the share of requests with a fault; short pages do not.
+    /// Whether it counts for the share of requests with a fault; short pages do not count.
     pub(super) is_failure: bool,
     /// Whether it delivers a request twice.
     pub(super) is_repetition: bool,

@@ -1,8 +1,9 @@
 //! Rules for rows that record who wrote them.
 //!
-//! Every write has its own id and leaves a mark with that id in each row that it writes. An increment
-//! also adds one to the row's count, under the version that the caller read. A row is deleted only in a
-//! version that was read, and the ledger keeps that version, so no mark can disappear unnoticed.
+//! Every write has its own id and leaves a mark with that id in each row that it writes. An
+//! increment also adds one to the row's count, under the version that the caller read. A row is
+//! deleted only in a version that was read, and the ledger keeps that version, so no mark can
+//! disappear unnoticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,7 +30,7 @@ pub(super) enum Api {
     Table,
 }
 
-/// What a write does to a row besides its mark.
+/// The effect of a write on a row besides its mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     Mark,
@@ -42,8 +43,7 @@ pub(super) enum Effect {
 pub(super) struct Reported {
     pub(super) known: Known,
     pub(super) api: Api,
-    /// A proxy delivered the request twice, and no evidence was left by which the client could have
-    /// noticed it.
+    /// A proxy delivered the request twice, without evidence that the client could have noticed.
     pub(super) is_undetectable: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Write {
     pub(super) reported: Reported,
 }
 
-/// A row as somebody read it.
+/// A row as a task read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) etag: String,
@@ -84,24 +84,27 @@ pub(super) struct Ledger {
 pub(super) enum Kind {
     /// The client reported a write as not applied, and the row has its mark.
     FalselyNotApplied,
-    /// A mark disappeared: its write was not applied, or a deletion was that the client denied.
+    /// A mark disappeared: its write was not applied, or a deletion was applied that the client
+    /// denied.
     Lost,
     PartlyApplied,
     /// The count of a row differs from the number of its increments.
     Miscounted,
-    /// The row has a mark that nobody wrote to it.
+    /// The row has a mark of a write to other rows.
     Stranger,
     /// The client reported a deletion as applied, and the row exists in the deleted version.
     NotDeleted,
     /// A row without versions has a value that the reports exclude.
     Register,
+    /// More callers hold or released a claim than the row allows.
+    TwoWinners,
 }
 
 /// A contradiction between a report and the store.
 #[derive(Debug, Clone)]
 pub(super) struct Violation {
     pub(super) kind: Kind,
-    /// `None` if the row does not show who caused it.
+    /// `None` if the row does not show the cause.
     pub(super) api: Option<Api>,
     pub(super) text: String,
 }
@@ -142,7 +145,7 @@ impl Ledger {
         found
     }
 
-    /// Checks every version that somebody read: it existed, whatever became of its deletion.
+    /// Checks every version that a task read: it existed, regardless of its deletion.
     fn check_marks(&self, found: &mut Findings) {
         let by_id: BTreeMap<u64, &Write> = self.writes.iter().map(|w| (w.id, w)).collect();
         let deleted = self.deletions.iter().map(|deletion| (&deletion.key, &deletion.version));
@@ -164,7 +167,7 @@ impl Ledger {
                     }
                     (_, Some(_)) => {}
                     _ => {
-                        let text = format!("{id} is on {key:?}, where nobody wrote it");
+                        let text = format!("{id} is on {key:?}, which it did not write");
                         found.add(Kind::Stranger, write.map(|write| write.reported.api), text);
                     }
                 }

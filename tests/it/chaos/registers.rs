@@ -1,8 +1,8 @@
 //! Rules for rows that are overwritten and deleted unconditionally.
 //!
-//! No version guards them, so the service may apply an attempt at any time after its client gave it up,
-//! and may apply a retried call twice. Only a call that took no time had a single attempt; it must not
-//! undo a later call.
+//! No version guards them, so the service may apply an attempt at any time after its client gave it
+//! up, and may apply a retried call twice. Only a call that took no time had a single attempt; it
+//! must not undo a later call.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::ledger::{Api, Findings, Key, Kind, Known};
 pub(super) struct Setting {
     pub(super) key: Key,
     pub(super) value: Option<u64>,
-    /// When it was called and when it returned, in steps of the test.
+    /// The times of the call and of its return, in steps of the test.
     pub(super) time: (u64, u64),
     pub(super) had_one_attempt: bool,
     pub(super) known: Known,
@@ -54,7 +54,7 @@ impl Registers {
             let made = settings.iter().filter(|setting| setting.value == value);
             let latest = made.filter_map(|setting| setting.latest()).chain(at_first).max();
             let Some(latest) = latest else {
-                let text = format!("{key:?} is {value:?}, which nobody wrote");
+                let text = format!("{key:?} is {value:?}, which no call wrote");
                 found.add(Kind::Register, Some(Api::Call), text);
                 continue;
             };

@@ -30,6 +30,7 @@ pub(super) struct Requests {
 /// A request that was delivered twice.
 #[derive(Debug, Default)]
 struct Delivery {
+    url: String,
     /// The marks that are new with this request, and the write id next to each.
     marks: Vec<(u64, Option<String>)>,
     /// The path and the ETag of each deletion.
@@ -72,32 +73,40 @@ impl Requests {
         std::mem::take(&mut *self.deleted_rows.lock().unwrap())
     }
 
-    /// Whether a proxy delivered this write twice and the rows show no write id of that request any
-    /// more, so that the client had nothing to notice it by.
+    /// Whether a proxy delivered this write twice and the rows no longer show a write id of that
+    /// request, so that the client had no evidence.
     pub(super) fn is_undetectable_write(&self, id: u64) -> bool {
         let repeated = self.repeated.lock().unwrap();
         let mut of_write = repeated.iter().filter(|sent| sent.marks.iter().any(|m| m.0 == id));
         of_write.any(|delivery| !self.is_provable(delivery))
     }
 
-    /// The same for a deletion.
+    /// Whether this applies to a deletion.
     pub(super) fn is_undetectable_deletion(&self, key: &Key, etag: &str) -> bool {
         self.is_undetectable_deletion_since(0, key, etag)
     }
 
-    /// The same for a deletion after this number of repeated deliveries.
+    /// The state of a deletion after this number of repeated deliveries.
     pub(super) fn is_undetectable_deletion_since(
         &self,
         deliveries: usize,
         key: &Key,
         etag: &str,
     ) -> bool {
-        let path = format!("(PartitionKey='{}',RowKey='{}')", key.0, key.1);
+        let path = path(key);
         let repeated = self.repeated.lock().unwrap();
         let mut of_deletion = repeated.iter().skip(deliveries).filter(|delivery| {
             delivery.deletions.iter().any(|(url, tag)| url.contains(&path) && tag == etag)
         });
         of_deletion.any(|delivery| !self.is_provable(delivery))
+    }
+
+    /// Whether a proxy delivered a request about this row twice, after this number of repeated
+    /// deliveries.
+    pub(super) fn is_repeated_since(&self, deliveries: usize, key: &Key) -> bool {
+        let path = path(key);
+        let repeated = self.repeated.lock().unwrap();
+        repeated.iter().skip(deliveries).any(|delivery| delivery.url.contains(&path))
     }
 
     /// Whether a row shows a write id of this request.
@@ -126,10 +135,14 @@ impl Requests {
     }
 }
 
+fn path((partition_key, row_key): &Key) -> String {
+    format!("(PartitionKey='{partition_key}',RowKey='{row_key}')")
+}
+
 impl Delivery {
     /// Reads a request before which the rows had these marks.
     fn of(request: &HttpRequest, stored: &BTreeSet<u64>) -> Self {
-        let mut delivery = Self::default();
+        let mut delivery = Self { url: request.url.clone(), ..Self::default() };
         let mut url = String::new();
         let mut line = |line: &str| {
             if let Some(rest) = line.strip_prefix("DELETE ") {
@@ -173,7 +186,7 @@ impl Transport for Requests {
             let stored = if request.method == "GET" { BTreeSet::new() } else { self.marks() };
             let before = self.struck();
             let mut response = pin!(self.mock.receive(request.clone()));
-            // The mock decides about faults, and applies what is not delayed, when it is first polled.
+            // The mock decides about faults, and applies requests without delay, when it is first polled.
             let first = poll_fn(|context| Poll::Ready(response.as_mut().poll(context))).await;
             let after = self.struck();
             if self.mock.row_count(TABLE).is_none() {

@@ -15,6 +15,7 @@ use fastrand::Rng;
 use tokio::time::sleep;
 
 use super::clock::SkewedClock;
+use super::contests::{CLAIMS, COUNTERS, Contests};
 use super::ledger::{
     Api, Deletion, Effect, Findings, Key, Known, Ledger, Reported, Version, Write,
 };
@@ -33,12 +34,12 @@ const TRIES: usize = 5;
 pub(super) enum Caller {
     /// Believes the outcomes that the client reports.
     Careful { retries: u32 },
-    /// Takes every 404, 409 and 412 for the response to its request, as users of other clients do, and
-    /// its client does not read back what became of its writes.
+    /// Takes every 404, 409 and 412 for the response to its request, like users of other clients
+    /// do, and does not read back writes.
     Credulous,
 }
 
-/// What a round is like.
+/// The parameters of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup {
     pub(super) caller: Caller,
@@ -59,7 +60,7 @@ pub(super) struct World {
 struct Inner {
     setup: Setup,
     requests: Arc<Requests>,
-    /// A client on a machine with a right clock, and one on a machine whose clock is off.
+    /// A client on a machine with a correct clock, and one on a machine whose clock is off.
     services: [TableServiceClient; 2],
     clock: Arc<SkewedClock>,
     ids: AtomicU64,
@@ -72,6 +73,7 @@ struct Inner {
 pub(super) struct History {
     ledger: Ledger,
     registers: Registers,
+    contests: Contests,
 }
 
 impl History {
@@ -86,12 +88,14 @@ impl History {
         let deletions = self.ledger.deletions.iter();
         let deletions = deletions.filter(|deletion| deletion.reported.api != Api::Table);
         let settings = self.registers.settings.iter().map(|setting| setting.known);
-        writes.chain(deletions.map(|deletion| deletion.reported.known)).chain(settings)
+        let deletions = deletions.map(|deletion| deletion.reported.known);
+        writes.chain(deletions).chain(settings).chain(self.contests.known())
     }
 
     pub(super) fn check(&self) -> Findings {
         let mut found = self.ledger.check();
         self.registers.check(&mut found);
+        self.contests.check(&mut found);
         found
     }
 }
@@ -133,7 +137,7 @@ fn version(entity: &DynamicEntity, etag: &ETag) -> Version {
     Version { etag: etag.to_string(), count, marks: marks.collect() }
 }
 
-fn row(key: &Key) -> DynamicEntity {
+pub(super) fn row(key: &Key) -> DynamicEntity {
     DynamicEntity::new(key.0.as_str(), key.1.as_str())
 }
 
@@ -186,10 +190,14 @@ impl World {
             history: Mutex::default(),
         });
         let service = inner.services[0].clone();
-        Self { inner, service, table }
+        let world = Self { inner, service, table };
+        if world.has_counters() {
+            world.add_counters().await;
+        }
+        world
     }
 
-    /// The same for a task; every fourth one is on a machine whose clock is off.
+    /// The world of a task; every fourth task is on a machine whose clock is off.
     pub(super) fn of_task(&self, task: u8) -> Self {
         let service = self.inner.services[usize::from(task % 4 == 3)].clone();
         Self { inner: Arc::clone(&self.inner), table: service.table_named(TABLE), service }
@@ -207,8 +215,14 @@ impl World {
         &self.inner.requests
     }
 
-    pub(super) fn has_write_ids(&self) -> bool {
-        self.inner.setup.has_write_ids
+    /// Whether the counters stay for the whole round.
+    pub(super) fn has_counters(&self) -> bool {
+        !self.inner.setup.deletes_table
+    }
+
+    /// Records the result of a contest.
+    pub(super) fn contests(&self, record: impl FnOnce(&mut Contests)) {
+        record(&mut self.inner.history.lock().unwrap().contests);
     }
 
     /// Runs random operations.
@@ -225,7 +239,8 @@ impl World {
                 61..73 => self.transact(&key.0, &mut chance).await,
                 73..85 if !is_credulous => self.save(&key.0, &mut chance).await,
                 85..90 if !is_credulous => self.run_bulk(&mut chance).await,
-                _ => self.set(&mut chance).await,
+                90..95 => self.set(&mut chance).await,
+                _ => self.contend(&mut chance).await,
             }
         }
     }
@@ -250,11 +265,14 @@ impl World {
             let mut history = self.inner.history.lock().unwrap();
             for row in self.inner.requests.take_deleted_rows() {
                 let key = (row.key().partition_key.clone(), row.key().row_key.clone());
-                if key.0 != REGISTERS {
-                    let version = Read::new(row).version;
-                    let reported = Self::reported(Api::Table, Known::Applied, false);
-                    history.ledger.deletions.push(Deletion { key, version, reported });
-                }
+                let deletions = match key.0.as_str() {
+                    REGISTERS => continue,
+                    CLAIMS => &mut history.contests.deletions,
+                    _ => &mut history.ledger.deletions,
+                };
+                let version = Read::new(row).version;
+                let reported = Self::reported(Api::Table, Known::Applied, false);
+                deletions.push(Deletion { key, version, reported });
             }
             for at in 0..ROWS {
                 let key = (REGISTERS.to_owned(), at.to_string());
@@ -271,18 +289,30 @@ impl World {
         let mut history = std::mem::take(&mut *self.inner.history.lock().unwrap());
         for entity in self.table.query().await.unwrap().into_vec() {
             let key = (entity.key().partition_key.clone(), entity.key().row_key.clone());
-            if key.0 == REGISTERS {
-                let value: i64 = entity.get("Value").unwrap().unwrap();
-                history.registers.rows.insert(key, u64::try_from(value).unwrap());
-            } else {
-                history.ledger.rows.insert(key, Read::new(entity).version);
+            match key.0.as_str() {
+                REGISTERS => {
+                    let value: i64 = entity.get("Value").unwrap().unwrap();
+                    history.registers.rows.insert(key, u64::try_from(value).unwrap());
+                }
+                COUNTERS => {
+                    history.contests.counters.insert(key, Read::new(entity).version.count);
+                }
+                CLAIMS => {
+                    history.contests.claims.insert(key);
+                }
+                _ => {
+                    history.ledger.rows.insert(key, Read::new(entity).version);
+                }
             }
         }
         history
     }
 
-    /// Calls, and returns what is known afterwards and whether it met a conflict.
-    async fn call<T>(&self, call: impl IntoFuture<Output = Result<T, Error>>) -> (Known, bool) {
+    /// Calls, and returns the known outcome and whether the call met a conflict.
+    pub(super) async fn call<T>(
+        &self,
+        call: impl IntoFuture<Output = Result<T, Error>>,
+    ) -> (Known, bool) {
         let Err(error) = call.await else { return (Known::Applied, false) };
         let is_conflict =
             error.is_conflict() || error.is_not_found() || error.is_precondition_failed();
@@ -298,13 +328,13 @@ impl World {
         self.inner.steps.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Records what is known of a write after its last call.
+    /// Records the known outcome of a write after its last call.
     pub(super) fn wrote(&self, id: u64, parts: Vec<(Key, Effect)>, api: Api, known: Known) {
         let is_undetectable = self.inner.requests.is_undetectable_write(id);
         self.add_write(id, parts, Self::reported(api, known, is_undetectable));
     }
 
-    /// Records what is known of a deletion after its last call.
+    /// Records the known outcome of a deletion after its last call.
     pub(super) fn deleted(&self, key: Key, version: Version, api: Api, known: Known) {
         let is_undetectable = self.inner.requests.is_undetectable_deletion(&key, &version.etag);
         self.add_deletion(key, version, Self::reported(api, known, is_undetectable));
@@ -324,7 +354,7 @@ impl World {
     }
 
     /// Returns the present row, if it exists and can be read.
-    async fn read(&self, key: &Key) -> Option<Read> {
+    pub(super) async fn read(&self, key: &Key) -> Option<Read> {
         for _ in 0..TRIES {
             match self.table.get_if_exists(key.clone()).await {
                 Ok(fetched) => return fetched.map(|row| Read::new(row.entity)),
@@ -341,7 +371,8 @@ impl World {
         self.wrote(id, vec![(key.clone(), Effect::Mark)], Api::Call, known);
     }
 
-    /// Reads a row, counts it up and writes it under the version that was read; again after a conflict.
+    /// Reads a row, counts it up and writes it under the version that was read; repeats this after
+    /// a conflict.
     pub(super) async fn increment(&self, key: &Key, replaces: bool) {
         let id = self.id();
         let mut reported = Known::NotApplied;

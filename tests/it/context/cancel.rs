@@ -1,4 +1,4 @@
-//! A save that is dropped at any point, and one whose replies are lost.
+//! A save that is dropped at any await point, and saves whose replies are lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use azure_table_client::{IfMatch, RetryPolicy, TableClient, TableServiceClient};
 
 use super::{Blog, blog, context, service};
 
-/// Changes of every sort in one partition: 1 is updated, 2 deleted, 3 and 4 are new.
+/// One change of each kind in a partition: 1 is updated, 2 deleted, 3 and 4 are new.
 async fn changed(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
     for id in ["1", "2"] {
         blogs.insert(&blog(id, "old")).await.unwrap();
@@ -34,7 +34,7 @@ fn done() -> Vec<(String, String)> {
     ["1", "3", "4"].map(|id| (id.to_owned(), "new".to_owned())).to_vec()
 }
 
-/// What the tracker says of each entity is so on the service.
+/// The tracker's state of each entity matches the service.
 async fn check(ctx: &TableContext, blogs: &TableClient<Blog>, what: &str) {
     let stored = texts(blogs).await;
     let text = |id: &str| stored.iter().find(|row| row.0 == id).map(|row| row.1.as_str());
@@ -77,7 +77,7 @@ async fn dropped_after_every_poll() {
             }
             let what = format!("{options:?} after {polls} polls");
             check(&ctx, &blogs, &what).await;
-            // The next save makes all of it so, and nothing twice.
+            // The next save applies all changes, and none twice.
             if !is_done {
                 let report = ctx.save_changes_with(options.clone()).await.unwrap();
                 assert!(report.is_complete(), "{what}: {report}");
@@ -94,7 +94,7 @@ async fn dropped_after_every_poll() {
     assert!(points > 20, "only {points} points were tested");
 }
 
-/// Loses the reply of the n-th request from now on, after or before it was done.
+/// Loses the reply of the n-th request from now on, before or after the request is applied.
 #[derive(Debug)]
 struct Lossy {
     inner: Arc<dyn Transport>,
@@ -130,7 +130,7 @@ fn lossy(mock: &MockTableService, at: usize, after: bool) -> TableServiceClient 
         .unwrap()
 }
 
-/// A lost reply is no failure if the change was made, and none is made twice if it was not.
+/// A lost reply is not a failure if the change was applied; otherwise the change is applied once.
 #[tokio::test]
 async fn lost_replies() {
     for options in [
@@ -148,9 +148,9 @@ async fn lost_replies() {
                 let first = ctx.save_changes_with(options.clone()).await;
                 check(&ctx, &blogs, &what).await;
                 if after {
-                    assert!(first.unwrap().is_complete(), "{what}: found out by reading");
+                    assert!(first.unwrap().is_complete(), "{what}: read back");
                 } else if let Err(error) = first {
-                    // What a version guards was not done; the rest may yet be.
+                    // Changes guarded by a version were not applied; the others may yet be.
                     assert!(
                         error.report.unknown().count() + error.report.failed() > 0,
                         "{what}: {error}"
@@ -164,9 +164,9 @@ async fn lost_replies() {
     }
 }
 
-/// While nothing can be read either, it stays unknown, and later changes follow what is found out.
+/// While reads fail too, the outcome stays unknown, and later changes wait for its resolution.
 #[tokio::test(start_paused = true)]
-async fn unknown_stays_unknown_and_takes_changes() {
+async fn later_changes_wait_for_an_unknown_outcome() {
     let accepting = || SaveOptions::each().accept_matching_state(true);
     for after in [true, false] {
         let (mock, blogs) = service().await;
@@ -175,7 +175,7 @@ async fn unknown_stays_unknown_and_takes_changes() {
         ctx.query::<Blog>().await.unwrap();
         ctx.update(&blog("1", "new")).unwrap();
         {
-            // Dropped when the request is on its way.
+            // Dropped while the request is in flight.
             let mut save = Box::pin(ctx.save_changes());
             let _ = futures_util::poll!(save.as_mut());
         }
@@ -188,7 +188,7 @@ async fn unknown_stays_unknown_and_takes_changes() {
             let _ = ctx.save_changes_with(accepting()).await;
         }
         assert_eq!(texts(&blogs).await, [("1".to_owned(), "newer".to_owned())]);
-        // A new one that is deleted while it is unknown.
+        // A new entity that is deleted while its insert is unknown.
         let mut ctx = TableContext::new(&lossy(&mock, 1, after));
         ctx.add(&blog("2", "new")).unwrap();
         {
@@ -196,7 +196,7 @@ async fn unknown_stays_unknown_and_takes_changes() {
             let _ = futures_util::poll!(save.as_mut());
         }
         ctx.delete(&blog("2", "")).unwrap();
-        // It may still arrive, until the service would refuse it.
+        // The request may still arrive, until the service would refuse it as too old.
         let error = ctx.save_changes().await.unwrap_err();
         assert_eq!(error.report.unknown().count(), 1);
         tokio::time::advance(Duration::from_mins(32)).await;

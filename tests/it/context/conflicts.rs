@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use azure_table_client::client::Fetched;
+use azure_table_client::client::Stored;
 use azure_table_client::context::{
     ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
@@ -61,7 +61,7 @@ async fn find_returns_tracked_entities_without_a_request() {
     }
 }
 
-/// Other merge options read the row, and meet it as a query does.
+/// Other merge options read the row and treat it like a query does.
 #[tokio::test]
 async fn find_follows_the_merge_option() {
     let (mock, blogs) = service().await;
@@ -81,7 +81,7 @@ async fn find_follows_the_merge_option() {
             assert_eq!(state(&found), state(&queried), "{what}");
             let is_new = |ctx: &TableContext| condition(ctx) == Some(new.clone().into());
             assert_eq!(is_new(&found), is_new(&queried), "{what}");
-            // A row that is gone changes nothing.
+            // A deleted row changes nothing.
             blogs.delete(KEY, IfMatch::Any).await.unwrap();
             assert_eq!(found.find::<Blog>(KEY).await.unwrap(), None, "{what}");
             assert_eq!(state(&found), state(&queried), "{what}");
@@ -104,9 +104,10 @@ async fn find_completes_a_projection() {
     assert_eq!(mock.requests().total(), 0, "now it is complete");
 }
 
-/// A found entity is saved like a queried one; a missing row or a foreign key is no entity.
+/// A found entity is saved like a queried one; for a missing row or a foreign key, the result is
+/// `None`.
 #[tokio::test]
-async fn find_reads_what_get_reads() {
+async fn find_reads_like_get() {
     let (mock, blogs) = service().await;
     let mut ctx = context(&mock);
     assert_eq!(ctx.find::<Blog>(KEY).await.unwrap(), None);
@@ -134,8 +135,8 @@ async fn find_reads_what_get_reads() {
 /// The text and the state after a refresh.
 type Cell = (Option<&'static str>, Option<EntityState>);
 
-/// The service's text is "server", the local one "local". Rows of the table: option, then the row is
-/// there or gone, then the states of [`STARTS`].
+/// The service's text is "server", the local one "local". Columns: option, whether the row exists,
+/// then the states of [`STARTS`].
 const REFRESH: [(MergeOption, bool, [Cell; 5]); 6] = [
     (
         MergeOption::AppendOnly,
@@ -215,7 +216,7 @@ async fn every_cell_of_refresh() {
                 Some(_) => Some(IfMatch::Tag(server.etag)),
             };
             assert_eq!(condition(&ctx), expected, "{what}");
-            // With PreserveChanges, the local change passes the next save.
+            // With PreserveChanges, the next save writes the local change.
             if option == MergeOption::PreserveChanges {
                 ctx.save_changes().await.unwrap();
                 let expected = match start {
@@ -224,7 +225,7 @@ async fn every_cell_of_refresh() {
                     Start::Deleted => None,
                     _ => is_there.then_some("server"),
                 };
-                let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+                let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_inner().text);
                 assert_eq!(stored.as_deref(), expected, "{what}");
             }
         }
@@ -276,7 +277,7 @@ async fn unknown_outcomes_are_not_overwritten() {
         }
         ctx.refresh(&blog("1", ""), option).await.unwrap();
         assert_eq!(state(&ctx), Some(EntityState::Unknown), "{option:?}");
-        // The next save must not resolve what may be its own write.
+        // The next save must not treat its own earlier write as a conflict.
         let calls = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&calls);
         let resolver = ConflictResolver::merge(move |_| {
@@ -286,7 +287,7 @@ async fn unknown_outcomes_are_not_overwritten() {
         let saved = ctx.save_changes_with(SaveOptions::each().on_conflict(resolver)).await;
         assert!(saved.is_err(), "{option:?}: {saved:?}");
         assert_eq!(*calls.lock().unwrap(), 0);
-        let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_entity().text);
+        let stored = blogs.get_if_exists(KEY).await.unwrap().map(|b| b.into_inner().text);
         assert_eq!(stored.as_deref(), is_there.then_some("server"), "{option:?}");
     }
 }
@@ -294,7 +295,7 @@ async fn unknown_outcomes_are_not_overwritten() {
 const MODES: [fn() -> SaveOptions; 3] =
     [SaveOptions::each, SaveOptions::atomic, SaveOptions::per_partition];
 
-/// The three ways in which a change can conflict, and an innocent change after it.
+/// The three kinds of conflicting changes, and a change without a conflict after them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Insert,
@@ -331,7 +332,7 @@ async fn in_conflict(
 
 async fn row(blogs: &TableClient<Blog>) -> Option<(String, Option<i32>)> {
     let found = blogs.get_if_exists(KEY).await.unwrap();
-    found.map(Fetched::into_entity).map(|blog| (blog.text, blog.rating))
+    found.map(Stored::into_inner).map(|blog| (blog.text, blog.rating))
 }
 
 /// Without a resolver, and with one that aborts: the change fails and stays pending.
@@ -376,7 +377,7 @@ async fn the_client_wins() {
             };
             assert_eq!(row(&blogs).await, expected, "{what}");
             assert_eq!(report.results.len(), 2, "{what}");
-            // A row that is gone already leaves nothing to delete.
+            // The row is deleted already, so nothing is left to delete.
             let discarded = usize::from(kind == Kind::DeleteOfGone);
             assert_eq!(report.discarded().count(), discarded, "{what}");
             assert_eq!(report.applied(), 2 - discarded, "{what}");
@@ -414,7 +415,7 @@ async fn the_server_wins() {
     }
 }
 
-/// The closure sees three versions, and writes what it makes of them.
+/// The closure sees three versions, and the save writes its result.
 #[tokio::test(start_paused = true)]
 async fn a_closure_merges() {
     let (mock, blogs) = service().await;
@@ -446,7 +447,7 @@ async fn a_closure_merges() {
             assert_eq!((report.applied(), report.results.len()), (2, 2), "{what}");
             assert_eq!(&*report.results[0].key.row_key, "1", "the changes keep their order");
             let stored = stored(&mock).get(KEY).await.unwrap();
-            // The rating was left out of the merged entity, and is removed.
+            // The merged entity lacks the rating, so the save removes it.
             assert_eq!(stored.properties().count(), 2, "{what}: {stored:?}");
             assert_eq!(stored.get::<String>("Text").unwrap().unwrap(), "merged", "{what}");
             assert_eq!(state(&ctx), Some(Unchanged), "{what}");
@@ -462,11 +463,11 @@ async fn a_merged_entity_has_the_key_of_the_conflict() {
     let options = SaveOptions::each().on_conflict(resolver);
     let error = ctx.save_changes_with(options).await.unwrap_err();
     assert_eq!(error.error.kind(), ErrorKind::InvalidInput);
-    assert_eq!(state(&ctx), Some(Modified), "the local change is still there");
+    assert_eq!(state(&ctx), Some(Modified), "the local change is kept");
     assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().changed(), ["Text"]);
 }
 
-/// An update that the other writer has made as well leaves nothing to send.
+/// If the other writer made the same update, nothing is sent.
 #[tokio::test]
 async fn an_equal_change_is_discarded() {
     let (mock, blogs) = service().await;
@@ -477,7 +478,7 @@ async fn an_equal_change_is_discarded() {
     assert_eq!((report.applied(), report.discarded().count()), (0, 1));
 }
 
-/// Writes the row before each update that passes.
+/// Writes the row before each update from the client.
 #[derive(Debug)]
 struct Racing {
     to: Arc<dyn Transport>,
@@ -542,7 +543,7 @@ async fn the_rounds_are_bounded() {
     }
 }
 
-/// The bound is one of each change: a save of many conflicts resolves all of them.
+/// The limit applies to each change: a save of many conflicts resolves all of them.
 #[tokio::test(start_paused = true)]
 async fn many_conflicts_are_resolved() {
     for mode in MODES {
@@ -572,10 +573,10 @@ async fn many_conflicts_are_resolved() {
     }
 }
 
-/// With `continue_on_error`, another failure does not keep conflicts from being resolved, and is not
-/// tried again; in a transaction, it keeps the others of its partition back.
+/// With `continue_on_error`, another failure does not stop the resolution of conflicts and is not
+/// retried; in a transaction, it holds back the other changes of its partition.
 #[tokio::test(start_paused = true)]
-async fn other_failures_are_not_tried_again() {
+async fn other_failures_are_not_retried() {
     for (mode, applied) in [
         (SaveOptions::each as fn() -> SaveOptions, ["server", "local", "local"]),
         (SaveOptions::per_partition, ["server", "server", "local"]),
@@ -614,7 +615,7 @@ async fn other_failures_are_not_tried_again() {
     }
 }
 
-/// A row that cannot be read leaves the conflict as it is, and says why.
+/// An unreadable row leaves the conflict unresolved; the error names the reason.
 #[tokio::test]
 async fn an_unreadable_row_is_not_overwritten() {
     let (mock, blogs) = service().await;

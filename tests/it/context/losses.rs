@@ -1,5 +1,5 @@
-//! What must not get lost: columns that a struct reads in its own way or did not read, what other
-//! programs write meanwhile, and what hooks change.
+//! Data that must survive a save: columns with a custom codec, columns that were not read,
+//! concurrent writes of other programs, and changes by hooks.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use azure_table_client::{DynamicEntity, IfMatch, Operation, TableEntity, TableSe
 
 use super::{Blog, blog, context, service, stored};
 
-/// Fields that are read in a way of their own.
+/// Fields with custom codecs.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Blogs")]
 struct Odd {
@@ -48,7 +48,7 @@ struct Home {
     city: Option<String>,
 }
 
-/// Read and updated without a change, no entity is sent, whatever its fields do when they read.
+/// An entity that was read and updated without a change is not sent, regardless of its codecs.
 #[tokio::test]
 async fn an_update_without_a_change_sends_nothing() {
     let (mock, _) = service().await;
@@ -62,7 +62,7 @@ async fn an_update_without_a_change_sends_nothing() {
     ctx.update(&read).unwrap();
     assert!(!ctx.has_changes(), "{:?}", ctx.entries());
     mock.requests().clear();
-    // One change sends that and no more; what could not be read is still there.
+    // A single change is sent alone; unreadable properties keep their values.
     read.missing = 1;
     ctx.update(&read).unwrap();
     assert_eq!(ctx.entries()[0].changed(), ["missing"]);
@@ -72,7 +72,7 @@ async fn an_update_without_a_change_sends_nothing() {
     for (name, value) in row.properties() {
         assert_eq!(after.value(name), Some(value), "{name}");
     }
-    // A value that goes is removed by the name that it has in the row.
+    // A removed value is removed by the name of its column.
     read.home = None;
     read.series.pop();
     ctx.update(&read).unwrap();
@@ -95,8 +95,8 @@ struct Defaults {
     rating: i32,
 }
 
-/// A struct of a projection, held while another query completed the row, removes nothing that it never
-/// had.
+/// A struct of a projection, held while another query completed the row, removes only columns that
+/// it had.
 #[tokio::test]
 async fn a_struct_of_an_earlier_projection_removes_nothing() {
     let (mock, blogs) = service().await;
@@ -107,8 +107,12 @@ async fn a_struct_of_an_earlier_projection_removes_nothing() {
     assert_eq!((&*early.text, &*late.text), ("", "precious"));
     early.rating = 4;
     let error = ctx.update(&early).unwrap_err();
-    assert!(error.to_string().contains(r#""Text" has the default of a struct whose query did not select it"#));
-    // The one that has it all may change it all, and the early one what it had and more.
+    assert!(
+        error
+            .to_string()
+            .contains(r#""Text" has the default of a struct whose query did not select it"#)
+    );
+    // The complete struct may change every column, and the earlier struct its own columns.
     ctx.update(&Blog { rating: Some(3), ..late }).unwrap();
     early.text = "changed".into();
     ctx.update(&early).unwrap();
@@ -117,7 +121,7 @@ async fn a_struct_of_an_earlier_projection_removes_nothing() {
     assert_eq!((&*after.text, after.rating), ("changed", Some(4)));
 }
 
-/// What a projection did not read is not overwritten by the defaults of its fields.
+/// The defaults of unread columns do not overwrite them.
 #[tokio::test]
 async fn defaults_of_a_projection_overwrite_nothing() {
     let (mock, blogs) = service().await;
@@ -131,7 +135,7 @@ async fn defaults_of_a_projection_overwrite_nothing() {
     assert_eq!((&*after.text, after.rating), ("precious", Some(4)));
 }
 
-/// Hooks work on what travels, each time anew.
+/// Hooks change the entity that is sent, once for each request.
 #[tokio::test]
 async fn hooks_are_not_applied_twice() {
     let (mock, blogs) = service().await;
@@ -159,9 +163,9 @@ async fn hooks_are_not_applied_twice() {
     assert_eq!(ctx.query::<Blog>().await.unwrap()[0].text, "secret");
 }
 
-/// A struct's ETag is that of its values, and never a newer one.
+/// A struct has the ETag of its values, never a newer one.
 #[tokio::test]
-async fn tracked_values_come_with_their_own_version() {
+async fn tracked_values_keep_their_own_version() {
     #[derive(Debug, Clone, TableEntity)]
     #[table(name = "Blogs", rename_all = "PascalCase")]
     struct Versioned {
@@ -201,7 +205,7 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
     ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);
-    // A change that the service has by now is none.
+    // A change that the service already has is not sent.
     ctx.update(&Blog { rating: Some(5), ..blog("1", "old") }).unwrap();
     blogs.insert_or_replace(&Blog { rating: Some(5), ..blog("1", "old") }).await.unwrap();
     ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
@@ -210,7 +214,7 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
     assert_eq!(mock.requests().total(), 0);
 }
 
-/// Takes the ETags out of the answers to writes.
+/// Removes the ETags from the responses to writes.
 #[derive(Debug)]
 struct Stripping(Arc<dyn Transport>);
 
@@ -229,9 +233,9 @@ impl Transport for Stripping {
     }
 }
 
-/// Without an ETag in the answer, the version is read; an update never goes without one.
+/// If a response has no ETag, the client reads it; an update is never sent without one.
 #[tokio::test]
-async fn an_answer_without_a_version_is_looked_up() {
+async fn a_missing_version_is_read() {
     let (mock, blogs) = service().await;
     let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
     let client = client.unwrap().transport(Arc::new(Stripping(mock.transport())));
@@ -245,16 +249,16 @@ async fn an_answer_without_a_version_is_looked_up() {
     assert!(ctx.save_changes().await.unwrap_err().error.is_precondition_failed());
 }
 
-/// Another program's write behind a change whose reply was lost is not passed over.
+/// Another program's write after a change with a lost reply is a conflict.
 #[tokio::test]
-async fn a_write_behind_a_lost_reply_is_a_conflict() {
+async fn a_foreign_write_after_a_lost_reply_is_a_conflict() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let mut ctx = context(&mock);
     ctx.query::<Blog>().await.unwrap();
     ctx.update(&blog("1", "mine")).unwrap();
     {
-        // The request is done, and its reply on its way.
+        // The request is applied, and its reply is in flight.
         let mut save = Box::pin(ctx.save_changes());
         for _ in 0..3 {
             let _ = futures_util::poll!(save.as_mut());
@@ -275,7 +279,7 @@ async fn a_write_behind_a_lost_reply_is_a_conflict() {
     assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, Some(99));
 }
 
-/// The report of a dropped save says what was sent.
+/// The report of a dropped save names the changes that were sent.
 #[tokio::test]
 async fn the_report_of_a_dropped_save() {
     let (mock, _) = service().await;
@@ -292,7 +296,7 @@ async fn the_report_of_a_dropped_save() {
     assert!(matches!(outcomes[0].outcome, SaveOutcome::Unknown(_)));
     assert!(matches!(outcomes[1].outcome, SaveOutcome::NotAttempted));
     assert_eq!(ctx.last_report().to_string(), "0 applied, 0 failed, 1 not attempted, 1 unknown");
-    // All that are unknown are named, also while they are found out.
+    // All unknown changes are named, also while they are resolved.
     {
         let mut save = Box::pin(ctx.save_changes());
         let _ = futures_util::poll!(save.as_mut());
@@ -301,10 +305,11 @@ async fn the_report_of_a_dropped_save() {
     ctx.save_changes().await.unwrap();
 }
 
-/// The id of one write of a transaction shows that all of it was made, and another program's write behind
-/// it stays. Without ids, that one row looks right is no proof: there is a conflict, and nothing is lost.
+/// The write id of one row proves that the whole transaction was applied, and another program's
+/// later write stays. Without ids, one matching row is not a proof: a conflict is reported, and
+/// nothing is lost.
 #[tokio::test]
-async fn a_transaction_is_found_out_as_a_whole() {
+async fn a_transaction_is_resolved_as_a_whole() {
     for (polls, has_ids) in (1..6).flat_map(|polls| [(polls, true), (polls, false)]) {
         let (mock, blogs) = service().await;
         let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
@@ -338,7 +343,7 @@ async fn a_transaction_is_found_out_as_a_whole() {
     }
 }
 
-/// Puts a text that is no Unicode into a property of another program's.
+/// Stores a text with a lone surrogate in another program's property.
 #[derive(Debug)]
 struct Broken(Arc<dyn Transport>);
 
@@ -353,9 +358,10 @@ impl Transport for Broken {
     }
 }
 
-/// A foreign property that cannot be read fails no query, and is not lost; one of the struct does.
+/// An unreadable foreign property fails no query and is kept; an unreadable property of the struct
+/// fails the query.
 #[tokio::test]
-async fn what_cannot_be_read_stays() {
+async fn unreadable_properties_are_kept() {
     let (mock, _) = service().await;
     let mut row = DynamicEntity::new("c", "1");
     row.set("Text", "old").set("Rating", 3).set("Foreign", "broken");

@@ -7,7 +7,8 @@ use super::{Blog, STARTS, Start, blog, in_state, service, state, stored};
 
 use EntityState::{Added, Deleted, Modified, Unchanged};
 
-/// The text and the rating that the query returns, the state then, and which ETag counts then.
+/// The text and the rating that the query returns, the state after it, and the ETag of the next
+/// write.
 type Cell = (&'static str, i32, Option<EntityState>, ETag);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,7 +18,7 @@ enum ETag {
     New,
 }
 
-/// Meanwhile the service's text is "server" and its rating 9; locally, "local" is the text.
+/// The service's text is "server" and its rating 9; the local text is "local".
 const TABLE: [(MergeOption, [Cell; 5]); 4] = [
     (
         MergeOption::NoTracking,
@@ -83,7 +84,7 @@ async fn every_cell() {
                 ETag::New => Some(IfMatch::Tag(new)),
             };
             assert_eq!(condition, expected, "{what}");
-            // The same identity twice gives equal values.
+            // Two results for the same key have equal values.
             let again = ctx.query::<Blog>().merge_option(option).await.unwrap();
             assert_eq!(again, found, "{what}");
             cells += 1;
@@ -92,7 +93,8 @@ async fn every_cell() {
     println!("{cells} cells");
 }
 
-/// After a refresh that preserves changes, the client wins; without one, the conflict is found.
+/// After a refresh that preserves changes, the client wins; without a refresh, the save reports a
+/// conflict.
 #[tokio::test]
 async fn preserved_changes_win() {
     let (mock, blogs) = service().await;
@@ -108,7 +110,7 @@ async fn preserved_changes_win() {
     }
 }
 
-/// What a projection left out is filled in later; what is tracked stays.
+/// A later query fills in columns that a projection left out; tracked values stay.
 #[tokio::test]
 async fn a_projection_is_completed() {
     let (mock, blogs) = service().await;
@@ -119,13 +121,13 @@ async fn a_projection_is_completed() {
     let mut ctx = super::context(&mock);
     let found = ctx.query::<Blog>().select_names(["Text"]).await.unwrap();
     assert_eq!(found[0].rating, None, "not read");
-    // A property that is removed takes a replace, which would lose what was not read.
+    // Removing a property needs a replace, which would lose columns that were not read.
     let removing = Blog { rating: Some(4), ..found[0].clone() };
     ctx.update(&removing).unwrap();
     assert_eq!(ctx.entry(&removing).unwrap().unwrap().changed(), ["Rating"]);
     blogs.merge(&Blog { rating: Some(5), ..blog("1", "server") }, IfMatch::Any).await.unwrap();
     let found = ctx.query::<Blog>().await.unwrap();
-    assert_eq!((&*found[0].text, found[0].rating), ("old", Some(4)), "what is tracked stays");
+    assert_eq!((&*found[0].text, found[0].rating), ("old", Some(4)), "tracked values stay");
     let mut ctx = super::context(&mock);
     ctx.query::<Blog>().select_names(["Text", "Rating"]).await.unwrap();
     ctx.update(&Blog { rating: None, ..blog("1", "server") }).unwrap();
@@ -133,7 +135,7 @@ async fn a_projection_is_completed() {
     let error = ctx.save_changes().await.unwrap_err();
     assert!(error.error.to_string().contains("did not select"), "{}", error.error);
     assert_eq!(mock.requests().total(), 0);
-    // Once the row was read as a whole, it can be removed, and the rest stays.
+    // Once the complete row was read, the property can be removed, and the others stay.
     ctx.query::<Blog>().await.unwrap();
     ctx.save_changes().await.unwrap();
     let row = table.get(("c", "1")).await.unwrap();

@@ -39,7 +39,7 @@ fn context(mock: &MockTableService) -> TableContext {
     TableContext::new(&mock.client())
 }
 
-/// Where an entity can be when a call comes.
+/// The states of an entity before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Start {
     NotTracked,
@@ -52,7 +52,7 @@ enum Start {
 const STARTS: [Start; 5] =
     [Start::NotTracked, Start::Added, Start::Unchanged, Start::Modified, Start::Deleted];
 
-/// A context that has the blog "1" in this state; the service has it unless it is added.
+/// A context that has the blog "1" in this state; the service has it unless the state is added.
 async fn in_state(
     mock: &MockTableService,
     blogs: &TableClient<Blog>,

@@ -1,14 +1,15 @@
-//! Random sequences of calls and foreign writes, beside a model that knows the tables only.
+//! Random sequences of calls and foreign writes, compared with a model that knows the tables only.
 
 use std::collections::BTreeMap;
 
 use azure_table_client::context::{EntityState, MergeOption, SaveOptions, TableContext};
 use azure_table_client::{IfMatch, TableClient};
+use azure_table_tests::sized;
 use proptest::prelude::*;
 
 use super::{Blog, service};
 
-/// What an entity has beside its keys: the text, and the rating if it has one.
+/// The properties of an entity: the text, and an optional rating.
 type Values = (String, Option<i32>);
 
 #[derive(Debug, Clone)]
@@ -54,7 +55,7 @@ struct Tracked {
     current: Values,
     /// The values and the version that were read.
     read: Option<(Values, u64)>,
-    /// It is to be replaced whatever it was.
+    /// Replaces the row unconditionally.
     again: bool,
 }
 
@@ -74,7 +75,7 @@ impl Model {
         self.version
     }
 
-    /// Whether the call is taken.
+    /// Returns whether the context accepts the call.
     fn add(&mut self, key: u8, values: Values) -> bool {
         match self.tracked.get_mut(&key) {
             None => {
@@ -182,13 +183,13 @@ impl Model {
         found
     }
 
-    /// Saves what can be saved, one by one.
+    /// Saves all changes, one by one.
     fn save(&mut self) -> bool {
         let mut is_complete = true;
         for (key, mut tracked) in self.tracked.clone() {
             let stored = self.rows.get(&key).map(|(_, version)| *version);
             let read = tracked.read.as_ref().map(|(_, version)| *version);
-            // A refresh has made it equal: there is nothing to do any more.
+            // A refresh has made the values equal, so nothing is left to save.
             let is_read = tracked.read.as_ref().is_some_and(|(read, _)| *read == tracked.current);
             if tracked.state == Modified && is_read && !tracked.again {
                 tracked.state = Unchanged;
@@ -217,7 +218,7 @@ impl Model {
 }
 
 fn blog(key: u8, (text, rating): &Values) -> Blog {
-    // Each in a partition of its own, so that one conflict does not roll back another change.
+    // Each entity has its own partition, so that one conflict does not roll back another change.
     Blog { channel: format!("c{key}"), id: "1".into(), text: text.clone(), rating: *rating }
 }
 
@@ -287,10 +288,10 @@ async fn check(ctx: &TableContext, blogs: &TableClient<Blog>, model: &Model, wha
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(sized(60, 400)))]
 
     #[test]
-    fn the_context_does_what_the_model_does(calls in calls()) {
+    fn the_context_matches_the_model(calls in calls()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(run(calls));
     }

@@ -1,4 +1,4 @@
-//! What a save sends, and what it leaves behind.
+//! The requests of a save, and the state after it.
 
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ async fn no_change_sends_nothing() {
     assert_eq!(mock.requests().total(), 0);
 }
 
-/// One property: one MERGE under the ETag, with this property and no other.
+/// One changed property: one MERGE under the ETag, with this property alone.
 #[tokio::test]
-async fn one_property_is_one_merge_with_it() {
+async fn one_changed_property_is_one_merge() {
     let (mock, blogs) = service().await;
     let mut ctx = in_state(&mock, &blogs, Start::Unchanged).await;
     ctx.update(&blog("1", "new")).unwrap();
@@ -35,19 +35,19 @@ async fn one_property_is_one_merge_with_it() {
     assert_eq!(request.operations[0].0, Operation::Merge);
     let body = r#"{"PartitionKey":"c","RowKey":"1","Text":"new"}"#;
     assert_eq!(request.bytes, body.len());
-    // Another program changes the rest meanwhile: without a merge of one property it would be lost.
+    // Another program changes the other properties meanwhile; a replace would lose that change.
     mock.requests().clear();
     let report = ctx.save_changes().await.unwrap();
     assert_eq!((report.applied(), report.results.len()), (1, 1));
     assert_eq!((mock.requests().total(), mock.requests().count(Operation::Merge)), (1, 1));
     assert_eq!(state(&ctx), Some(EntityState::Unchanged));
-    // The new ETag counts for the next one.
+    // The next update uses the new ETag.
     ctx.update(&blog("1", "newer")).unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "newer");
 }
 
-/// A property that went is removed by a replace, which keeps what other programs wrote.
+/// A removed property takes a replace, which keeps the properties that other programs wrote.
 #[tokio::test]
 async fn a_removed_property_is_a_replace_that_loses_nothing() {
     let (mock, _) = service().await;
@@ -64,7 +64,7 @@ async fn a_removed_property_is_a_replace_that_loses_nothing() {
     assert_eq!(mock.requests().count(Operation::Replace), 1);
     let row = table.get(("c", "1")).await.unwrap();
     assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok(5_i64))));
-    // And back again.
+    // The property is added again.
     read.rating = Some(1);
     ctx.update(&read).unwrap();
     ctx.save_changes().await.unwrap();
@@ -91,10 +91,10 @@ fn is_zero(rating: &i32) -> bool {
     *rating == 0
 }
 
-/// What a struct never writes is not removed: read-only properties and former names. A value that it
-/// skips is.
+/// Properties that a struct never writes are not removed: read-only properties and former names. A
+/// skipped value is removed.
 #[tokio::test]
-async fn what_a_struct_does_not_speak_for_stays() {
+async fn properties_that_a_struct_never_writes_are_kept() {
     let (mock, _) = service().await;
     let table = stored(&mock);
     let mut row = DynamicEntity::new("c", "1");
@@ -114,7 +114,7 @@ async fn what_a_struct_does_not_speak_for_stays() {
     assert_eq!((row.get("Views"), row.value("Rating")), (Some(Ok(5_i64)), None));
 }
 
-/// The unconditional update of the paper (5.1), and what an attached entity cannot do.
+/// The unconditional update of the paper (5.1), and the limits of an attached entity.
 #[tokio::test]
 async fn attached_entities() {
     let (mock, blogs) = service().await;
@@ -126,17 +126,17 @@ async fn attached_entities() {
     ctx.update(&blog("1", "mine")).unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "mine");
-    // A second change sends what it changes.
+    // A second change sends only the changed properties.
     ctx.update(&blog("1", "again")).unwrap();
     assert_eq!(ctx.entry(&blog("1", "")).unwrap().unwrap().changed(), ["Text"]);
     ctx.save_changes().await.unwrap();
-    // With a version, a conflict is found.
+    // With a version, a conflict is reported.
     let mut ctx = context(&mock);
     ctx.attach(&blog("1", "mine"), &etag).unwrap();
     ctx.update(&blog("1", "mine")).unwrap();
     let error = ctx.save_changes().await.unwrap_err();
     assert!(error.error.is_precondition_failed());
-    // A merge cannot remove what has no value.
+    // A merge cannot remove a property.
     let mut ctx = context(&mock);
     let none = Blog { rating: None, ..blog("1", "mine") };
     ctx.attach(&none, IfMatch::Any).unwrap();
@@ -153,7 +153,7 @@ async fn attached_entities() {
     assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);
 }
 
-/// Delete and add again is one replace under the version that was read.
+/// A delete and an add of the same key are one replace under the version that was read.
 #[tokio::test]
 async fn deleted_and_added_again() {
     let (mock, blogs) = service().await;
@@ -177,7 +177,7 @@ async fn three(blogs: &TableClient<Blog>, ctx: &mut TableContext) {
     for id in ["1", "2", "3"] {
         ctx.update(&blog(id, "new")).unwrap();
     }
-    // Another program was faster with the second.
+    // Another program writes the second row first.
     blogs.insert_or_replace(&blog("2", "other")).await.unwrap();
 }
 
@@ -191,7 +191,7 @@ fn outcomes(ctx: &TableContext) -> Vec<&'static str> {
     ctx.last_report().results.iter().map(|result| outcome(&result.outcome)).collect()
 }
 
-/// One row for each save option: what is applied when the second of three changes fails.
+/// For each save option: the applied changes when the second of three changes fails.
 #[tokio::test]
 async fn a_failure_by_save_option() {
     for (options, expected, states) in [
@@ -224,7 +224,7 @@ async fn a_failure_by_save_option() {
             assert_eq!(entry.state() == EntityState::Modified, is_pending, "{options:?} {id}");
             assert_eq!(entry.error().is_some(), id == "2", "{options:?} {id}");
         }
-        // What stayed pending is tried again by the next save, without what is detached (4.10).
+        // The next save retries pending changes, without detached entities (4.10).
         ctx.detach(&blog("2", "")).unwrap();
         ctx.save_changes_with(options.clone()).await.unwrap();
         for (id, text) in [("1", "new"), ("2", "other"), ("3", "new")] {
@@ -233,9 +233,9 @@ async fn a_failure_by_save_option() {
     }
 }
 
-/// 250 changes over 3 partitions: as few transactions as there can be.
+/// 250 changes over 3 partitions: the smallest number of transactions.
 #[tokio::test]
-async fn the_least_number_of_transactions() {
+async fn the_smallest_number_of_transactions() {
     let (mock, blogs) = service().await;
     let mut ctx = context(&mock);
     for n in 0..250 {
@@ -249,7 +249,7 @@ async fn the_least_number_of_transactions() {
     let report = ctx.save_changes_with(SaveOptions::per_partition()).await.unwrap();
     assert_eq!((report.applied(), mock.requests().total()), (250, 3));
     assert_eq!(blogs.query().count().await.unwrap(), 250);
-    // Of more than a hundred in one partition, the hundreds are full.
+    // More than a hundred changes in one partition fill whole transactions.
     for n in 0..250 {
         ctx.add(&blog(&format!("m{n}"), "x")).unwrap();
     }
@@ -258,12 +258,13 @@ async fn the_least_number_of_transactions() {
     assert_eq!(sizes, [100, 100, 50]);
 }
 
-/// Puts changes into a context.
+/// Adds changes to a context.
 type Fill = fn(&mut TableContext);
 
-/// What cannot be one transaction is refused before anything is sent, and nothing changes.
+/// Changes that cannot form one transaction are refused before a request is sent, and no state
+/// changes.
 #[tokio::test]
-async fn what_is_not_atomic_is_not_sent() {
+async fn impossible_transactions_are_not_sent() {
     let (mock, _) = service().await;
     let many = |ctx: &mut TableContext| {
         for n in 0..101 {
@@ -292,7 +293,7 @@ async fn what_is_not_atomic_is_not_sent() {
         assert_eq!((mock.requests().total(), error.report.applied()), (0, 0));
         assert_eq!(format!("{ctx:?}"), before);
     }
-    // An entity that is too large is refused when it comes.
+    // An entity that is too large is refused by `add`.
     let mut ctx = context(&mock);
     assert!(ctx.add(&blog("1", &"x".repeat(40_000))).is_err());
     assert!(ctx.add(&blog("a/b", "x")).is_err());
@@ -333,7 +334,8 @@ async fn upserts() {
     assert_eq!(error.error.code(), Some(&ErrorCode::EntityAlreadyExists));
 }
 
-/// Hooks see and change what is read and written; what they add is no change of its own.
+/// Hooks see and change entities that are read and written; their changes do not make an entity
+/// modified.
 #[tokio::test]
 async fn hooks() {
     use std::sync::{Arc, Mutex};
@@ -364,9 +366,9 @@ async fn hooks() {
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "old");
 }
 
-/// A cursor leaves the context free between its steps.
+/// A cursor does not borrow the context between its steps.
 #[tokio::test]
-async fn a_cursor_and_changes_on_the_way() {
+async fn a_cursor_allows_changes_between_its_steps() {
     let (mock, blogs) = service().await;
     for n in 0..25 {
         blogs.insert(&blog(&format!("{n:02}"), "old")).await.unwrap();
@@ -389,9 +391,9 @@ async fn a_cursor_and_changes_on_the_way() {
     assert_eq!((texts.len(), texts.iter().all(|text| text == "new")), (13, true));
 }
 
-/// What a service without metadata sends cannot be tracked.
+/// Rows without metadata cannot be tracked.
 #[tokio::test]
-async fn no_metadata_no_tracking() {
+async fn rows_without_metadata_are_not_tracked() {
     let (mock, blogs) = service().await;
     blogs.insert(&blog("1", "old")).await.unwrap();
     let client = TableServiceClient::builder_from_connection_string(&mock.connection_string())
@@ -405,7 +407,7 @@ async fn no_metadata_no_tracking() {
     assert!(ctx.query::<Blog>().await.is_err());
 }
 
-/// The requests of a save have a time limit and a policy of their own.
+/// The requests of a save have their own deadline and policy.
 #[tokio::test(start_paused = true)]
 async fn a_save_has_its_own_settings() {
     let (mock, _) = service().await;

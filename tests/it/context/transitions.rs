@@ -7,7 +7,7 @@ use super::{STARTS, Start, blog, in_state, service, state};
 
 use EntityState::{Added, Deleted, Modified, Unchanged};
 
-/// What a call comes to: a new state, `None` for not tracked, or an error with this in its text.
+/// The result of a call: a new state, `None` for not tracked, or an error with this in its text.
 type Cell = Result<Option<EntityState>, &'static str>;
 
 const ALREADY: Cell = Err("tracked already");
@@ -15,7 +15,8 @@ const NOT_TRACKED: Cell = Err("no tracked entity");
 
 type Act = fn(&mut TableContext) -> Result<(), azure_table_client::Error>;
 
-/// The calls, and what they come to where the entity is not tracked, added, unchanged, modified, deleted.
+/// The calls, and their results for an entity that is not tracked, added, unchanged, modified,
+/// deleted.
 const TABLE: [(&str, Act, [Cell; 5]); 9] = [
     (
         "add",
@@ -114,7 +115,7 @@ async fn every_cell() {
 }
 
 #[tokio::test]
-async fn detach_says_whether_it_was_tracked() {
+async fn detach_reports_whether_the_entity_was_tracked() {
     let (mock, blogs) = service().await;
     for start in STARTS {
         let mut ctx = in_state(&mock, &blogs, start).await;
@@ -122,7 +123,7 @@ async fn detach_says_whether_it_was_tracked() {
     }
 }
 
-/// The numbers of the changes: a new one for what is newly changed, and the old one for what was.
+/// The sequence numbers of the changes: new for a newly changed entity, unchanged for the others.
 #[tokio::test]
 async fn changes_keep_their_order() {
     let (mock, blogs) = service().await;
@@ -148,14 +149,14 @@ async fn changes_keep_their_order() {
     assert_eq!(order(&ctx), ["3", "2", "1", "0"]);
 }
 
-/// An entity of another key is another one, and its error names it.
+/// The error about an entity with another key names it.
 #[tokio::test]
 async fn a_changed_key_is_another_entity() {
     let (mock, blogs) = service().await;
     let mut ctx = in_state(&mock, &blogs, Start::Unchanged).await;
     let error = ctx.update(&blog("2", "old")).unwrap_err();
     assert!(error.to_string().contains(r#"("c", "2")"#), "{error}");
-    // Tables ignore case, keys do not.
+    // Table names ignore case, keys do not.
     assert!(ctx.table_named::<super::Blog>("BLOGS").entry(("c", "1")).is_some());
     assert!(ctx.table_named::<super::Blog>("Blogs").entry(("C", "1")).is_none());
 }

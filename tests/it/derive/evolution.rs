@@ -60,7 +60,7 @@ async fn a_property_is_added() {
     // Update on access.
     new.replace(&Added { language: "de".into(), ..read.entity.clone() }, &read.etag).await.unwrap();
 
-    // The old program reads the new row, ignores what it does not know, and a merge leaves it.
+    // The old program reads the new row and ignores the unknown property, and its merge keeps it.
     let by_old = old.get(&key).await.unwrap();
     old.merge(&V1 { text: "Hi".into(), ..by_old.entity.clone() }, &by_old.etag).await.unwrap();
     let read = new.get(&key).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_property_is_removed() {
     let old = three_rows().await;
     let new = old.with_entity::<Removed>();
     let rows = new.query().await.unwrap();
-    // A merge would leave it there.
+    // A merge would keep it.
     new.merge(&rows[0], &rows[0].version).await.unwrap();
     assert_eq!(types(&old, 1).await.len(), 2);
     let mut skipped = 0;
@@ -111,7 +111,7 @@ struct Retyped {
     stars: f64,
 }
 
-/// 8.4.3: a new name, since a filter passes over rows of another type.
+/// 8.4.3: a new property name, since a filter skips rows with another type.
 #[tokio::test]
 async fn a_property_gets_another_type() {
     let old = three_rows().await;
@@ -143,7 +143,7 @@ struct Careful {
 
 /// A program that replaces rows of a version that it does not know.
 #[tokio::test]
-async fn what_is_not_known_is_not_lost() {
+async fn unknown_properties_are_not_lost() {
     let old = three_rows().await;
     let careful = old.with_entity::<Careful>();
     let key = Careful::key("p", 2_u8).unwrap();

@@ -1,4 +1,4 @@
-//! Attributes of fields: how they are stored.
+//! Attributes that change the stored form of fields.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -122,7 +122,7 @@ async fn other_ways_to_store_a_value() {
 }
 
 #[test]
-fn a_number_that_does_not_fit_is_an_error_before_anything_is_sent() {
+fn a_number_out_of_range_is_refused_before_sending() {
     for (entity, property, integer) in [
         (Codecs { size: u64::MAX, ..Codecs::default() }, "size", "i64"),
         (Codecs { small: i64::MAX, ..Codecs::default() }, "small", "i32"),
@@ -137,7 +137,7 @@ fn a_number_that_does_not_fit_is_an_error_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_names_the_property() {
+async fn a_decode_error_names_the_property() {
     let fine = r#""total":"1","size@odata.type":"Edm.Int64","size":"1","order":"00000000000000000001","small":1"#;
     let entity: Codecs = read(&format!("{KEYS},{fine}")).await.unwrap();
     assert_eq!((entity.total, entity.address, entity.temperature), (1, None, 0.0));
@@ -279,7 +279,7 @@ async fn groups_are_flattened_with_their_prefixes() {
         r#"{KEYS},"Name":"","Home_Street":"","Home_Town":"Bonn","lat":1.0,"lon":2.0,"Work_Geo_lat":1.0"#
     ))
     .await;
-    assert_eq!(error.property(), "Work_Street", "a group that is there in part is there");
+    assert_eq!(error.property(), "Work_Street", "a partial group counts as present");
     let customer: Customer = read(&format!(
         r#"{KEYS},"Name":"","Home_Street":"","Home_Town":"Bonn","lat":1.0,"lon":2.0"#
     ))
@@ -351,7 +351,7 @@ struct ReservedByPrefix {
 }
 
 #[tokio::test]
-async fn names_that_only_the_whole_shows_are_checked_before_anything_is_sent() {
+async fn combined_names_are_checked_before_sending() {
     async fn refused<T: TableEntity + Default + Send + std::fmt::Debug + 'static>(text: &str) {
         let table = table::<T>().await;
         let entity = T::default();
@@ -367,14 +367,14 @@ async fn names_that_only_the_whole_shows_are_checked_before_anything_is_sent() {
             assert!(error.contains(text), "{error}");
         }
     }
-    refused::<TwoGroups>("\"lat\" is there twice").await;
-    refused::<TwoSeries>("\"cpu100\" is there twice").await;
-    refused::<SplitAndPart>("\"text_1\" is there twice").await;
+    refused::<TwoGroups>("\"lat\" appears twice").await;
+    refused::<TwoSeries>("\"cpu100\" appears twice").await;
+    refused::<SplitAndPart>("\"text_1\" appears twice").await;
     refused::<ReservedByPrefix>("\"RowKey\" is reserved").await;
     let entity =
         Collision { p: String::new(), r: String::new(), lat: 1.0, position: Position::default() };
     let error = DynamicEntity::from_entity(&entity).unwrap_err();
-    assert_eq!(error.to_string(), r#"property "lat" is there twice"#);
+    assert_eq!(error.to_string(), r#"property "lat" appears twice"#);
 }
 
 #[derive(Debug, PartialEq, TableEntity)]
@@ -417,7 +417,7 @@ async fn fields_of_several_properties_can_be_added() {
 }
 
 #[tokio::test]
-async fn a_part_that_another_program_wrote_is_not_put_together_with_the_rest() {
+async fn a_part_of_another_program_is_not_joined() {
     let table = table::<Large>().await;
     let entity = Large { text: "x".repeat(70_000), ..Large::default() };
     table.insert(&entity).await.unwrap();
@@ -458,7 +458,7 @@ enum Counted {
 }
 
 #[test]
-fn variants_have_the_numbers_that_rust_gives_them() {
+fn variants_have_their_rust_discriminants() {
     assert_eq!(EdmValue::from(Letter::A), EdmValue::Int32(97));
     assert_eq!(EdmValue::from(Letter::B), EdmValue::Int32(98));
     assert_eq!(EdmValue::from(Based::A), EdmValue::Int32(-7));
@@ -488,7 +488,7 @@ macro_rules! entity_of {
 entity_of!(ByMacro, Option<u32>);
 
 #[tokio::test]
-async fn an_option_is_one_by_way_of_a_macro_too() {
+async fn an_option_in_a_macro_is_recognized() {
     let entity: ByMacro = read(KEYS).await.unwrap();
     assert_eq!((entity.plain, entity.coded), (None, None));
 }
@@ -532,7 +532,7 @@ async fn a_series_is_one_property_for_each_element() {
     let date = chrono::NaiveDate::from_ymd_opt(2014, 5, 1).unwrap();
     let mut day = Day { machine: "m1".into(), date, cpu: [None; 24], events: Vec::new() };
     for hour in [0, 7, 23] {
-        // One hour at a time: an upsert by merge leaves the others as they are.
+        // One hour at a time: an upsert by merge keeps the other hours.
         let mut one = Day { cpu: [None; 24], ..day.clone() };
         one.cpu[hour] = Some(f64::from(u8::try_from(hour).unwrap()));
         assert_eq!(names(&one), [format!("Cpu{hour:02}")]);
@@ -567,18 +567,18 @@ struct Large {
 }
 
 #[tokio::test]
-async fn large_values_are_split_and_put_together_again() {
+async fn large_values_are_split_and_joined() {
     let table = table::<Large>().await;
     for (text, data) in [
         (String::new(), Vec::new()),
         ("x".repeat(32_768), vec![1; 65_536]),
         ("x".repeat(32_769), vec![1; 65_537]),
-        // A character of two units on the border stays whole.
+        // A character of two UTF-16 units at the border is not split.
         (format!("{}\u{1f600}y", "x".repeat(32_767)), vec![2; 200_000]),
         ("é".repeat(100_000), vec![3]),
     ] {
         let entity = Large { text, data, more: Bytes::from_static(b"abc"), ..Large::default() };
-        // A merge too: the number of parts is written, so that old parts do not count.
+        // A merge writes the number of parts too, so that old parts do not count.
         for replace in [true, false] {
             if replace {
                 table
@@ -627,7 +627,7 @@ struct Old<E: Default> {
 }
 
 #[tokio::test]
-async fn an_old_program_does_not_delete_what_a_newer_one_wrote() {
+async fn an_old_program_keeps_properties_of_a_newer_one() {
     let table = table::<DynamicEntity>().await;
     let mut newer = DynamicEntity::new("p", "r");
     newer
@@ -638,7 +638,7 @@ async fn an_old_program_does_not_delete_what_a_newer_one_wrote() {
     table.insert(&newer).await.unwrap();
 
     let olds = table.with_entity::<Old<BTreeMap<String, EdmValue>>>();
-    let mut old = olds.get(("p", "r")).await.unwrap().into_entity();
+    let mut old = olds.get(("p", "r")).await.unwrap().into_inner();
     assert_eq!(old.others.keys().collect::<Vec<_>>(), ["Color", "Seen", "Views"]);
     old.text = "Hi".into();
     olds.replace(&old, IfMatch::Any).await.unwrap();
@@ -660,9 +660,9 @@ async fn an_old_program_does_not_delete_what_a_newer_one_wrote() {
 }
 
 #[test]
-fn what_is_extra_cannot_hide_a_column_nor_break_the_body() {
+fn extra_properties_cannot_hide_columns_or_break_the_body() {
     for (name, text) in [
-        ("Text", "there twice"),
+        ("Text", "appears twice"),
         ("RowKey", "reserved"),
         ("a\":1,\"b", "'\"' at position 1"),
         ("", "empty"),
@@ -673,7 +673,7 @@ fn what_is_extra_cannot_hide_a_column_nor_break_the_body() {
     }
     let twice = vec![("A".to_owned(), EdmValue::Int32(1)), ("A".to_owned(), EdmValue::Int32(2))];
     let error = DynamicEntity::from_entity(&Old { others: twice, ..Old::default() }).unwrap_err();
-    assert_eq!(error.to_string(), r#"property "A" is there twice"#);
+    assert_eq!(error.to_string(), r#"property "A" appears twice"#);
 }
 
 /// The paper's `RatingAsString`, a property without a setter.

@@ -59,7 +59,7 @@ async fn the_months_of_the_paper() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_of_the_form_is_an_error_that_shows_the_form() {
+async fn an_invalid_key_is_an_error_that_shows_the_format() {
     let error = refusal::<Blog>(
         r#""PartitionKey":"Football_2008","RowKey":"2521794455999999999","text":"""#,
     )
@@ -77,7 +77,7 @@ enum Priority {
     High = 5,
 }
 
-/// Every part in an order of its own.
+/// Each part sorts by its own type.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(partition_key(region, customer), row_key(priority, due, id))]
 struct Task {
@@ -116,7 +116,7 @@ async fn composite_keys_are_in_the_order_of_their_parts() {
         task("a/b", 7, 0, 1, "#?"),
         task("ab", 7, 0, 1, ""),
     ];
-    // The service compares text by UTF-16 units: `!` comes before `/`.
+    // The service compares text by UTF-16 units: `!` sorts before `/`.
     let mut expected = ordered.to_vec();
     expected.swap(1, 2);
     for task in ordered.iter().rev() {
@@ -146,7 +146,7 @@ async fn composite_keys_are_in_the_order_of_their_parts() {
 }
 
 #[test]
-fn parts_of_a_key_are_not_stored_beside_it() {
+fn parts_of_a_key_are_not_stored_as_properties() {
     assert_eq!(Task::COLUMNS, ["level"]);
     let stored = DynamicEntity::from_entity(&task("a", 7, 5, 1, "x")).unwrap();
     assert_eq!(stored.key(), &EntityKey::new("a!0000000007", "-32762!2009-04-01!x"));
@@ -184,7 +184,7 @@ struct Document {
 }
 
 #[tokio::test]
-async fn text_of_any_kind_is_a_key_when_it_is_escaped() {
+async fn any_text_is_a_key_if_escaped() {
     let table = MockTableService::new().client().table_named::<Document>("Documents");
     table.create().await.unwrap();
     let owner = Uuid::nil();
@@ -199,7 +199,7 @@ async fn text_of_any_kind_is_a_key_when_it_is_escaped() {
 }
 
 #[test]
-fn values_that_have_no_place_in_a_key_are_refused() {
+fn values_without_key_text_are_refused() {
     let text = |error: azure_table_client::entity::KeyError| error.to_string();
     assert!(
         text(blog("x", 2008, 10, 1).with_year(12_000).partition_key().unwrap_err())
@@ -216,7 +216,7 @@ impl Blog {
     }
 }
 
-/// For code over many kinds of entities.
+/// For code that is generic over many entity types.
 #[test]
 fn keys_are_recognized_by_the_types_of_their_parts() {
     let month = "Football_7991_03";
@@ -240,7 +240,7 @@ struct Member {
     user: String,
 }
 
-/// Names of generated variables are no trap.
+/// Fields may have the names of generated variables.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(partition_key(key, prefix), row_key(row, column))]
 struct Cell {
@@ -251,7 +251,7 @@ struct Cell {
 }
 
 #[tokio::test]
-async fn what_is_written_is_read_or_refused() {
+async fn keys_are_read_back_or_refused() {
     let service = MockTableService::new().client();
     let pages = service.table_named::<Page>("Pages");
     pages.create().await.unwrap();
@@ -266,7 +266,7 @@ async fn what_is_written_is_read_or_refused() {
     cells.insert(&cell).await.unwrap();
     assert_eq!(cells.query().await.unwrap(), [cell]);
 
-    // Another tenant's keys are never in the range of one.
+    // The range of one tenant never contains another tenant's keys.
     assert!(Member::key("acme", "eu_joe").is_ok());
     for error in
         [Member::key("acme_eu", "joe").unwrap_err(), Member::row_prefix(("acme_eu",)).unwrap_err()]
@@ -278,7 +278,7 @@ async fn what_is_written_is_read_or_refused() {
 }
 
 #[test]
-fn keys_are_made_of_whatever_is_at_hand() {
+fn keys_are_built_from_owned_and_borrowed_parts() {
     let names = ["x", "y"];
     let posted: DateTime<Utc> = "2008-10-01T10:00:00Z".parse().unwrap();
     for name in &names {
@@ -315,7 +315,7 @@ fn a_public_entity_may_have_a_private_key() {
     assert_eq!(key.row_key, "A!x");
 }
 
-/// A user's own functions of the same names.
+/// User-defined functions with the same names.
 #[derive(TableEntity)]
 #[table(no_constructors)]
 struct Named {
@@ -337,7 +337,7 @@ fn constructors_can_be_left_out() {
 }
 
 #[tokio::test]
-async fn a_key_that_no_row_has_is_not_asked_for() {
+async fn an_impossible_key_is_not_queried() {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "Items", row_key = "{id}")]
     struct Item {
@@ -366,7 +366,7 @@ async fn a_key_that_no_row_has_is_not_asked_for() {
     }
     assert_eq!(mock.requests().total(), 0);
     assert_eq!(items.get(Item::key("Oslo", 1).unwrap()).await.unwrap().entity, item);
-    // What such a row would be read as is an error all the same; without a struct it can be had.
+    // Reading the kind of such a row is an error too; `DynamicEntity` can read it.
     let rows = items.with_entity::<DynamicEntity>();
     rows.insert(&DynamicEntity::new("Oslo", "1")).await.unwrap();
     assert!(items.query().await.is_err());

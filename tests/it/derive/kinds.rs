@@ -31,7 +31,7 @@ struct Photo {
     user: String,
     posted: Descending<DateTime<Utc>>,
     uri: String,
-    // Another type than that of a post.
+    // The type differs from the same property of a post.
     rating: f64,
     caption: Option<String>,
 }
@@ -89,7 +89,7 @@ async fn the_union_is_queried_and_each_kind_is_written() {
     let photos = items.query().filter_text("EntityType eq 'picture'").await.unwrap();
     assert_eq!(photos, all[3..4]);
 
-    // What was not understood goes back as it was.
+    // An unknown kind is written back unchanged.
     let mut video = video.clone();
     video.set("Seen", true);
     items.replace(&Item::Other(video), IfMatch::Any).await.unwrap();
@@ -103,7 +103,7 @@ async fn the_union_is_queried_and_each_kind_is_written() {
 }
 
 #[tokio::test]
-async fn the_form_of_the_row_key_can_tell_the_kinds_apart() {
+async fn the_format_of_the_row_key_can_distinguish_kinds() {
     let items = MockTableService::new().client().table_named::<ByKey>("Timeline");
     items.create().await.unwrap();
     let all = [ByKey::Post(post(3)), ByKey::Photo(photo(2)), ByKey::Post(post(1))];
@@ -161,12 +161,12 @@ struct Note {
 }
 
 #[tokio::test]
-async fn the_discriminator_is_no_unknown_property() {
+async fn the_discriminator_is_a_known_property() {
     let notes = MockTableService::new().client().table_named::<Strict>("Notes");
     notes.create().await.unwrap();
     let note = Note { p: "p".into(), r: "r".into(), text: "x".into(), version: None };
     let written = notes.insert(&Strict::Note(note)).await.unwrap();
-    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_entity();
+    let Strict::Note(stored) = notes.get(("p", "r")).await.unwrap().into_inner();
     assert_eq!(&*stored.text, "x");
     let by_query = notes.query().await.unwrap();
     let [Strict::Note(queried)] = &by_query[..] else { panic!() };
@@ -225,7 +225,7 @@ async fn an_entity_that_would_be_read_as_another_kind_is_not_written() {
     assert!(source.contains("of Single would be read as those of Pair"), "{source}");
     assert_eq!(table.query().await.unwrap(), [single("x")]);
 
-    // What is of the right width and yet no number is one of the others.
+    // A text of the right width that is not a number is an unknown kind.
     let open = table.with_entity::<Open>();
     for key in ["abcdefghij", "9999999999"] {
         open.insert(&Open::Other(DynamicEntity::new("q", key))).await.unwrap();
@@ -236,7 +236,7 @@ async fn an_entity_that_would_be_read_as_another_kind_is_not_written() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_no_text_is_one_of_the_others() {
+async fn a_kind_that_is_not_text_is_unknown() {
     let items = MockTableService::new().client().table::<Item>();
     items.create().await.unwrap();
     let mut odd = DynamicEntity::new("joe", "1");
@@ -245,7 +245,7 @@ async fn a_kind_that_is_no_text_is_one_of_the_others() {
     let found = items.query().await.unwrap();
     assert!(matches!(&found[..], [Item::Other(_)]), "{found:?}");
 
-    // A projection reads the kind whatever it selects.
+    // A projection reads the kind, whichever columns it selects.
     items.insert(&Item::Photo(photo(2))).await.unwrap();
     let found = items.query().select_names(["Uri", "Rating"]).await.unwrap();
     assert!(found.iter().any(|item| matches!(item, Item::Photo(_))), "{found:?}");
@@ -285,7 +285,7 @@ async fn a_discriminator_that_is_somewhere_within_an_entity_is_found() {
         table.get(("p", "r")).await.unwrap_err(),
     ] {
         assert_eq!(error.kind(), azure_table_client::ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("\"Kind\" is there twice"), "{error}");
+        assert!(error.to_string().contains("\"Kind\" appears twice"), "{error}");
     }
 }
 
@@ -313,11 +313,11 @@ async fn a_set_opens_lists_creates_and_deletes_its_tables() {
     assert_eq!(database.names(), ["Channels", "Timeline", "Audit"]);
     assert!(service.list_tables().await.unwrap().is_empty(), "nothing was sent");
     database.items.create().await.unwrap();
-    assert_eq!(database.create_if_not_exist().await.unwrap(), ["Channels", "Audit"]);
-    assert_eq!(database.create_if_not_exist().await.unwrap(), [""; 0]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), ["Channels", "Audit"]);
+    assert_eq!(database.create_if_not_exists().await.unwrap(), [""; 0]);
     assert_eq!(service.list_tables().await.unwrap(), ["Audit", "Channels", "Timeline"]);
     database.channels.insert(&Channel { name: "a".into(), kind: "b".into() }).await.unwrap();
     database.audit.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    assert_eq!(database.delete_if_exist().await.unwrap(), ["Channels", "Timeline", "Audit"]);
-    assert!(database.delete_if_exist().await.unwrap().is_empty());
+    assert_eq!(database.delete_if_exists().await.unwrap(), ["Channels", "Timeline", "Audit"]);
+    assert!(database.delete_if_exists().await.unwrap().is_empty());
 }

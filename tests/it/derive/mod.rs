@@ -1,4 +1,5 @@
-//! What `#[derive(TableEntity)]` writes and reads; what it refuses is in `ui/`.
+//! The properties that `#[derive(TableEntity)]` writes and reads; its compiler errors are in
+//! `tests/ci/ui/`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
@@ -52,12 +53,12 @@ fn blog() -> Blog {
     }
 }
 
-/// A service that always answers with this page of entities.
+/// A service that always returns this page of entities.
 #[derive(Debug)]
 struct Page(String);
 
 impl Transport for Page {
-    #[expect(clippy::default_trait_access, reason = "the crate `http` is no dependency")]
+    #[expect(clippy::default_trait_access, reason = "the crate `http` is not a dependency")]
     fn send(&self, _: HttpRequest) -> ResponseFuture<'_> {
         let mut response = HttpResponse {
             status: Default::default(),
@@ -83,7 +84,7 @@ async fn read<T: TableEntity + Send + 'static>(properties: &str) -> Result<T, Er
     Ok(entities.pop().expect("one entity"))
 }
 
-/// What is wrong with an entity that cannot be read.
+/// The error of an entity that cannot be read.
 async fn refusal<T: TableEntity + Send + std::fmt::Debug + 'static>(
     properties: &str,
 ) -> DecodeError {
@@ -103,7 +104,7 @@ fn names_of_table_and_columns() {
 }
 
 #[test]
-fn writes_the_properties_and_nothing_else() {
+fn writes_only_the_properties() {
     let dynamic = DynamicEntity::from_entity(&blog()).unwrap();
     assert_eq!(dynamic.key(), &("Channel9", "2521794455999999999").into());
     let properties: Vec<_> =
@@ -219,7 +220,7 @@ async fn order_and_further_properties_do_not_matter() {
 }
 
 #[tokio::test]
-async fn a_property_that_is_missing_null_or_of_another_type_is_an_error_that_names_it() {
+async fn errors_name_missing_null_and_mistyped_properties() {
     let of = |rating: &str| {
         format!(
             r#""PartitionKey":"p","RowKey":"2521794455999999999","Text":"Hi"{rating},
@@ -235,7 +236,7 @@ async fn a_property_that_is_missing_null_or_of_another_type_is_an_error_that_nam
         let error = refusal::<Blog>(&of(rating)).await;
         assert_eq!(error.property(), "Rating");
         assert_eq!(error.reason().to_string(), reason);
-        // The keys are read last, so that they are still there to be named.
+        // The keys are read last, so that errors can name them.
         assert_eq!(error.key(), Some(&("p", "2521794455999999999").into()));
     }
     assert!(read::<Blog>(&of(r#","Rating":4"#)).await.is_ok());
@@ -287,7 +288,7 @@ impl Settings {
 }
 
 #[tokio::test]
-async fn a_default_stands_for_what_is_missing_or_null() {
+async fn a_default_replaces_missing_and_null() {
     for (properties, expected) in [
         ("", Settings::new(0, "red", Some(10))),
         (r#","retries":null,"color":null,"limit":null"#, Settings::new(0, "red", Some(10))),
@@ -352,7 +353,7 @@ async fn timestamp_and_etag_are_read() {
 }
 
 #[tokio::test]
-async fn timestamp_and_etag_are_missed_only_where_they_are_required() {
+async fn timestamp_and_etag_may_be_optional() {
     let versioned: Versioned = read(KEYS).await.unwrap();
     assert_eq!((versioned.changed, versioned.version), (None, None));
     assert_eq!(read::<WithoutETag<Option<EdmDateTime>>>(KEYS).await.unwrap().changed, None);
@@ -386,7 +387,7 @@ fn timestamp_and_etag_are_not_written() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_field_does_not_write_is_an_error_that_names_it() {
+async fn an_invalid_key_is_an_error_that_names_the_field() {
     let error = refusal::<Blog>(
         r#""PartitionKey":"p","RowKey":"yesterday","Text":"","Rating":1,"views_total@odata.type":"Edm.Int64","views_total":"1""#,
     )
@@ -399,7 +400,7 @@ async fn a_key_that_the_field_does_not_write_is_an_error_that_names_it() {
 }
 
 #[test]
-fn values_without_a_form_are_refused_by_the_name_they_are_stored_under() {
+fn unsupported_values_are_refused_by_their_column_name() {
     #[derive(TableEntity)]
     #[table(rename_all = "camelCase")]
     struct Event {

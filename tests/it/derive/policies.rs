@@ -1,4 +1,4 @@
-//! What happens to a property that is missing, null, mistyped or unknown.
+//! The policies for properties that are missing, null, mistyped or unknown.
 
 use azure_table_client::TableEntity;
 use azure_table_client::edm::EdmDateTime;
@@ -97,7 +97,7 @@ struct ByStruct {
 }
 
 #[tokio::test]
-async fn the_struct_says_it_for_all_its_fields() {
+async fn the_struct_sets_policies_for_all_fields() {
     let entity: ByStruct = read(&format!(r#"{KEYS},"rating":1,"text":null"#)).await.unwrap();
     assert_eq!((&*entity.text, entity.views, entity.score, entity.errors.len()), ("", 0, None, 0));
     assert_eq!(refusal::<ByStruct>(KEYS).await.property(), "rating");
@@ -122,14 +122,14 @@ struct Exact {
 }
 
 #[tokio::test]
-async fn nothing_is_widened_unless_it_is_asked_for() {
+async fn numbers_are_widened_on_request_only() {
     for (property, value) in [("views", "7"), ("score", "7"), ("views", "7.0")] {
         let error = refusal::<Exact>(&format!(r#"{KEYS},"{property}":{value}"#)).await;
         assert_eq!(error.property(), property);
     }
 }
 
-/// Rows that `azure_data_tables` 0.21 wrote, which sends plain JSON of serde.
+/// Rows that `azure_data_tables` 0.21 wrote, which sends the plain JSON of serde.
 #[derive(Debug, PartialEq, TableEntity)]
 #[table(accept = "lenient")]
 struct Lenient {
@@ -166,7 +166,7 @@ async fn the_rows_of_the_abandoned_client_are_read() {
     let entity: Lenient = read(&row("5", "2024-05-01 9:00:00.5 +00:00:00")).await.unwrap();
     assert_eq!(entity.seen, "2024-05-01T09:00:00.5Z".parse::<DateTime<Utc>>().unwrap());
 
-    // What has lost something is an error all the same.
+    // An entity that lost something is an error all the same.
     for views in ["5.5", "9007199254740992.0", "1e300", "\"5\"", "true"] {
         let error = refusal::<Lenient>(&row(views, "2024-05-01T12:00:00Z")).await;
         assert_eq!(error.property(), "views", "{views}");

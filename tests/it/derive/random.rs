@@ -1,4 +1,4 @@
-//! What goes in comes out, for random values and random sets of properties.
+//! Random values and random sets of properties survive a round trip.
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::entity::PropertyGroup;
@@ -50,7 +50,7 @@ fn date_time() -> impl Strategy<Value = EdmDateTime> {
         .prop_map(|ticks| EdmDateTime::from_ticks(ticks).unwrap())
 }
 
-/// NaN is left out, since it is not equal to itself; there is a test of its own.
+/// NaN is left out, since it is not equal to itself; it has a separate test.
 fn real() -> impl Strategy<Value = f64> {
     any::<f64>().prop_filter("NaN", |v| !v.is_nan())
 }
@@ -111,7 +111,7 @@ fn run<T: TableEntity>(
 
 proptest! {
     #[test]
-    fn a_derived_struct_comes_back_as_it_went(entity in everything()) {
+    fn a_derived_struct_survives_a_round_trip(entity in everything()) {
         run(async |table: TableClient<Everything>| {
             table.insert(&entity).await.unwrap();
             let key = Everything::key(&entity.tenant, entity.number, entity.at, &entity.name).unwrap();
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn a_set_of_properties_comes_back_as_it_went(properties in properties()) {
+    fn a_set_of_properties_survives_a_round_trip(properties in properties()) {
         run(async |table: TableClient<DynamicEntity>| {
             let mut entity = DynamicEntity::new("p", "r");
             for (name, value) in &properties {

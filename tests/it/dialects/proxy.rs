@@ -9,7 +9,7 @@ use sha2::Sha256;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-/// What the documentation of SharedKey asks for, made without the library.
+/// The SharedKey signature by its documentation, without the library.
 fn signature(text: &str) -> String {
     let key = BASE64_STANDARD.decode(DEVELOPMENT_KEY).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -18,7 +18,7 @@ fn signature(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_custom_domain_is_reached_through_a_proxy_and_signed_with_the_name_of_the_account() {
+async fn requests_to_a_custom_domain_are_signed_with_the_account_name() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("http://{}", listener.local_addr().unwrap());
     let received = tokio::spawn(async move {

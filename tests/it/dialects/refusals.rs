@@ -1,4 +1,4 @@
-//! Answers of Cosmos DB: throttling, and keys that it does not take.
+//! Responses of Cosmos DB: throttling, and keys that it refuses.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 
 use super::{Keep, builder};
 
-/// Gives these answers first, and then those of the mock.
+/// Returns these responses first, and then those of the mock.
 #[derive(Debug)]
 struct First(Arc<dyn Transport>, Mutex<VecDeque<HttpResponse>>);
 
@@ -45,7 +45,7 @@ fn first(mock: &MockTableService, answers: impl IntoIterator<Item = HttpResponse
     Arc::new(First(mock.transport(), Mutex::new(answers.into_iter().collect())))
 }
 
-/// The first answer in the changeset is the only one, and says how long to wait.
+/// The first part of the changeset is the only one, and states the wait.
 fn throttled_batch(wait: &str) -> HttpResponse {
     let error = json_error("TooManyRequests", "0:The request rate is too large.");
     let body = format!(
@@ -58,7 +58,7 @@ fn throttled_batch(wait: &str) -> HttpResponse {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_is_throttled_inside_waits_as_long_as_it_says() {
+async fn a_throttled_part_of_a_batch_states_the_wait() {
     for (header, wait) in
         [("x-ms-retry-after-ms: 7400", 7_400), ("Retry-After: 9", 9_000), ("X-Other: 1", 0)]
     {
@@ -84,8 +84,8 @@ async fn a_batch_that_is_throttled_inside_waits_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn a_credential_that_was_replaced_meanwhile_signs_once_more() {
-    /// Replaces the key while the first request is on its way.
+async fn a_replaced_credential_signs_again() {
+    /// Replaces the key while the first request is in flight.
     #[derive(Debug)]
     struct Replacing(Arc<First>, Mutex<Option<TableServiceClient>>);
     impl Transport for Replacing {
@@ -111,7 +111,7 @@ async fn a_credential_that_was_replaced_meanwhile_signs_once_more() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
+async fn a_filter_on_an_impossible_key_matches_nothing() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
@@ -123,7 +123,7 @@ async fn a_key_that_cannot_be_is_a_filter_that_nothing_satisfies() {
 }
 
 #[tokio::test]
-async fn names_that_are_resources_of_the_service_are_no_tables() {
+async fn names_of_service_resources_are_not_tables() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let service = builder(&mock, &keep).dialect(Dialect::CosmosDb).build().unwrap();
@@ -141,7 +141,7 @@ async fn names_that_are_resources_of_the_service_are_no_tables() {
 }
 
 #[test]
-fn a_write_id_has_no_name_that_is_reserved() {
+fn a_write_id_refuses_reserved_names() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
     let builder = || builder(&mock, &keep).write_id_column("etag");
@@ -151,7 +151,7 @@ fn a_write_id_has_no_name_that_is_reserved() {
 }
 
 #[tokio::test]
-async fn a_post_without_a_body_says_its_length() {
+async fn a_post_without_a_body_states_its_length() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let received = tokio::spawn(async move {

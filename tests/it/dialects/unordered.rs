@@ -1,4 +1,4 @@
-//! Cosmos DB gives rows in no order, and tells tables apart by case.
+//! Cosmos DB returns rows in no order, and its table names are case-sensitive.
 
 use azure_table_client::context::{SaveOptions, TableContext};
 use azure_table_client::mock::MockTableService;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Keep, builder};
 
-/// Gives the rows of each page from the last to the first one.
+/// Returns the rows of each page in reverse order.
 #[derive(Debug)]
 struct Reversed(Arc<dyn Transport>);
 
@@ -59,7 +59,7 @@ fn row_keys(rows: &[DynamicEntity]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_transaction_whose_answer_was_lost_is_found() {
+async fn a_large_lost_transaction_is_read_back() {
     let mock = MockTableService::new();
     let table = numbers(&mock, 0).await;
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
@@ -126,7 +126,7 @@ async fn a_list_of_values_has_each_row_once_and_is_resumed() {
 }
 
 #[tokio::test]
-async fn a_copy_is_not_resumed_by_the_place_of_its_rows() {
+async fn a_copy_from_cosmos_is_not_resumed() {
     let mock = MockTableService::new();
     let table = numbers(&mock, 3).await;
     let target = mock.client().table_named::<DynamicEntity>("Target");
@@ -136,14 +136,14 @@ async fn a_copy_is_not_resumed_by_the_place_of_its_rows() {
     assert!(error.to_string().contains("have no order"), "{error}");
     assert_eq!(target.query().count().await.unwrap(), 0);
     assert_eq!(table.copy_table(&target).await.unwrap().progress.applied, 3);
-    // Of Azure Storage, it is.
+    // Azure Storage refuses it.
     let table = mock.client().table_named::<DynamicEntity>("Numbers");
     let begun = "1.0-1".parse().unwrap();
     assert_eq!(target.bulk().resume(begun).copy_from(&table).await.unwrap().progress.applied, 2);
 }
 
 #[tokio::test]
-async fn tables_whose_names_differ_in_case_are_two() {
+async fn table_names_are_case_sensitive() {
     let mock = MockTableService::new();
     let table = numbers(&mock, 3).await;
     let page = table.query().page_size(1).pages().next().await.unwrap().unwrap();
@@ -164,7 +164,7 @@ async fn tables_whose_names_differ_in_case_are_two() {
     let atomic = SaveOptions::atomic();
     assert!(context().save_changes_with(atomic).await.is_err());
     assert!(keep.taken().is_empty());
-    // The mock takes them for one.
+    // The mock treats both names as one table.
     context().save_changes().await.unwrap_err();
     let paths: Vec<_> = keep.taken().into_iter().map(|request| request.url).collect();
     assert!(paths[0].ends_with("/Numbers") && paths[1].ends_with("/numbers"), "{paths:?}");

@@ -1,4 +1,5 @@
-//! Answers without what is each service's own: addresses, times, ids, ETags and tokens.
+//! Responses without the parts that differ between services: addresses, times, ids, ETags and
+//! tokens.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::sent::{Row, Sent, Service};
 
-/// Said of the connection, or of the server as such.
+/// Headers about the connection or the server.
 const NOT_COMPARED: [&str; 7] = [
     "connection",
     "content-length",
@@ -25,12 +26,12 @@ pub(super) struct Answer {
     pub(super) code: Option<String>,
     pub(super) message: Option<String>,
     pub(super) body: Value,
-    /// The answers in the answer to a batch.
+    /// The responses in the response to a batch.
     pub(super) parts: Vec<Answer>,
 }
 
 impl Answer {
-    /// Reads an answer and keeps its ETags and tokens.
+    /// Reads a response and remembers its ETags and tokens.
     pub(super) fn read(service: &mut Service, sent: &Sent, response: &HttpResponse) -> Self {
         let headers = response.headers.iter().map(|(name, value)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -97,7 +98,7 @@ impl Answer {
         answer
     }
 
-    /// Of the rows of a page.
+    /// Compares the rows of a page.
     pub(super) fn rows(&self) -> Option<&Vec<Value>> {
         self.body.get("value")?.as_array()
     }
@@ -108,7 +109,7 @@ fn error(body: &Value, path: &str) -> Option<String> {
     Some(text.split("\nRequestId:").next().unwrap_or_default().to_owned())
 }
 
-/// Which of the ETags of its row this is, in the order in which the service told them.
+/// The index of this ETag among those that the service returned for the row.
 fn place(service: &mut Service, row: Option<&Row>, etag: &str) -> String {
     let Some(row) = row else {
         return "<etag>".into();
@@ -167,7 +168,7 @@ fn parts(service: &mut Service, sent: &Sent, text: &str) -> Vec<Answer> {
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         });
         let headers = headers.filter(|(name, _)| !NOT_COMPARED.contains(&&**name)).collect();
-        // A refusal stands alone, whichever operation it is of.
+        // A refusal is a single response, regardless of the operation.
         let operation =
             if found.len() == sent.parts().len() { sent.parts().get(index) } else { None };
         let batch;

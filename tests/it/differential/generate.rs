@@ -1,4 +1,4 @@
-//! Random requests over a few tables and keys, some of them odd.
+//! Random requests over a few tables and keys, some of them invalid.
 
 use fastrand::Rng;
 
@@ -6,7 +6,7 @@ use super::sent::{Condition, Odd, Payload, Resource, Row, Sent};
 
 const PARTITIONS: [&str; 4] = ["p", "p", "it's", "é"];
 const KEYS: [&str; 7] = ["1", "10", "2", "a b", "%2B+", "\u{1f600}", ""];
-/// A name, its members in JSON.
+/// A name and its JSON members.
 const MEMBERS: [&str; 22] = [
     r#""I":5"#,
     r#""I":-2147483648"#,
@@ -31,7 +31,7 @@ const MEMBERS: [&str; 22] = [
     r#""N":null"#,
     r#""S@odata.type":"Edm.String","S":"told""#,
 ];
-/// Members that no entity can have.
+/// Members that an entity cannot have.
 const BAD_MEMBERS: [&str; 7] = [
     r#""my-name":1"#,
     r#""A":{"b":1}"#,
@@ -156,7 +156,7 @@ impl Generator {
         sent
     }
 
-    /// A body with these keys, and whether it can be stored.
+    /// A body with these keys, and whether it is valid.
     fn entity(&mut self, row: Option<&Row>, odd: &mut Vec<Odd>) -> Payload {
         let text = |text: &str| serde_json::to_string(text).unwrap();
         let mut members = Vec::new();
@@ -235,7 +235,7 @@ impl Generator {
         if ["X", "G"].contains(&property) && !["eq", "ne"].contains(&operator) {
             odd.push(Odd::Order);
         }
-        // What has no such property: no source settles these.
+        // A property that no row has: no source documents these filters.
         if !property.ends_with("Key") && ["ne", "lt", "le"].contains(&operator) {
             odd.push(Odd::Types);
         }
@@ -251,7 +251,7 @@ impl Generator {
                 format!("{} or {}", self.filter(depth - 1, odd), self.filter(depth - 1, odd))
             }
             4 if depth > 0 => {
-                // The negation of a comparison with what is missing.
+                // The negation of a comparison with a missing property.
                 odd.push(Odd::Types);
                 format!("not ({})", self.filter(depth - 1, odd))
             }
@@ -311,8 +311,8 @@ impl Generator {
         sent
     }
 
-    /// A batch of one table: where there are two and it fails, Azurite leaves rows that no delete
-    /// removes, and all that comes after would differ.
+    /// A batch of one table: if a batch of two tables fails, Azurite leaves rows that no delete
+    /// removes, and all later responses would differ.
     fn batch(&mut self) -> Sent {
         let mut sent = Sent::new("POST", Resource::Batch);
         let (table, partition) = (self.table(), self.pick(&PARTITIONS).to_owned());
@@ -327,7 +327,7 @@ impl Generator {
             if let Some(row) = &mut part.row {
                 row.table.clone_from(&table);
                 row.partition.clone_from(&partition);
-                // Mostly rows that differ.
+                // Mostly different rows.
                 if self.rng.u32(..10) > 0 {
                     (*key).clone_into(&mut row.key);
                 }

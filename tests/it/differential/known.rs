@@ -1,5 +1,5 @@
-//! What is known to differ, in order: a difference that is recognised is put aside in both answers,
-//! and what remains has to be equal.
+//! The known differences, in order: a difference that is recognized is removed from both responses,
+//! and the rest must be equal.
 
 mod batches;
 mod contents;
@@ -10,21 +10,22 @@ mod refusals;
 use super::answer::Answer;
 use super::sent::Sent;
 
-/// Who is wrong.
+/// The service that is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Azurite,
-    /// No source settles it.
+    /// No source decides it.
     Open,
 }
 
 /// A kind of difference.
 pub(super) struct Known {
-    /// What Azurite does.
+    /// Azurite's behavior.
     pub(super) name: &'static str,
     pub(super) fault: Fault,
     pub(super) source: &'static str,
-    /// Whether it is there in the answers of the mock and of Azurite; if so, it is put aside.
+    /// Returns whether the responses of the mock and of Azurite have this difference, and removes
+    /// it.
     pub(super) recognise: fn(&Sent, &mut Answer, &mut Answer) -> bool,
 }
 
@@ -33,7 +34,7 @@ const LIVE: &str = "the official clients and their live tests";
 const DOCUMENTED: &str = "the REST reference";
 const EMULATOR: &str = "texts of the old storage emulator";
 
-/// All of them.
+/// All known differences.
 pub(super) fn known() -> impl Iterator<Item = &'static Known> {
     [headers::KNOWN, contents::KNOWN, batches::KNOWN, refusals::KNOWN].into_iter().flatten()
 }

@@ -1,5 +1,5 @@
-//! Requests before they are written for one of the two services: each has its own ETags, tokens
-//! and address.
+//! Requests before they are written for one of the two services, since each service has its own
+//! ETags, tokens and address.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,14 +33,14 @@ pub(super) enum Resource {
     Batch,
 }
 
-/// What `If-Match` says.
+/// The value of `If-Match`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
     None,
     Any,
-    /// The last ETag that the service told of the row.
+    /// The last ETag that the service returned for the row.
     Present,
-    /// One that the row had before, or never had.
+    /// An ETag that the row had earlier, or never had.
     Old,
     Text(&'static str),
 }
@@ -50,22 +50,22 @@ pub(super) enum Payload {
     None,
     Json(String),
     Changeset(Vec<Sent>),
-    /// Operations by themselves, of which only one query is allowed.
+    /// Separate operations; a batch allows only one query.
     Single(Vec<Sent>),
 }
 
-/// What makes a request odd, for the table of differences to recognise it by.
+/// Invalid parts of a request, by which the table of differences recognizes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Odd {
-    /// A filter compares what differs in type, or is missing.
+    /// A filter that compares a missing property or another type.
     Types,
     /// A filter orders Binary or Guid.
     Order,
-    /// A filter that cannot be read.
+    /// A filter that cannot be parsed.
     Filter,
-    /// A name of a table that is not allowed.
+    /// An invalid table name.
     Name,
-    /// A property, key or body that is not allowed.
+    /// An invalid property, key or body.
     Body,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Sent {
     pub(super) payload: Payload,
     /// Whether the tokens of the last page are sent.
     pub(super) continues: bool,
-    /// The row that is written or read, also where only the body names it.
+    /// The row that is written or read, also if only the body names it.
     pub(super) row: Option<Row>,
     pub(super) odd: Vec<Odd>,
 }
@@ -122,12 +122,12 @@ impl Sent {
         self.query.iter().find(|(known, _)| *known == name).map(|(_, value)| &**value)
     }
 
-    /// The verb that is meant.
+    /// The intended method.
     pub(super) fn meant(&self) -> &str {
         self.header("x-http-method").unwrap_or(self.verb)
     }
 
-    /// The verb in `X-HTTP-Method`, where it is allowed.
+    /// The method in `X-HTTP-Method`, where it is allowed.
     fn tunnelled(&self) -> Option<&str> {
         let is_allowed = |verb: &&str| ["MERGE", "PUT", "DELETE", "PATCH"].contains(verb);
         self.header("x-http-method").filter(|_| self.verb == "POST").filter(is_allowed)
@@ -139,7 +139,7 @@ impl Sent {
         self.parts().iter().flat_map(Self::written).chain(own).collect()
     }
 
-    /// The table whose token a page has.
+    /// The table to which the token of a page belongs.
     pub(super) fn paged(&self) -> Option<&str> {
         match (&self.resource, self.verb) {
             (Resource::Tables, "GET") => Some("Tables"),
@@ -149,12 +149,12 @@ impl Sent {
     }
 }
 
-/// One of the services, and what it has told.
+/// One of the services, and the ETags and tokens that it returned.
 #[derive(Debug)]
 pub(super) struct Service {
     /// `http://host:port/account`
     pub(super) base: String,
-    /// Whether it knows `X-HTTP-Method`; else what a request means is sent.
+    /// Whether the service supports `X-HTTP-Method`; otherwise the intended method is sent.
     tunnels: bool,
     pub(super) etags: BTreeMap<Row, Vec<String>>,
     pub(super) tokens: BTreeMap<String, Vec<(String, String)>>,
@@ -247,7 +247,7 @@ impl Service {
         }
     }
 
-    /// An operation of a batch, behind its boundary.
+    /// An operation of a batch, after its boundary.
     fn part(&self, sent: &Sent) -> String {
         let url = format!("{}{}", self.base, path(&sent.resource));
         let mut part = format!(
@@ -301,7 +301,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// `SharedKeyLite`, made here: both services check it.
+/// `SharedKeyLite`, signed here; both services check it.
 fn authorization(date: &str, url: &str) -> String {
     let path = url.splitn(4, '/').nth(3).unwrap().split('?').next().unwrap();
     let text = format!("{date}\n/{ACCOUNT}/{path}");

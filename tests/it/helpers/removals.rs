@@ -1,9 +1,9 @@
-//! What a change removes.
+//! Changes that remove properties.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use azure_table_client::client::Updated;
+use azure_table_client::client::Stored;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
@@ -65,19 +65,19 @@ async fn notes() -> (MockTableService, TableClient<Note>, TableClient<DynamicEnt
     (mock, notes, rows)
 }
 
-/// What is returned is what is stored, the version included; all that other programs wrote is there.
-async fn check(updated: Updated<Note>, notes: &TableClient<Note>) -> Result<(), Error> {
+/// The result equals the stored row, with its version; properties of other programs are kept.
+async fn check(updated: Stored<Note>, notes: &TableClient<Note>) -> Result<(), Error> {
     let row = notes.with_entity::<DynamicEntity>().get(KEY).await?;
     assert_eq!((row.get("foreign"), row.get("by_others")), (Some(Ok(7_i64)), Some(Ok(5))));
     let stored = notes.get(KEY).await?;
     assert_eq!(updated.version.as_ref(), Some(&stored.etag));
-    let expected = Note { changed: stored.changed, ..updated.into_entity() };
+    let expected = Note { changed: stored.changed, ..updated.into_inner() };
     assert_eq!(stored.entity, expected);
     Ok(())
 }
 
 #[tokio::test]
-async fn what_a_change_removes_is_gone_and_nothing_else() {
+async fn only_removed_properties_are_removed() {
     let changes: [fn(&mut Note); 5] = [
         |n| n.text = None,
         |n| n.tag.clear(),
@@ -95,7 +95,7 @@ async fn what_a_change_removes_is_gone_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_removed_it_is_merged() {
+async fn a_change_without_removal_is_a_merge() {
     let changes: [fn(&mut Note); 4] =
         [|_| {}, |n| n.text = Some(String::new()), |n| n.series.push(4), |n| n.by_others = None];
     for (at, change) in changes.into_iter().enumerate() {
@@ -110,7 +110,7 @@ async fn where_nothing_is_removed_it_is_merged() {
 }
 
 #[tokio::test]
-async fn a_dynamic_entity_loses_what_was_removed() {
+async fn a_dynamic_entity_loses_removed_properties() {
     let (_, _, rows) = notes().await;
     let change = |row: &mut DynamicEntity| {
         row.remove("text");
@@ -150,7 +150,7 @@ enum Page {
 }
 
 #[tokio::test]
-async fn an_entity_that_becomes_one_of_another_kind_leaves_nothing_behind() {
+async fn a_change_of_kind_removes_the_old_properties() {
     let mock = MockTableService::new();
     let pages = mock.client().table_named::<Page>("Pages");
     let rows = pages.with_entity::<DynamicEntity>();
@@ -168,7 +168,7 @@ async fn an_entity_that_becomes_one_of_another_kind_leaves_nothing_behind() {
     let stored = rows.get(KEY).await.unwrap();
     let properties: BTreeMap<_, _> = stored.properties().collect();
     assert_eq!(properties.into_keys().collect::<Vec<_>>(), ["Kind", "foreign", "text"]);
-    // The bag has it now, and loses it.
+    // The bag of other properties has it now, and the change removes it from there.
     let tidy = |page: &mut Page| {
         if let Page::Post(post) = page {
             assert!(post.others.remove("foreign").is_some());
@@ -178,7 +178,7 @@ async fn an_entity_that_becomes_one_of_another_kind_leaves_nothing_behind() {
     assert!(rows.get(KEY).await.unwrap().value("foreign").is_none());
 }
 
-/// Puts a text that is no Unicode into a property of another program's.
+/// Stores a text with a lone surrogate in another program's property.
 #[derive(Debug)]
 struct Broken(Arc<dyn Transport>);
 
@@ -194,7 +194,7 @@ impl Transport for Broken {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_kept_as_it_is_is_not_replaced() {
+async fn a_row_with_unreadable_properties_is_not_replaced() {
     let (mock, _, rows) = notes().await;
     let mut broken = DynamicEntity::new("p", "r");
     rows.insert_or_merge(broken.set("foreign", "broken")).await.unwrap();

@@ -1,8 +1,8 @@
-//! The version in the entity that comes back.
+//! The version in the returned entity.
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, ETag, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, ETag, Outcome, TableClient, TableEntity};
 
 const KEY: (&str, &str) = ("p", "r");
 
@@ -30,17 +30,17 @@ async fn notes() -> TableClient<Note> {
 }
 
 #[tokio::test]
-async fn it_is_that_of_the_write() {
+async fn a_struct_has_the_version_of_the_write() {
     let notes = notes().await;
-    let inserted = notes.get_or_insert(&note()).await.unwrap();
-    assert!(inserted.was_inserted());
+    let (inserted, outcome) = notes.get_or_insert(&note()).await.unwrap();
+    assert_eq!(outcome, Outcome::Applied);
     assert_eq!(inserted.version.as_ref(), Some(&inserted.etag));
-    let found = notes.get_or_insert(&note()).await.unwrap();
+    let (found, _) = notes.get_or_insert(&note()).await.unwrap();
     assert_eq!(found.version, inserted.version);
 
     let mut updated = notes.update_with(KEY, |n| n.hits = 2).await.unwrap();
     assert_eq!(updated.version.as_ref(), Some(&updated.etag));
-    assert_eq!(updated.changed, found.changed, "the answer to a write does not tell it");
+    assert_eq!(updated.changed, found.changed, "the response to a write lacks it");
     updated.entity.hits = 3;
     let version = updated.entity.version.clone().unwrap();
     notes.merge(&updated.entity, version).await.unwrap();
@@ -49,20 +49,20 @@ async fn it_is_that_of_the_write() {
 }
 
 #[tokio::test]
-async fn a_dynamic_entity_has_it_too() {
+async fn a_dynamic_entity_has_the_version_of_the_write() {
     let rows = notes().await.with_entity::<DynamicEntity>();
-    let inserted = rows.get_or_insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let (inserted, _) = rows.get_or_insert(&DynamicEntity::new("p", "r")).await.unwrap();
     assert_eq!(inserted.entity.etag(), Some(&inserted.etag));
     let change = |row: &mut DynamicEntity| {
         row.set("hits", 1);
     };
     let updated = rows.update_with(KEY, change).await.unwrap();
     assert_eq!(updated.entity.etag(), Some(&updated.etag));
-    assert_eq!(updated.timestamp(), None, "the answer to a write does not tell it");
+    assert_eq!(updated.timestamp(), None, "the response to a write lacks it");
 }
 
 #[tokio::test]
-async fn so_has_one_of_several_kinds_and_one_that_always_has_a_version() {
+async fn enums_and_required_etags_have_the_version_of_the_write() {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     struct Strict {
         #[table(partition_key)]
@@ -81,11 +81,11 @@ async fn so_has_one_of_several_kinds_and_one_that_always_has_a_version() {
     }
 
     let kinds = notes().await.with_entity::<Kinds>();
-    let obtained = kinds.get_or_insert(&Kinds::Note(note())).await.unwrap();
+    let (obtained, _) = kinds.get_or_insert(&Kinds::Note(note())).await.unwrap();
     let Kinds::Note(note) = &obtained.entity else { panic!() };
     assert_eq!(note.version.as_ref(), Some(&obtained.etag));
     let strict = Strict { p: "p".into(), r: "s".into(), version: ETag::from("none yet") };
-    let obtained = kinds.get_or_insert(&Kinds::Strict(strict)).await.unwrap();
+    let (obtained, _) = kinds.get_or_insert(&Kinds::Strict(strict)).await.unwrap();
     let Kinds::Strict(strict) = &obtained.entity else { panic!() };
     assert_eq!(strict.version, obtained.etag);
 }

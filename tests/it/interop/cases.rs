@@ -16,9 +16,9 @@ pub(super) struct Case {
     pub(super) key: EntityKey,
     pub(super) property: String,
     pub(super) value: EdmValue,
-    /// What is particular to a client, by its name.
+    /// The exceptions of a client, by its name.
     clients: BTreeMap<String, Value>,
-    /// Why it is left out on Azurite.
+    /// The reason to leave the case out on Azurite.
     pub(super) azurite: Option<String>,
 }
 
@@ -30,12 +30,13 @@ impl Case {
         entity
     }
 
-    /// What is stored where a client writes the value with its type.
+    /// The stored value if a client writes the value with its type.
     pub(super) fn written_by(&self, client: &str) -> EdmValue {
         self.particular(client, "writes").map_or_else(|| self.value.clone(), value)
     }
 
-    /// What is stored where a client writes a value of its own language; `None` if nothing is.
+    /// The stored value if a client writes a value of its own language; `None` if nothing is
+    /// stored.
     pub(super) fn plainly_written_by(&self, client: &str) -> Option<EdmValue> {
         if self.particular(client, "refuses_plain").is_some() {
             return None;
@@ -72,7 +73,7 @@ fn case(index: usize, stated: &Value) -> Case {
     }
 }
 
-/// A text of the file, which states long ones by what they repeat.
+/// A text of the file, where long texts are stated as repetitions.
 fn whole(stated: &Value) -> String {
     match stated {
         Value::String(text) => text.clone(),

@@ -41,7 +41,8 @@ struct Names {
 }
 
 impl Names {
-    /// The field of a property; `None` for the name of 255 characters, which a struct spares itself.
+    /// The field of a property; `None` for the name of 255 characters, for which the struct has no
+    /// field.
     fn field(&mut self, name: &str) -> Option<&mut Option<String>> {
         Some(match name {
             "Größe" => &mut self.latin,
@@ -83,10 +84,11 @@ pub(super) async fn insert(table: &TableClient<DynamicEntity>, case: &Case) {
     }
 }
 
-/// Reads the row of a case into a struct; the value of the property, `None` if the struct lacks it.
+/// Reads the row of a case into a struct and returns the value of the property, or `None` if the
+/// struct lacks it.
 pub(super) async fn get(table: &TableClient<DynamicEntity>, case: &Case) -> Option<EdmValue> {
     if case.property != "Value" {
-        let mut read = table.with_entity::<Names>().get(&case.key).await.unwrap().into_entity();
+        let mut read = table.with_entity::<Names>().get(&case.key).await.unwrap().into_inner();
         let value = read.field(&case.property)?.take();
         return Some(value.expect(&case.name).into());
     }
@@ -125,5 +127,5 @@ where
     One<T>: TableEntity + Send + 'static,
     T: Into<EdmValue>,
 {
-    table.with_entity::<One<T>>().get(&case.key).await.unwrap().into_entity().value.into()
+    table.with_entity::<One<T>>().get(&case.key).await.unwrap().into_inner().value.into()
 }

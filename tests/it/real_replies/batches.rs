@@ -1,4 +1,4 @@
-//! The answers to batches, by another reading than the library's.
+//! The replies to batches, parsed independently of the library.
 
 use azure_table_client::{DynamicEntity, ETag, ErrorKind, TableServiceClient};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::message;
 use super::reply::Reply;
 
-/// The answer to one operation: its status, its ETag, and its body if that is JSON.
+/// The reply to one operation: its status, its ETag, and its body if that is JSON.
 struct Part<'t> {
     status: u16,
     etag: Option<&'t str>,
@@ -25,12 +25,12 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts.collect()
 }
 
-/// All results have their status and their version; a refusal has its operation, code and message. How
-/// many results that are.
+/// Checks that all results have their status and version, and a refusal its operation, code and
+/// message. Returns the number of results.
 pub(super) async fn check(service: &TableServiceClient, reply: &Reply) -> usize {
     let parts = parts(&reply.text);
     let refused = parts.iter().find(|part| part.status >= 400);
-    // A refusal is the only part, whatever was sent.
+    // A refusal is the only part, regardless of the number of operations.
     let count = if refused.is_some() { 3 } else { parts.len() };
     let table = service.table_named::<DynamicEntity>("Blogs");
     let rows = (0..count).map(|n| DynamicEntity::new("p", n.to_string()));

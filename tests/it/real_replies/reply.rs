@@ -1,4 +1,4 @@
-//! A recorded reply, and a transport that answers with it.
+//! A recorded reply, and a transport that returns it.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, T
 use azure_table_client::{RetryPolicy, TableServiceClient};
 use serde_json::Value;
 
-/// What the service once answered.
+/// A reply of the service.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) method: String,
@@ -64,7 +64,7 @@ impl Reply {
         }
     }
 
-    /// A client whose requests are all answered with this, and the addresses that they went to.
+    /// A client whose requests all get this reply, and the addresses of the requests.
     pub(super) fn service(&self) -> (TableServiceClient, Arc<Canned>) {
         let canned = Arc::new(Canned { response: self.response(), asked: Mutex::default() });
         let service =

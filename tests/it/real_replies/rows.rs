@@ -1,4 +1,4 @@
-//! What the rows of a reply hold, by another reading of their JSON than the library's.
+//! The rows of a reply, parsed independently of the library.
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::{DynamicEntity, ETag, TableEntity};
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// All columns of the rows that were recorded without types, as programs that know them declare them.
+/// All columns of the rows that were recorded without types, as a program declares them.
 #[derive(TableEntity)]
 #[table(rename_all = "PascalCase")]
 pub(super) struct Declared {
@@ -63,7 +63,7 @@ pub(super) struct Declared {
     encryption1: Option<String>,
 }
 
-/// The types of the columns of [`Declared`], as JSON would have said them.
+/// The types of the columns of [`Declared`], in the notation of JSON.
 fn declared_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "Int64Property" | "MaxInt64" | "age" | "large" => "Edm.Int64",
@@ -102,11 +102,11 @@ fn value(stated: &Value, ty: Option<&str>) -> EdmValue {
     }
 }
 
-/// Every property of a row is there with its value and its type, and no other; keys, time and version are
-/// those of the row. How many properties that are.
+/// Checks that a row has exactly the properties of the reply with their types, and its keys, time
+/// and version. Returns the number of properties.
 pub(super) fn check(entity: &DynamicEntity, row: &Value, is_untyped: bool) -> usize {
     let text = |name: &str| row.get(name).map(|value| value.as_str().unwrap());
-    // A row of some columns does not have them.
+    // A row of some columns lacks them.
     assert_eq!(entity.key().partition_key, text("PartitionKey").unwrap_or_default());
     assert_eq!(entity.key().row_key, text("RowKey").unwrap_or_default());
     let mut properties = 0;

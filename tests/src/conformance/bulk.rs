@@ -11,7 +11,7 @@ fn row(partition: i32, n: i32) -> DynamicEntity {
     row
 }
 
-/// Rows of several partitions, in turn: as few transactions as there can be.
+/// Rows of several partitions, in turn: the smallest number of transactions.
 pub async fn many_rows(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let rows = (0..950).map(|n| BulkOperation::Insert(row(n % 3, n)));
@@ -31,7 +31,7 @@ pub async fn many_rows(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Each operation, and operations on one key in their order.
+/// Each kind of operation, and operations on one key in their order.
 pub async fn every_operation_in_order(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let key = |n| row(0, n).key().clone();
@@ -65,7 +65,7 @@ pub async fn every_operation_in_order(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Bad rows fail by themselves, each with its own error.
+/// Bad rows fail alone, each with its own error.
 pub async fn bad_rows_fail_alone(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let there = table.insert(&row(0, 7)).await.unwrap();
@@ -93,11 +93,11 @@ pub async fn bad_rows_fail_alone(target: &Target) {
     assert_eq!(of(40).1, Some(ErrorCode::ResourceNotFound));
     assert_eq!(of(250).1, Some(ErrorCode::UpdateConditionNotSatisfied));
     assert_eq!(table.query().count().await.unwrap(), 296);
-    assert_eq!(report.checkpoint.next(), 300, "what was refused is settled");
+    assert_eq!(report.checkpoint.next(), 300, "refused rows are resolved");
     table.delete_table().await.unwrap();
 }
 
-/// A whole slice of rows that are there already: each fails, and the one that is not does not.
+/// A whole batch of existing rows: each fails, and a new row succeeds.
 pub async fn a_run_that_is_repeated(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let insert = |rows: std::ops::Range<i32>| rows.map(|n| BulkOperation::Insert(row(0, n)));
@@ -106,7 +106,7 @@ pub async fn a_run_that_is_repeated(target: &Target) {
     let progress = error.report().progress;
     assert_eq!((progress.applied, progress.failed), (1, 40), "{error}");
     assert!(progress.requests < 90, "{error}");
-    // What need not be there may be deleted twice.
+    // Rows that need not exist may be deleted twice.
     let delete = |n| BulkOperation::DeleteIfExists(row(0, n).key().clone(), IfMatch::Any);
     for _ in 0..2 {
         let report = table.bulk().run((0..50).map(delete)).await.unwrap();
@@ -116,7 +116,7 @@ pub async fn a_run_that_is_repeated(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// 4 MiB end a slice before 100 rows do.
+/// 4 MiB end a batch before 100 rows do.
 pub async fn slices_by_bytes(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let rows = (0..20).map(|n| {
@@ -129,12 +129,13 @@ pub async fn slices_by_bytes(target: &Target) {
     let report = table.bulk().run(rows).await.unwrap();
     assert_eq!(report.progress.applied, 20, "{report}");
     assert!(report.progress.bytes / report.progress.requests <= 4 * 1024 * 1024, "{report}");
-    // 8 rows of 480 kB fit into a slice, but one that waits for a second goes before it is full.
+    // A batch has room for 8 rows of 480 kB, but a batch that waits for a second is sent before it
+    // is full.
     assert!((3..=10).contains(&report.progress.requests), "{report}");
     table.delete_table().await.unwrap();
 }
 
-/// A missing table ends the run: nothing else would fare better.
+/// A missing table ends the run, since all other rows would fail too.
 pub async fn without_a_table(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     let rows = (0..1000).map(|n| BulkOperation::Insert(row(n % 20, n)));
@@ -156,7 +157,7 @@ struct Reading {
     value: f64,
 }
 
-/// Deleting what a query finds.
+/// Deletes the rows of a query.
 pub async fn deleting(target: &Target) {
     let table = target.table::<Reading>().await;
     let reading =
@@ -176,7 +177,8 @@ pub async fn deleting(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// All rows with all properties, pages and partitions included; what is there is replaced.
+/// A copy of all rows with all properties, pages and partitions included; existing rows are
+/// replaced.
 pub async fn copying(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let copy = target.table::<DynamicEntity>().await;

@@ -1,4 +1,4 @@
-//! Versions, and the conditions made of them.
+//! Versions and conditions.
 
 use azure_table_client::{DynamicEntity, ETag, ErrorCode, IfMatch};
 
@@ -10,7 +10,7 @@ fn entity(value: i32) -> DynamicEntity {
     entity
 }
 
-/// Two writes never leave the same version, however fast they follow each other.
+/// Two writes never return the same version, however fast they follow each other.
 pub async fn every_write_changes_the_etag(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut seen: Vec<ETag> = vec![table.insert(&entity(0)).await.unwrap().etag];
@@ -46,7 +46,7 @@ pub async fn stale_etag_is_refused(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// `Any` takes every version, but not a missing entity.
+/// `Any` accepts every version, but not a missing entity.
 pub async fn any_needs_the_entity(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     for error in [
@@ -62,7 +62,7 @@ pub async fn any_needs_the_entity(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// An update of a row that somebody deleted fails and leaves it deleted.
+/// An update of a row that another program deleted fails and leaves it deleted.
 pub async fn an_update_never_resurrects(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let etag = table.insert(&entity(1)).await.unwrap().etag;
@@ -87,7 +87,7 @@ pub async fn a_lost_race_is_seen_and_done_again(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The Timestamp moves forward with every write and belongs to the service.
+/// The service sets the Timestamp, which moves forward with every write.
 pub async fn timestamps_advance(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(&entity(0)).await.unwrap();

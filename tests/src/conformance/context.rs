@@ -25,7 +25,7 @@ async fn texts(table: &TableClient<Blog>) -> Vec<String> {
     rows.iter().map(|(channel, id, text)| format!("{channel}{id} {text}")).collect()
 }
 
-/// Read, change, add, delete, and one save for all of it, in every way to save.
+/// Read, change, add, delete, and one save for all changes, in every save mode.
 pub async fn a_unit_of_work(target: &Target) {
     for options in [
         SaveOptions::each(),
@@ -49,7 +49,8 @@ pub async fn a_unit_of_work(target: &Target) {
         let mut blogs = ctx.table_named::<Blog>(&name);
         blogs.update(&Blog { text: "new".into(), ..read[0].clone() }).unwrap();
         blogs.delete(&read[1]).unwrap();
-        // A property goes: that takes a replace, which keeps what another program wrote.
+        // Removing a property takes a replace, which keeps the properties that another program
+        // wrote.
         blogs.update(&Blog { rating: None, ..read[2].clone() }).unwrap();
         blogs.delete(&read[3]).unwrap();
         blogs.add(&blog("c", "4", "again")).unwrap();
@@ -60,7 +61,7 @@ pub async fn a_unit_of_work(target: &Target) {
         assert_eq!(texts(&table).await, ["c1 new", "c3 old", "c4 again", "c5 it's new", "c6 new"]);
         let row = table.with_entity::<DynamicEntity>().get(("c", "3")).await.unwrap();
         assert_eq!((row.value("Rating"), row.get("Foreign")), (None, Some(Ok(5_i64))));
-        // The versions that the replies gave are those of the rows.
+        // The versions in the replies are those of the rows.
         for id in ["1", "3", "4", "5 it's", "6"] {
             let etag = table.get(("c", id)).await.unwrap().etag.clone();
             let entry = ctx.table_named::<Blog>(&name);
@@ -73,9 +74,11 @@ pub async fn a_unit_of_work(target: &Target) {
     }
 }
 
-/// A conflict is found, one by one and as a whole; after a refresh the client may win.
+/// A conflict is found, with separate requests and in a transaction; after a refresh the client may
+/// win.
 pub async fn conflicts(target: &Target) {
-    // One by one, the change before the conflict is made; as a whole, none is.
+    // With separate requests, the change before the conflict is applied; in a transaction, no
+    // change is.
     for (options, expected) in [(SaveOptions::each(), "mine"), (SaveOptions::atomic(), "old")] {
         let table = target.table::<Blog>().await;
         for id in ["1", "2"] {

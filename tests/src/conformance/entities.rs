@@ -32,7 +32,7 @@ impl Blog {
     }
 }
 
-/// What goes in comes out, with its version.
+/// An entity is read back unchanged, with its version.
 pub async fn insert_and_get(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
@@ -66,7 +66,7 @@ pub async fn get_missing(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A missing entity is `None` where that was asked for.
+/// A missing entity is `None` where the call allows it.
 pub async fn get_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
@@ -79,7 +79,7 @@ pub async fn get_if_exists(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A missing table is never taken for a missing entity.
+/// A missing table is never mistaken for a missing entity.
 pub async fn missing_table(target: &Target) {
     let table = target.service().table_named::<Blog>(target.unique_name());
     let blog = Blog::new("1", "Hello", 3);
@@ -99,7 +99,7 @@ pub async fn missing_table(target: &Target) {
     }
 }
 
-/// A merge leaves alone what it does not name.
+/// A merge keeps the other properties.
 pub async fn merge_keeps_other_properties(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut stored = DynamicEntity::new("p", "r");
@@ -115,7 +115,7 @@ pub async fn merge_keeps_other_properties(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A replace leaves only what it names.
+/// A replace removes the other properties.
 pub async fn replace_removes_other_properties(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut stored = DynamicEntity::new("p", "r");
@@ -166,7 +166,7 @@ pub async fn delete(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// `delete_if_exists` says whether there was anything.
+/// `delete_if_exists` reports whether the entity existed.
 pub async fn delete_if_exists(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog::new("1", "Hello", 3);
@@ -176,7 +176,7 @@ pub async fn delete_if_exists(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// `None` leaves no property behind.
+/// `None` stores no property.
 pub async fn none_is_not_stored(target: &Target) {
     let table = target.table::<Blog>().await;
     let blog = Blog { rating: None, ..Blog::new("1", "Hello", 3) };
@@ -219,13 +219,13 @@ struct WrongType {
     _rating: i64,
 }
 
-/// A row that was read, Timestamp and all, can be inserted elsewhere.
+/// A row that was read can be inserted elsewhere, including its Timestamp.
 pub async fn insert_accepts_no_timestamp(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut entity = DynamicEntity::new("p", "r");
     entity.set("A", 1);
     table.insert(&entity).await.unwrap();
-    let read = table.get(("p", "r")).await.unwrap().into_entity();
+    let read = table.get(("p", "r")).await.unwrap().into_inner();
     table.delete(("p", "r"), IfMatch::Any).await.unwrap();
     table.insert(&read).await.unwrap();
     assert_eq!(table.get(("p", "r")).await.unwrap().get::<i32>("A"), Some(Ok(1)));

@@ -1,4 +1,4 @@
-//! Errors: of the service, and those that are found before it is asked.
+//! Errors of the service, and errors that are found before a request is sent.
 
 use azure_table_client::{DynamicEntity, ErrorCode, ErrorKind, Outcome};
 
@@ -20,7 +20,7 @@ pub async fn wrong_key(target: &Target) {
     assert!(!shown.contains("d3Jvbmc") && !shown.contains("SharedKey "), "{shown}");
 }
 
-/// An error says what was called, what the service answered, and how to find it in its logs.
+/// An error names the operation, the response of the service, and the ids for its logs.
 pub async fn service_errors_are_complete(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let error = table.get(("p", "r")).client_request_id("my-id").await.unwrap_err();
@@ -40,7 +40,7 @@ pub async fn service_errors_are_complete(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// 252 properties are taken, the 253rd is refused before anything is sent.
+/// 252 properties are accepted; the 253rd is refused before a request is sent.
 pub async fn too_many_properties(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut entity = DynamicEntity::new("p", "r");
@@ -55,7 +55,7 @@ pub async fn too_many_properties(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A filter that is none is found here, and the error shows where.
+/// The client refuses a filter that does not parse, and the error shows the position.
 pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["startswith(Text, 'a')", "A eq", "A eq 'x", "A = 1", "(A eq 1", "A eq 1 B eq 2", ""]
@@ -66,7 +66,7 @@ pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
     }
 }
 
-/// A filter and a projection replace the earlier ones, bad ones too.
+/// A filter and a projection replace the earlier ones, invalid ones too.
 pub async fn the_last_filter_and_projection_count(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(DynamicEntity::new("p", "r").set("A", 1).set("B", 2)).await.unwrap();
@@ -85,7 +85,7 @@ pub async fn the_last_filter_and_projection_count(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A name that no property can have is found here.
+/// The client refuses an invalid property name.
 pub async fn bad_names_in_projections(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["", "*", "a b", "A,B", "1a", "A&$top=1", &"x".repeat(256)] {

@@ -1,4 +1,4 @@
-//! Typed filters: each as a closure, as an expression and as OData text, with the rows that it finds.
+//! Typed filters, each as a closure, as an expression and as OData text, with the rows that match.
 
 #![allow(
     clippy::needless_borrows_for_generic_args,
@@ -109,12 +109,12 @@ struct Case<E> {
     expression: Condition<E>,
     text: &'static str,
     holds: fn(&E) -> bool,
-    /// What Azurite gets wrong with it.
+    /// Azurite's fault with this filter.
     azurite: Option<&'static str>,
 }
 
-/// Each case is a closure, an expression, OData text, and the loop's condition; `azurite "…"` behind
-/// them says why Azurite finds other rows.
+/// Each case is a closure, an expression, OData text, and the loop's condition; `azurite "…"` after
+/// them is the reason why Azurite finds other rows.
 macro_rules! cases {
     ($entity:ty: $(|$b:ident| $typed:expr, $expression:expr, $text:literal, |$row:ident| $holds:expr $(, azurite $why:expr)?;)*) => {
         vec![$({
@@ -211,7 +211,8 @@ fn on_every_type() -> Vec<Case<Row>> {
     }
 }
 
-/// Finds the rows of every filter in each of its forms, and names all that find others.
+/// Queries with every filter in each of its forms, and names all that find other rows than the
+/// loop.
 async fn check<E>(target: &Target, of: &str, rows: &[E], cases: Vec<Case<E>>) -> TableClient<E>
 where
     E: TableEntity + PartialEq + Debug + Send + 'static,
@@ -220,7 +221,7 @@ where
     for row in rows.iter().rev() {
         table.insert(row).await.unwrap();
     }
-    assert_eq!(table.query().await.unwrap(), rows, "the rows of {of} stand in their order");
+    assert_eq!(table.query().await.unwrap(), rows, "the rows of {of} are in their order");
     println!("{} filters on {of}, each in three forms", cases.len());
     let mut failures = Vec::new();
     for Case { typed, expression, text, holds, azurite } in cases {
@@ -259,7 +260,7 @@ pub async fn typed_filters(target: &Target) {
     let table = check(target, "every type of property", &rows, on_every_type()).await;
     let all = table.query().filter(|b| b.small.ge(i32::MIN)).await.unwrap();
     assert_eq!(all, rows);
-    // What has no literal is an error before anything is sent.
+    // A value without a literal is an error before a request is sent.
     for error in [
         table.query().filter(|b| b.real.eq(f64::NAN)).await.unwrap_err(),
         table.query().filter(|b| b.maybe.eq(1) & b.real.lt(f64::INFINITY)).await.unwrap_err(),

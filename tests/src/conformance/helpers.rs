@@ -1,6 +1,6 @@
-//! Calls that read and write until nobody was in between.
+//! Calls that read and write until no concurrent update intervenes.
 
-use azure_table_client::client::Updated;
+use azure_table_client::client::Stored;
 use azure_table_client::{
     DynamicEntity, ETag, EntityKey, ErrorKind, Outcome, TableClient, TableEntity,
 };
@@ -18,7 +18,7 @@ fn key() -> EntityKey {
     EntityKey::new("it's", "n")
 }
 
-async fn add(table: &TableClient<DynamicEntity>) -> Updated<DynamicEntity> {
+async fn add(table: &TableClient<DynamicEntity>) -> Stored<DynamicEntity> {
     let change = |row: &mut DynamicEntity| {
         let n: i32 = row.get("N").unwrap().unwrap();
         row.set("N", n + 1);
@@ -26,7 +26,7 @@ async fn add(table: &TableClient<DynamicEntity>) -> Updated<DynamicEntity> {
     table.update_with(key(), change).rounds(100).await.unwrap()
 }
 
-/// Several at a time add to one number, and each counts.
+/// Concurrent tasks add to one number, and each addition counts.
 pub async fn increments_are_not_lost(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(&counter(0)).await.unwrap();
@@ -43,7 +43,7 @@ pub async fn increments_are_not_lost(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What the service does not have is not written, nor what the change refuses.
+/// A missing row is not written, nor a change that returns an error.
 pub async fn changes_that_are_not_made(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let error = table.update_with(key(), |_| {}).await.unwrap_err();
@@ -57,7 +57,7 @@ pub async fn changes_that_are_not_made(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What a change removes is gone, and what other programs have written is not.
+/// A change removes a property and keeps the properties of other programs.
 pub async fn removed_properties_are_gone(target: &Target) {
     #[derive(Debug, TableEntity)]
     struct Noted {
@@ -79,20 +79,21 @@ pub async fn removed_properties_are_gone(target: &Target) {
     rows.delete_table().await.unwrap();
 }
 
-/// What is not there is inserted, what is there is read, and one of several inserts.
+/// A missing row is inserted, an existing one is read, and one of several concurrent calls inserts.
 pub async fn get_or_insert(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let rows: Vec<_> = (0..5).map(counter).collect();
     let obtained =
         join_all(rows.iter().map(|row| async { table.get_or_insert(row).await.unwrap() }));
     let obtained = obtained.await;
-    assert_eq!(obtained.iter().filter(|row| row.was_inserted()).count(), 1);
+    let inserted = obtained.iter().filter(|(_, outcome)| *outcome == Outcome::Applied);
+    assert_eq!(inserted.count(), 1);
     let stored = table.get(key()).await.unwrap();
-    for row in obtained {
+    for (row, _) in obtained {
         assert_eq!(row.get::<i32>("N"), stored.get("N"));
         assert_eq!(row.etag, stored.etag);
     }
-    let found = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
-    assert_eq!((found.inserted(), found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
+    let (found, inserted) = table.get_or_insert_with(key(), || counter(9)).await.unwrap();
+    assert_eq!((inserted, found.get::<i32>("N")), (Outcome::NotApplied, stored.get("N")));
     table.delete_table().await.unwrap();
 }

@@ -1,10 +1,10 @@
-//! Keys: whatever is allowed survives, in the service's order.
+//! Keys: every valid key is stored, in the service's order.
 
 use azure_table_client::{DynamicEntity, ErrorKind, IfMatch};
 
 use crate::Target;
 
-/// Keys that clients and emulators have got wrong (peer pitfall 2).
+/// Keys that clients and emulators are known to mishandle (peer pitfall 2).
 const ODD_KEYS: [&str; 18] = [
     "it's",
     "''",
@@ -26,7 +26,7 @@ const ODD_KEYS: [&str; 18] = [
     "$filter!*@:|^~`{}[]",
 ];
 
-/// Insert, get, query, update and delete with each odd key in both places.
+/// Insert, get, query, update and delete with each odd key in both positions.
 pub async fn odd_keys_survive_every_operation(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     for key in ODD_KEYS {
@@ -52,7 +52,7 @@ pub async fn odd_keys_survive_every_operation(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The empty string is a key like any other.
+/// The empty string is a valid key.
 pub async fn empty_keys(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     for (partition_key, row_key) in [("", "r"), ("p", ""), ("", "")] {
@@ -64,7 +64,7 @@ pub async fn empty_keys(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Case and normalisation make different keys.
+/// Case and normalization distinguish keys.
 pub async fn keys_are_compared_exactly(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let keys = ["a", "A", "\u{e9}", "e\u{301}", "a ", "a\u{a0}"];
@@ -75,7 +75,7 @@ pub async fn keys_are_compared_exactly(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// PartitionKey, then RowKey, each by UTF-16 code units, whatever the order of insertion.
+/// By PartitionKey, then RowKey, each by UTF-16 code units, for any order of insertion.
 pub async fn rows_come_in_key_order(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut keys = ["rk1", "rk12", "rk123", "rk2", "RK", "", "~", "é", "\u{1f600}", "\u{ffff}"];
@@ -96,7 +96,7 @@ pub async fn rows_come_in_key_order(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What the service forbids is refused here, before it is sent, with character and position.
+/// The client refuses invalid keys before a request is sent, with character and position.
 pub async fn forbidden_characters(target: &Target) {
     let table = target.service().table_named::<DynamicEntity>(target.unique_name());
     for bad in ["a/b", "a\\b", "a#b", "a?b", "a\u{0}b", "a\u{1f}b", "a\u{7f}b", "a\u{9f}b"] {

@@ -1,4 +1,4 @@
-//! Lists that are too long for one request, points, and queries in several ranges.
+//! Lists that are too long for one request, point reads, and queries in several ranges.
 
 use azure_table_client::client::QueryCost;
 use azure_table_client::entity::Descending;
@@ -84,17 +84,17 @@ pub async fn long_lists_of_values(target: &Target) {
             i.group.is_in(groups()) | i.partition.is_in(["p0", "p1", "p2"]) & i.group.lt(35)
         });
         assert_eq!(twice.await.unwrap(), *expected);
-        // Keys come along to be compared, and are not part of the result.
+        // Keys are fetched for the comparison, and are not part of the result.
         let found = query().select(|i| (i.text, i.group)).await.unwrap();
         assert!(found.iter().map(|row| row.1).eq(expected.iter().map(|item| item.group)));
     }
-    // `not` of a list has no alternatives to be asked for one by one.
+    // `not` of a list has no alternatives that could be queried separately.
     let found = table.query().filter(|i| !i.group.is_in(groups())).await;
     assert_eq!(found.unwrap().len(), 15);
     table.delete_table().await.unwrap();
 }
 
-/// The pages of several requests can be resumed as any, by keys and by values.
+/// The pages of several requests can be resumed like others, by keys and by values.
 pub async fn long_lists_are_resumed(target: &Target) {
     let table = filled(target).await;
     let all = table.query().await.unwrap();
@@ -127,13 +127,13 @@ pub async fn long_lists_are_resumed(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A filter that nothing can split, and that no URL holds.
+/// A filter that cannot be split, and is too long for a URL.
 pub async fn a_filter_too_long_for_a_url(target: &Target) {
     let table = filled(target).await;
     let long = "x".repeat(20_000);
     let error = table.query().filter(|i| i.text.eq(&long)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("URL of 20"), "{error}");
+    assert!(error.to_string().contains("too long (20047 bytes"), "{error}");
     // A list of long values is split by their length.
     let values: Vec<String> = (0..10).map(|n| format!("{n}{}", "é".repeat(400))).collect();
     let query = table.query().filter(|i| i.text.is_in(&values) | i.text.eq("x"));
@@ -142,7 +142,7 @@ pub async fn a_filter_too_long_for_a_url(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A filter that states both keys and no more is a point read.
+/// A filter that states only both keys is a point read.
 pub async fn points(target: &Target) {
     let table = filled(target).await;
     let query = |id: u16| table.query().filter(move |i| i.id.eq(id) & i.partition.eq("p2"));
@@ -151,13 +151,13 @@ pub async fn points(target: &Target) {
     assert_eq!(query(41).await.unwrap().len(), 0);
     assert_eq!(query(7).select(|i| (i.group, i.id)).await.unwrap(), [(9, 7)]);
     assert_eq!((query(7).count().await.unwrap(), query(41).count().await.unwrap()), (1, 0));
-    // More than the keys is a query as any.
+    // A filter with more conditions than the keys is a query.
     let query = table.query().filter(|i| i.id.eq(7) & i.partition.eq("p2") & i.group.eq(0));
     assert_eq!(query.await.unwrap().len(), 0);
-    // Keys that no row can have are no error in a filter.
+    // Impossible keys in a filter are not an error.
     let query = table.query().filter_text("PartitionKey eq 'a/b' and RowKey eq '#'");
     assert_eq!(query.await.unwrap().len(), 0);
-    // A missing table is one.
+    // A missing table is an error.
     table.delete_table().await.unwrap();
     let error = table.query().filter(|i| i.id.eq(7) & i.partition.eq("p2")).await.unwrap_err();
     assert_eq!(error.status(), Some(404));
@@ -185,7 +185,7 @@ pub async fn parallel_ranges(target: &Target) {
         // Within one partition, the rows are split.
         let query = table.query().filter(|i| i.partition.eq("p1")).page_size(9);
         assert_eq!(query.parallel(ranges).await.unwrap(), *one);
-        // With bounds, and with what is not a key.
+        // With bounds, and with conditions on other columns.
         let query = table
             .query()
             .filter(|i| i.partition.between("p1", "z5") & i.group.is_in(0..20) & i.id.ne(3));

@@ -1,4 +1,4 @@
-//! Structs as users derive them: typed keys, groups, series, large values, several kinds.
+//! Derived structs: typed keys, groups, series, large values, several kinds.
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::entity::{Descending, Escaped, KeyPart, KeyRange, PropertyGroup};
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::Target;
 
-/// Stores the values in disorder; the service gives them back in their order.
+/// Stores the values in random order; the service returns them in theirs.
 async fn in_order<K: KeyPart>(table: &TableClient<DynamicEntity>, partition: &str, values: &[K]) {
     let keys: Vec<String> = values.iter().map(|v| v.to_key().unwrap().into_owned()).collect();
     for at in (0..keys.len()).map(|at| (at * 7 + 3) % keys.len()) {
@@ -45,7 +45,7 @@ pub async fn keys_of_every_type_are_in_order(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A prefix holds what begins so and nothing else, also at the ends of Unicode.
+/// A prefix query matches only keys with the prefix, also at the ends of Unicode.
 pub async fn prefixes_hold_what_begins_so(target: &Target) {
     let table = target.table().await;
     let keys = [
@@ -101,7 +101,7 @@ fn blog(month: u8, rating: u8, id: &str) -> Blog {
     }
 }
 
-/// Keys of several parts, and queries by their leading ones.
+/// Keys of several parts, and queries by the leading parts.
 pub async fn keys_of_several_parts(target: &Target) {
     let table = target.table::<Blog>().await;
     let all = [blog(10, 5, "a/b"), blog(10, 5, "it's"), blog(10, 1, "x y"), blog(9, 5, "")];
@@ -163,7 +163,7 @@ pub struct Everything {
     others: Vec<(String, EdmValue)>,
 }
 
-/// Groups, series, split values and the bag of others come back.
+/// Groups, series, split values and the bag of other properties are read back.
 pub async fn fields_that_are_several_properties(target: &Target) {
     let table = target.table::<Everything>().await;
     let mut entity = Everything {
@@ -211,7 +211,7 @@ pub struct Photo {
     bytes: i64,
 }
 
-/// Kinds told apart by a property.
+/// Kinds with a discriminator property.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(discriminator = "Kind")]
 pub enum Item {
@@ -219,12 +219,12 @@ pub enum Item {
     Post(Post),
     /// A photo.
     Photo(Photo),
-    /// What newer programs write.
+    /// A kind that newer programs write.
     #[table(other)]
     Other(DynamicEntity),
 }
 
-/// Kinds told apart by the row key.
+/// Kinds with different row key formats.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(discriminator_in_row_key)]
 pub enum Keyed {
@@ -250,7 +250,7 @@ pub async fn kinds_in_one_table(target: &Target) {
     let mut video = DynamicEntity::new("joe", "000003_Video");
     video.set("Kind", "Video").set("Length", 90.0);
     table.insert(&Item::Other(video)).await.unwrap();
-    let newest = table.get(("joe", "000003_Video")).await.unwrap().into_entity();
+    let newest = table.get(("joe", "000003_Video")).await.unwrap().into_inner();
     let Item::Other(video) = newest else { panic!("{newest:?}") };
     assert_eq!(video.value("Length"), Some(&EdmValue::Double(90.0)));
     table.delete_table().await.unwrap();

@@ -67,7 +67,7 @@ pub async fn every_level_reads_the_same_structs(target: &Target) {
     target.service().delete_table(&name).await.unwrap();
 }
 
-/// Without metadata a text may be anything, so dynamic entities refuse it.
+/// Without metadata a text may have any type, so dynamic entities refuse it.
 pub async fn dynamic_entities_need_types(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut entity = DynamicEntity::new("p", "r");

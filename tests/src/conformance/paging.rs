@@ -27,7 +27,7 @@ fn keys(rows: &[DynamicEntity]) -> Vec<String> {
     rows.iter().map(|row| format!("{}{}", row.key().partition_key, row.key().row_key)).collect()
 }
 
-/// No page is larger than asked for, and together they are everything, once.
+/// No page exceeds the page size, and together the pages have every row once.
 pub async fn pages_of_a_size(target: &Target) {
     let table = filled(target, 2, 5).await;
     let mut pages = table.query().page_size(3).pages();
@@ -55,7 +55,7 @@ pub async fn take_is_a_true_limit(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The stream crosses page borders unseen.
+/// The stream crosses page borders transparently.
 pub async fn stream_over_all_pages(target: &Target) {
     let table = filled(target, 3, 3).await;
     let found: Vec<DynamicEntity> =
@@ -65,7 +65,7 @@ pub async fn stream_over_all_pages(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A continuation goes on where its page ended, in another query object too.
+/// A continuation resumes at the end of its page, in another query object too.
 pub async fn resume_from_a_continuation(target: &Target) {
     let table = filled(target, 2, 3).await;
     let mut first = table.query().page_size(4).pages();
@@ -78,7 +78,7 @@ pub async fn resume_from_a_continuation(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A continuation is bound to its query, and travels as text to another process.
+/// A continuation is bound to its query, and can be sent to another process as text.
 pub async fn continuations_travel_as_text(target: &Target) {
     let table = filled(target, 1, 5).await;
     let page = table.query().page_size(2).pages().next().await.unwrap().unwrap();
@@ -97,7 +97,7 @@ pub async fn continuations_travel_as_text(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The first, the only one, whether there is one, and how many there are.
+/// `first`, `single`, `any` and `count`.
 pub async fn other_than_all(target: &Target) {
     let table = filled(target, 2, 3).await;
     let query = || table.query();
@@ -129,7 +129,7 @@ pub async fn other_than_all(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A `next` that is dropped on its way, as a timeout or `select!` does it, loses no page.
+/// Dropping a pending `next`, like a timeout or `select!` does, loses no page.
 pub async fn a_dropped_next_loses_nothing(target: &Target) {
     let table = filled(target, 1, 5).await;
     let mut pages = table.query().page_size(2).pages();
@@ -142,7 +142,7 @@ pub async fn a_dropped_next_loses_nothing(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The service's own limit of 1,000 rows a page.
+/// The service's own limit of 1,000 rows per page.
 pub async fn more_than_a_thousand(target: &Target) {
     let table = filled(target, 1, 1001).await;
     let mut pages = table.query().pages();
@@ -153,7 +153,7 @@ pub async fn more_than_a_thousand(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// What is added beyond the place reached is seen, what is added before it is not (the paper, 6.2).
+/// A row added after the current position is returned, one added before it is not (the paper, 6.2).
 pub async fn rows_added_between_pages(target: &Target) {
     let table = filled(target, 1, 4).await;
     let mut pages = table.query().page_size(2).pages();

@@ -1,4 +1,4 @@
-//! What a query reads of each row: columns as tuples, and structs of columns.
+//! Projections: columns as tuples, and structs of columns.
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::entity::{Descending, Escaped, PropertyGroup};
@@ -75,7 +75,7 @@ async fn filled(target: &Target) -> TableClient<Blog> {
     table
 }
 
-/// Columns of every sort, as values or tuples.
+/// Columns of every kind, as values or tuples.
 pub async fn columns_as_tuples(target: &Target) {
     let table = filled(target).await;
     let all = || table.query().filter(|b| b.channel.eq("Channel9"));
@@ -95,7 +95,7 @@ pub async fn columns_as_tuples(target: &Target) {
     assert_eq!(nested, Some((("text 3".to_owned(),), (4, (3000,)))));
     let changed = all().select(|b| (b.changed, b.likes)).await.unwrap();
     assert!(changed.iter().all(|(changed, likes)| changed.is_some() && *likes > 1));
-    // A later choice replaces an earlier one, and a filter may come after it.
+    // A later projection replaces an earlier one, and a filter may come after it.
     let query = all().select(|b| b.text).filter(|b| b.rating.eq(2)).select(|b| b.likes);
     assert_eq!(query.single().await.unwrap(), 3);
     table.delete_table().await.unwrap();
@@ -114,7 +114,7 @@ pub async fn columns_are_read_as_the_entity_reads_them(target: &Target) {
         old().select(|b| (b.rating, b.likes, b.home.zip)).single().await.unwrap(),
         (Some(5), 0, Some(1))
     );
-    // There is no place for what would be collected.
+    // A projection has no field for collected errors.
     let error = old().select(|b| (b.likes, b.size)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.to_string().contains("Size"), "{error}");
@@ -138,7 +138,7 @@ struct Summary {
     key: (Descending<u16>, Escaped),
 }
 
-/// A struct of columns; only these travel.
+/// A struct of columns; only these are transferred.
 pub async fn columns_as_a_struct(target: &Target) {
     let table = filled(target).await;
     let found = table.query().filter(|b| b.rating.eq(2)).select_as::<Summary>().await.unwrap();
@@ -149,7 +149,7 @@ pub async fn columns_as_a_struct(target: &Target) {
         key: (Descending(2), Escaped::from("a!b")),
     };
     assert_eq!(found, [expected]);
-    // A row of another shape is an error that names what is missing.
+    // A row of another shape is an error that names the missing column.
     let mut other = DynamicEntity::new("Channel9", "0!x");
     other.set("Rating", 2);
     table.with_entity::<DynamicEntity>().insert(&other).await.unwrap();
@@ -158,7 +158,7 @@ pub async fn columns_as_a_struct(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Columns of names that are known at run time.
+/// Columns whose names are known at run time.
 pub async fn columns_at_run_time(target: &Target) {
     let table = filled(target).await.with_entity::<DynamicEntity>();
     let text = Column::<DynamicEntity, String>::dynamic;
@@ -170,7 +170,7 @@ pub async fn columns_at_run_time(target: &Target) {
         table.query().matching(&filter).select(|()| text("Text")).single().await.unwrap(),
         "text 2"
     );
-    // What cannot be a name, and what is there twice, is found before anything is sent.
+    // Invalid and duplicate names are refused before a request is sent.
     for bad in ["a b\u{0}", "", "PartitionKey"] {
         let error = table.query().select(|()| text(bad)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{bad}: {error}");
@@ -192,7 +192,7 @@ struct Policies {
     b: i32,
 }
 
-/// The service writes a property that was selected and is missing as null; it is missing all the same.
+/// The service returns a selected but missing property as null; it still counts as missing.
 pub async fn missing_columns_are_missing(target: &Target) {
     let table = target.table::<Policies>().await;
     let rows = table.with_entity::<DynamicEntity>();

@@ -31,7 +31,7 @@ async fn insert<V: Into<EdmValue>>(
     table.insert(&entity).await.unwrap();
 }
 
-/// Only the partition that was asked for.
+/// Only the requested partition.
 pub async fn by_partition(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     for partition_key in ["a", "b", "c"] {
@@ -162,7 +162,7 @@ pub async fn literal_on_the_left(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// A property of another type than the literal is passed over (the paper, 8.4).
+/// A property with another type than the literal does not match (the paper, 8.4).
 pub async fn another_type_never_matches(target: &Target) {
     if target.skips_on_azurite(
         "it compares values as JavaScript does, whatever their types \
@@ -197,7 +197,7 @@ pub async fn a_missing_property_never_matches(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Only what was asked for travels, and the keys.
+/// Only the selected columns are transferred, and the keys.
 pub async fn select_some_properties(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("A", 1), ("B", 2), ("C", 3)]).await;
@@ -221,7 +221,7 @@ struct Projection {
     other: i64,
 }
 
-/// A row without a selected property still has the others.
+/// A row that lacks a selected property still has the others.
 pub async fn select_a_missing_property(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("A", 1)]).await;
@@ -233,7 +233,7 @@ pub async fn select_a_missing_property(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Ranges over keys, the prefix idiom of the paper (8.2) among them.
+/// Ranges over keys, including the prefix idiom of the paper (8.2).
 pub async fn by_key_range(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     for partition_key in ["PDC2008", "PDC2009", "PDD", "PD"] {
@@ -259,7 +259,7 @@ pub async fn by_key_range(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The Timestamp can be asked about.
+/// Filters on the Timestamp.
 pub async fn on_timestamp(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("A", 1)]).await;
@@ -269,7 +269,7 @@ pub async fn on_timestamp(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Quotes in literals are doubled, and what looks like syntax inside them is text.
+/// Quotes in literals are doubled, and syntax inside quotes is text.
 pub async fn quotes_in_literals(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("Text", "it's")]).await;
@@ -297,7 +297,7 @@ pub async fn nothing_found(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Spaces between tokens do not matter; those inside literals do (peer pitfall 8).
+/// Spaces between tokens are ignored, those inside literals are not (peer pitfall 8).
 pub async fn several_spaces(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     insert(&table, "1", [("Text", "a  b")]).await;

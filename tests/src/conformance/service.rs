@@ -1,4 +1,4 @@
-//! What an account's service has beside tables.
+//! The settings of an account's service.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use azure_table_client::{DynamicEntity, ErrorKind};
 
 use crate::Target;
 
-/// What is set is there; what is left out stays.
+/// Properties that are set are stored; omitted ones stay unchanged.
 pub async fn settings(target: &Target) {
     let service = target.service();
     let before = service.properties().await.unwrap();
@@ -42,7 +42,7 @@ pub async fn settings(target: &Target) {
     service.set_properties(&before).await.unwrap();
 }
 
-/// What the service would refuse is not sent.
+/// The client refuses invalid settings before a request is sent.
 pub async fn settings_that_cannot_be(target: &Target) {
     let rules = vec![CorsRule::default(); 6];
     let properties = ServiceProperties { cors: Some(rules), ..ServiceProperties::default() };
@@ -50,7 +50,7 @@ pub async fn settings_that_cannot_be(target: &Target) {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// Policies are there as they were set, until others take their place.
+/// Policies stay unchanged until others replace them.
 pub async fn access_policies(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     assert_eq!(table.access_policies().await.unwrap(), []);

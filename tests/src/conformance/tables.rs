@@ -5,7 +5,7 @@ use futures_util::TryStreamExt as _;
 
 use crate::Target;
 
-/// A table is there from its creation to its deletion.
+/// A table exists from its creation to its deletion.
 pub async fn create_and_delete(target: &Target) {
     let (service, name) = (target.service(), target.unique_name());
     let created = service.create_table(&name).await.unwrap();
@@ -16,7 +16,7 @@ pub async fn create_and_delete(target: &Target) {
     assert!(!service.table_exists(&name).await.unwrap());
 }
 
-/// Creating what is there is a conflict.
+/// Creating an existing table is a conflict.
 pub async fn create_twice(target: &Target) {
     let (service, name) = (target.service(), target.unique_name());
     service.create_table(&name).await.unwrap();
@@ -26,7 +26,7 @@ pub async fn create_twice(target: &Target) {
     service.delete_table(&name).await.unwrap();
 }
 
-/// `create_if_not_exists` says whether it created.
+/// `create_if_not_exists` reports whether it created the table.
 pub async fn create_if_not_exists(target: &Target) {
     let (service, name) = (target.service(), target.unique_name());
     assert!(service.create_table_if_not_exists(&name).await.unwrap());
@@ -34,14 +34,14 @@ pub async fn create_if_not_exists(target: &Target) {
     service.delete_table(&name).await.unwrap();
 }
 
-/// Deleting what is not there is a 404.
+/// Deleting a missing table is a 404.
 pub async fn delete_missing(target: &Target) {
     let error = target.service().delete_table(&target.unique_name()).await.unwrap_err();
     assert!(error.is_not_found());
     assert_eq!(error.kind(), ErrorKind::Service);
 }
 
-/// `delete_if_exists` says whether there was anything.
+/// `delete_if_exists` reports whether the table existed.
 pub async fn delete_if_exists(target: &Target) {
     let (service, name) = (target.service(), target.unique_name());
     assert!(!service.delete_table_if_exists(&name).await.unwrap());
@@ -50,12 +50,12 @@ pub async fn delete_if_exists(target: &Target) {
     assert!(!service.delete_table_if_exists(&name).await.unwrap());
 }
 
-/// A look at a table that was never there is no error.
+/// `exists` of a missing table is not an error.
 pub async fn exists(target: &Target) {
     assert!(!target.service().table_exists(&target.unique_name()).await.unwrap());
 }
 
-/// Names are compared without case and kept with it.
+/// Names are case-insensitive and keep their case.
 pub async fn names_ignore_case(target: &Target) {
     let service = target.service();
     let name = format!("Mixed{}", target.unique_name());
@@ -73,7 +73,7 @@ pub async fn names_ignore_case(target: &Target) {
     service.delete_table(&name).await.unwrap();
 }
 
-/// A filter over names, the prefix idiom among them.
+/// A filter over names, including the prefix idiom.
 pub async fn list_by_filter(target: &Target) {
     let service = target.service();
     let prefix = target.unique_name();
@@ -111,7 +111,7 @@ pub async fn list_in_pages(target: &Target) {
     }
 }
 
-/// The service's own tables are there to be read; to create or to delete one is refused here.
+/// The service's own tables can be read; the client refuses to create or delete one.
 pub async fn metrics_are_the_services(target: &Target) {
     let (service, name) = (target.service(), "$MetricsHourPrimaryTransactionsTable");
     let table = service.table_named::<DynamicEntity>(name);

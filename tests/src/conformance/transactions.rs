@@ -23,7 +23,7 @@ fn expected(rows: &[(&str, i32)]) -> Vec<(String, Option<i32>)> {
     rows.iter().map(|(key, n)| ((*key).to_owned(), Some(*n))).collect()
 }
 
-/// Each operation at once; every ETag is that of the row.
+/// Each kind of operation in one transaction; every ETag is that of the row.
 pub async fn every_operation(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut old = row("1 merge", 1);
@@ -61,7 +61,7 @@ pub async fn every_operation(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// One failure, and nothing is done; the error says which operation it was.
+/// One failure, and no operation is applied; the error names the operation.
 pub async fn all_or_nothing(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let first = table.insert(&row("1", 1)).await.unwrap();
@@ -85,7 +85,7 @@ pub async fn all_or_nothing(target: &Target) {
         assert_eq!(error.entity_key(), Some(&EntityKey::new("p", key)));
     }
     assert_eq!(table.get(("p", "1")).await.unwrap().etag, merged.etag, "not written at all");
-    // Alone in a transaction, it can only be that one.
+    // In a transaction of one operation, the error belongs to that one.
     let error = table.transaction().insert(&row("1", 9)).await.unwrap_err();
     assert!(error.is_conflict());
     assert_eq!(error.batch_index(), Some(0));
@@ -94,7 +94,7 @@ pub async fn all_or_nothing(target: &Target) {
     assert_eq!(error.code(), Some(&ErrorCode::TableNotFound), "{error}");
 }
 
-/// What the service would refuse is found before anything is sent.
+/// Invalid transactions are refused before a request is sent.
 pub async fn bad_transactions_are_not_sent(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let large = |row_key: String| {
@@ -127,11 +127,11 @@ pub async fn bad_transactions_are_not_sent(target: &Target) {
     assert_eq!(new().insert(&too_large).await.unwrap_err().kind(), ErrorKind::InvalidInput);
     let bad_key = DynamicEntity::new("p", "a/b");
     assert_eq!(new().insert(&bad_key).await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    // The first mistake counts, whatever follows.
+    // The first mistake is reported, regardless of the following ones.
     let both = new().insert(&other).delete(("p", "1"), IfMatch::Any).insert(&row("2", 2));
     refused(both.await.unwrap_err(), Some(1), "one partition");
     assert_eq!(values(&table).await, []);
-    // 100 operations are as many as there can be.
+    // The maximum is 100 operations.
     let all = (0..100).fold(table.transaction(), |t, n| t.insert(&row(&format!("{n:02}"), n)));
     let bytes = all.bytes();
     assert_eq!(all.await.unwrap().operations.len(), 100);
@@ -140,7 +140,7 @@ pub async fn bad_transactions_are_not_sent(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Keys with characters that mean something in a URL, in a literal, or in a multipart body.
+/// Keys with characters that have a meaning in a URL, a literal, or a multipart body.
 pub async fn odd_keys_in_transactions(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let keys =

@@ -1,4 +1,4 @@
-//! Every Edm type comes back as it went.
+//! Every Edm type survives a round trip.
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::{DynamicEntity, IfMatch, TableClient};
@@ -61,7 +61,7 @@ pub async fn doubles_without_a_number(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// 100 ns, from the first year to the last.
+/// Ticks of 100 ns, from the first year to the last.
 pub async fn date_times_keep_their_ticks(target: &Target) {
     let table = target.table().await;
     let parse = |text: &str| text.parse::<EdmDateTime>().unwrap();
@@ -76,7 +76,7 @@ pub async fn date_times_keep_their_ticks(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// Text with everything that needs an escape somewhere.
+/// Text with every character that needs an escape somewhere.
 pub async fn text_of_all_sorts(target: &Target) {
     let table = target.table().await;
     let texts = [
@@ -114,7 +114,7 @@ pub async fn empty_values(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// The sign of zero is not settled for the service: what must hold is that it stays a zero.
+/// The service does not guarantee the sign of zero; the value must stay zero.
 pub async fn negative_zero(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut entity = DynamicEntity::new("p", "r");
@@ -125,7 +125,7 @@ pub async fn negative_zero(target: &Target) {
     table.delete_table().await.unwrap();
 }
 
-/// An update sends types as an insert does.
+/// An update sends types like an insert does.
 pub async fn properties_keep_their_types_over_updates(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     let mut entity = DynamicEntity::new("p", "r");

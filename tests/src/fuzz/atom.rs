@@ -1,4 +1,4 @@
-//! What the readers of Atom make of bodies.
+//! The readers of Atom with arbitrary bodies.
 
 use azure_table_client::{DynamicEntity, measure};
 
@@ -20,12 +20,13 @@ pub fn atom(body: &[u8]) {
     read(measure::decode_entry::<Lenient>(body));
 }
 
-/// Every error says something.
+/// Every error has a text.
 fn read<T>(result: Result<T, String>) -> Option<T> {
     result.map_err(|error| assert!(!error.is_empty())).ok()
 }
 
-/// What was read can be written, unless a rule forbids it, and is then read as the same.
+/// An entity that was read can be written, unless a rule forbids it, and is then read as the same
+/// entity.
 fn written_and_read(entity: &DynamicEntity) {
     let Some(body) = measure::encode_entry(entity) else { return };
     let read = measure::decode_entry::<DynamicEntity>(&body).expect("an entry");

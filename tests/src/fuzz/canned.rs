@@ -1,4 +1,4 @@
-//! A service that answers everything alike.
+//! A service that always returns the same response.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::entities::{Item, Lenient, Strict};
 
-/// How often it answers: a continuation that leads to itself must not be followed for ever.
+/// The number of responses: a continuation that leads to itself must not be followed without end.
 const ANSWERS: usize = 12;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Transport for Canned {
     }
 }
 
-/// A transport that gives this reply.
+/// A transport that returns this reply.
 pub(super) fn transport(reply: HttpResponse) -> Arc<dyn Transport> {
     Arc::new(Canned { reply: Mutex::new(reply), left: AtomicUsize::new(ANSWERS) })
 }
@@ -50,7 +50,7 @@ pub(super) struct Tables {
     pub(super) items: TableClient<Item>,
 }
 
-/// Clients whose next calls are answered by this reply. They are made once: that takes longer than
+/// Clients whose next calls get this reply. They are created once, since that takes longer than
 /// their calls.
 pub(super) fn answering(reply: &HttpResponse) -> Rc<Tables> {
     thread_local! {
@@ -92,7 +92,7 @@ pub(super) fn response(status: u16, media_type: HeaderValue, body: &[u8]) -> Htt
     HttpResponse { status, headers, body: Bytes::copy_from_slice(body) }
 }
 
-/// Reads `Name: value` lines up to an empty one, and what follows it; lines end with a line feed.
+/// Reads `Name: value` lines up to an empty one, and the rest; lines end with a line feed.
 pub(super) fn head_and_body(data: &[u8]) -> Option<(HeaderMap, &[u8])> {
     let mut headers = HeaderMap::new();
     let mut rest = data;
@@ -109,7 +109,7 @@ pub(super) fn head_and_body(data: &[u8]) -> Option<(HeaderMap, &[u8])> {
     }
 }
 
-/// The first line, and what follows it.
+/// The first line, and the rest.
 pub(super) fn split_line(data: &[u8]) -> (&[u8], &[u8]) {
     match data.iter().position(|byte| *byte == b'\n') {
         Some(end) => (&data[..end], &data[end + 1..]),
@@ -117,7 +117,7 @@ pub(super) fn split_line(data: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Runs a future where time passes at once.
+/// Runs a future under paused time.
 pub(super) fn block_on<F: IntoFuture>(future: F) -> F::Output {
     use tokio::runtime::{Builder, Runtime};
     thread_local! {

@@ -1,6 +1,6 @@
-//! Structs with most of what the derive knows.
+//! Structs with most features of the derive.
 
-#![expect(dead_code, reason = "they are read, and looked at by nobody")]
+#![expect(dead_code, reason = "the fields are decoded but never used")]
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use azure_table_client::{DynamicEntity, ETag, TableEntity};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-/// Every type; anything wrong is an error.
+/// Every type; anything invalid is an error.
 #[derive(Debug, TableEntity)]
 #[table(name = "Blogs", rename_all = "PascalCase")]
 pub(super) struct Strict {
@@ -34,7 +34,7 @@ pub(super) struct Strict {
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// Takes what it can, and collects what is wrong.
+/// Reads valid properties, and collects the errors of the others.
 #[derive(Debug, TableEntity)]
 #[table(rename_all = "PascalCase", partition_key = "{channel}_{year:inv4}", row_key(rating, id))]
 #[table(on_missing = "default", on_null = "default", on_mistyped = "collect", accept = "widened")]

@@ -1,4 +1,4 @@
-//! What the client makes of replies.
+//! The client's handling of replies.
 
 use azure_table_client::transport::HttpResponse;
 use azure_table_client::{
@@ -42,7 +42,8 @@ async fn page<T: TableEntity>(table: &TableClient<T>) -> Result<Vec<T>, Error> {
     page.map(|page| page.entities)
 }
 
-/// What was read can be written, unless a rule forbids it, and is then read as the same.
+/// An entity that was read can be written, unless a rule forbids it, and is then read as the same
+/// entity.
 fn written_and_read(entity: &DynamicEntity) {
     let Some(row) = measure::encode(entity) else { return };
     let page = [b"{\"value\":[", &*row, b"]}"].concat();
@@ -52,7 +53,7 @@ fn written_and_read(entity: &DynamicEntity) {
     assert!(read.properties().eq(entity.properties()), "{read:?} is not {entity:?}");
 }
 
-/// The body of an error, for calls that look at its code.
+/// The body of an error, for calls that handle its code.
 pub fn error_body(body: &[u8]) {
     let json = HeaderValue::from_static(Metadata::Minimal.media_type());
     let entity = DynamicEntity::new("p", "r");
@@ -77,14 +78,14 @@ pub fn error_body(body: &[u8]) {
             }
         });
         assert_eq!(error.status(), Some(status));
-        // Only a transaction of one operation was sent.
+        // The transaction has only one operation.
         assert!(error.batch_index().is_none_or(|index| index == 0));
         shown(&error);
     }
 }
 
-/// A whole reply, for all readers of replies: the status on a line of its own, headers, an empty
-/// line, the body.
+/// A whole reply, for all readers of replies: the status on its own line, headers, an empty line,
+/// the body.
 pub fn reply(data: &[u8]) {
     let (status, rest) = split_line(data);
     let Ok(status) = StatusCode::from_bytes(status.trim_ascii()) else { return };
@@ -116,11 +117,11 @@ pub fn reply(data: &[u8]) {
     });
 }
 
-/// The reply as the answer to a read in a batch and to transactions.
+/// The reply to a read in a batch and to transactions.
 pub(super) async fn transactions(reply: &HttpResponse) {
     let one = DynamicEntity::new("p", "1");
     let table = &answering(reply).dynamic;
-    // Such keys do not fit into a URL, so that this is asked for in a batch.
+    // Such keys do not fit into a URL, so that the read is sent in a batch.
     let long = "\u{3042}".repeat(1000);
     told(&table.get_if_exists((&*long, &*long)).await);
     for count in 1..=2 {
@@ -139,7 +140,7 @@ pub(super) async fn transactions(reply: &HttpResponse) {
     }
 }
 
-/// Every error can be shown.
+/// Every error can be displayed.
 pub(super) fn told<T>(result: &Result<T, Error>) {
     if let Err(error) = result {
         shown(error);

@@ -1,4 +1,4 @@
-//! What the mock makes of requests.
+//! The mock's handling of requests.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::replies::{shown, transactions};
 
 const ACCOUNT: &str = "http://127.0.0.1:10002/devstoreaccount1";
 
-/// More requests than that in one input find nothing more.
+/// More requests in one input find no more bugs.
 const MAX_REQUESTS: usize = 20;
 
 /// A table with rows of all types: the path and the body of each insert.
 const ROWS: &str = include_str!("rows.txt");
 
-/// So that every run is the same, signatures among it.
+/// A fixed time, so that every run is the same, including signatures.
 #[derive(Debug)]
 struct Standing;
 
@@ -34,7 +34,7 @@ impl Clock for Standing {
     }
 }
 
-/// A service that takes what is not signed, with the table `Blogs`.
+/// A service that accepts unsigned requests, with the table `Blogs`.
 pub(super) fn seeded() -> MockTableService {
     let mock = MockTableService::builder().loose(true).clock(Arc::new(Standing)).build();
     for row in ROWS.lines() {
@@ -52,7 +52,7 @@ pub(super) fn seeded() -> MockTableService {
 }
 
 /// Requests to the mock: each `METHOD target`, headers, an empty line, the body; a line `###`
-/// between two of them. What was stored can be read.
+/// between two of them. Stored rows can be read.
 pub fn mock_request(data: &[u8]) {
     on_seeded(|mock| {
         let mut is_changed = false;
@@ -71,14 +71,15 @@ pub fn mock_request(data: &[u8]) {
     });
 }
 
-/// Calls `run` with a service that is as [`seeded`] made it; `run` tells whether it is so no more.
+/// Calls `run` with a service in the state of [`seeded`]; `run` returns whether it changed the
+/// service.
 fn on_seeded(run: impl FnOnce(&MockTableService) -> bool) {
     struct Seeded {
         mock: MockTableService,
         rows: Vec<DynamicEntity>,
     }
     thread_local! {
-        // Used again while it is unchanged: to make one takes longer than most requests.
+        // Reused while it is unchanged, since creating one takes longer than most requests.
         static SEEDED: Cell<Option<Seeded>> = const { Cell::new(None) };
     }
     let seeded = SEEDED.take().unwrap_or_else(|| {
@@ -121,7 +122,7 @@ fn is_signed(request: &HttpRequest) -> bool {
     request.headers.contains_key(http::header::AUTHORIZATION) || request.url.contains("sig=")
 }
 
-/// Whatever is answered can be read.
+/// Every response can be read.
 fn answered(request: &HttpRequest, reply: &HttpResponse) {
     if request.method == Method::HEAD {
         assert!(reply.body.is_empty(), "{reply:?}");
@@ -151,7 +152,7 @@ fn answered(request: &HttpRequest, reply: &HttpResponse) {
     }
 }
 
-/// A feed or an entry; that of a table has no keys.
+/// A feed or an entry; an entry of a table has no keys.
 fn atom_is_readable(body: &[u8]) {
     let feed = measure::decode_feed::<DynamicEntity>(body).map(drop);
     let entry = measure::decode_entry::<DynamicEntity>(body).map(drop);
@@ -162,7 +163,7 @@ fn atom_is_readable(body: &[u8]) {
     assert!(is_read(&feed) || is_read(&entry), "{feed:?} {entry:?}");
 }
 
-/// All that the client has against the answer to a batch is what it says.
+/// The client accepts the response to a batch or reports the error in it.
 async fn batch_is_readable(reply: &HttpResponse) {
     let table = &answering(reply).dynamic;
     if let Err(error) = table.transaction().delete(("p", "r"), IfMatch::Any).await {
@@ -171,8 +172,8 @@ async fn batch_is_readable(reply: &HttpResponse) {
     }
 }
 
-/// Every row is given by a query of its table, and if it is new by its keys and by a filter of its
-/// keys as well.
+/// Every row is returned by a query of its table, and a new one also by its keys and by a filter
+/// with its keys.
 async fn stored_is_readable(mock: &MockTableService, known: &[DynamicEntity]) {
     let service = mock.client();
     let names = service.list_tables().await.expect("the tables");
@@ -196,7 +197,7 @@ async fn stored_is_readable(mock: &MockTableService, known: &[DynamicEntity]) {
 }
 
 /// A multipart body, as the reply to a transaction and as a batch that is sent to the mock: the
-/// media type on a line of its own, then the body.
+/// media type on its own line, then the body.
 pub fn multipart(data: &[u8]) {
     let (media_type, body) = split_line(data);
     let Ok(media_type) = HeaderValue::from_bytes(media_type.trim_ascii()) else { return };
@@ -213,7 +214,7 @@ pub fn multipart(data: &[u8]) {
     on_seeded(|mock| {
         let reply = mock.respond(&request);
         answered(&request, &reply);
-        // A batch is accepted whatever becomes of it.
+        // A batch is accepted, regardless of its outcome.
         reply.body.windows(11).any(|window| window == b"HTTP/1.1 20")
     });
 }

@@ -1,4 +1,4 @@
-//! Texts that users give, or store and give back.
+//! Texts from users: filters, connection strings, continuations, checkpoints.
 
 use azure_table_client::bulk::Checkpoint;
 use azure_table_client::client::Continuation;
@@ -11,15 +11,15 @@ use super::canned::{block_on, response, transport};
 use super::replies::told;
 use super::requests::seeded;
 
-/// What stands for a secret in the seeds: nothing may show it.
+/// The secret in the seeds, which no output may contain.
 const SECRET: &str = "SECRET";
 
-/// What may be shown of a connection string: names and addresses.
+/// The parts of a connection string that may be displayed: names and addresses.
 const SHOWN: [&str; 4] =
     ["accountname", "defaultendpointsprotocol", "endpointsuffix", "developmentstorageproxyuri"];
 
-/// A filter: it is displayed as a text of the same meaning, and gives the same rows whether the
-/// client splits it or not, and the others when it is negated.
+/// A filter: it is displayed as a text of the same meaning, and returns the same rows whether the
+/// client splits it or not; its negation returns the others.
 pub fn filter_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let filter = match Filter::parse(text) {
@@ -35,7 +35,7 @@ pub fn filter_text(data: &[u8]) {
     assert!(filter.comparisons() > 0);
 
     let negated = !filter.clone();
-    // One more level may be one too many.
+    // One more level may exceed the limit.
     if Filter::parse(&negated.to_string()).is_err() {
         return;
     }
@@ -49,7 +49,7 @@ pub fn filter_text(data: &[u8]) {
     });
 }
 
-/// How many rows a filter gives; `None` if it is too long to be sent.
+/// The number of rows that a filter returns; `None` if it is too long to be sent.
 fn rows(table: &TableClient<DynamicEntity>, filter: &Filter) -> Option<usize> {
     let query = table.query().matching(filter);
     told(&query.plan());
@@ -74,7 +74,7 @@ fn with_blogs(run: impl FnOnce(&MockTableService, &TableClient<DynamicEntity>)) 
     BLOGS.with(|(mock, blogs)| run(mock, blogs));
 }
 
-/// A connection string: a client, or an error; none of them shows a secret.
+/// A connection string: a client or an error, without a secret in its text.
 pub fn connection_string(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let is_public = |segment: &str| {
@@ -105,7 +105,7 @@ pub fn connection_string(data: &[u8]) {
     }
 }
 
-/// A continuation: it is written as it was read, and at worst refused.
+/// A continuation is displayed as it was parsed, and refused at worst.
 pub fn continuation(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(continuation) = text.parse::<Continuation>() else {
@@ -119,14 +119,14 @@ pub fn continuation(data: &[u8]) {
     with_blogs(|_, blogs| {
         let next = block_on(blogs.query().page_size(2).start_at(continuation).pages().next());
         if let Some(Err(error)) = next {
-            // It is that of another query, or has a token that the service did not give.
+            // It belongs to another query, or has a token that the service did not issue.
             let is_refusal = error.kind() == ErrorKind::InvalidInput || error.status() == Some(400);
             assert!(is_refusal, "{error}");
         }
     });
 }
 
-/// A checkpoint: it is written as it was read, and its numbers agree.
+/// A checkpoint survives a round trip, and its numbers agree.
 pub fn checkpoint(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(checkpoint) = text.parse::<Checkpoint>() else { return };

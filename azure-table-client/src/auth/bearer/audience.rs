@@ -1,13 +1,13 @@
-//! For whom a token is.
+//! The audience of a token.
 //!
 //! Source: `TableAudience` of Azure.Data.Tables for .NET.
 
 use url::Url;
 
-/// The audience of table services that have none of their own.
+/// The audience of table services without an audience of their own.
 pub(super) const STORAGE: &str = "https://storage.azure.com";
 
-/// What a host ends with, and the audience of its service.
+/// The endings of hosts, and the audiences of their services.
 const AUDIENCES: [(&str, &str); 6] = [
     (".core.usgovcloudapi.net", "https://storage.azure.us"),
     (".core.chinacloudapi.cn", "https://storage.azure.cn"),

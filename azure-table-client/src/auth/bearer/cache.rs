@@ -9,27 +9,26 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use http::HeaderValue;
-use tokio::time::timeout;
 use tracing::debug;
 use zeroize::Zeroizing;
 
-use crate::clock::Clock;
+use crate::clock::SharedClock;
 use crate::error::Error;
 
 /// How long before it expires a token is renewed.
 const MARGIN: Duration = Duration::from_mins(5);
 /// A renewal that takes longer is not waited for while there is a valid token.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RENEWAL_WAIT: Duration = Duration::from_secs(5);
 /// How long the old token is used after that, or after a renewal that failed.
 const PAUSE: Duration = Duration::from_secs(30);
-/// A credential that takes longer is given up, so that the next call can ask it anew.
+/// A credential that takes longer is given up, so that the next call can request a token again.
 const LIMIT: Duration = Duration::from_mins(2);
 
 type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync;
 
-/// Whose tokens they are.
+/// The origin of the tokens.
 #[derive(Clone)]
-pub(super) enum Source {
+pub(super) enum TokenSource {
     Credential(Arc<dyn TokenCredential>),
     Tenant(Arc<ByTenant>),
 }
@@ -37,25 +36,25 @@ pub(super) enum Source {
 /// A token as it is sent. `Debug` does not show it.
 #[derive(Clone)]
 pub(crate) struct Token {
-    /// That of its renewal.
+    /// The id of its renewal.
     id: u64,
     header: HeaderValue,
     expires: SystemTime,
     renew_at: SystemTime,
 }
 
-/// What a renewal brings.
+/// The token that a renewal returned.
 #[derive(Clone)]
-struct Fetched {
+struct NewToken {
     header: HeaderValue,
     expires: SystemTime,
 }
 
-/// A renewal on its way. Whoever waits for it drives it, so that none of them is needed.
+/// A renewal in flight. Every caller that waits for it drives it, so that any of them can be dropped.
 #[derive(Clone)]
 struct Renewal {
     id: u64,
-    fetched: Shared<BoxFuture<'static, Result<Fetched, Error>>>,
+    fetched: Shared<BoxFuture<'static, Result<NewToken, Error>>>,
 }
 
 #[derive(Default)]
@@ -77,17 +76,17 @@ enum Step {
 }
 
 pub(super) struct Cache {
-    source: Source,
+    source: TokenSource,
     scope: String,
     state: Mutex<State>,
 }
 
 impl Cache {
-    pub(super) fn new(source: Source, scope: String) -> Self {
+    pub(super) fn new(source: TokenSource, scope: String) -> Self {
         Self { source, scope, state: Mutex::default() }
     }
 
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn source(&self) -> TokenSource {
         self.source.clone()
     }
 
@@ -95,17 +94,17 @@ impl Cache {
         &self.scope
     }
 
-    pub(super) async fn token(&self, clock: &dyn Clock) -> Result<Option<Token>, Error> {
-        let (renewal, valid) = match self.step(clock.now()) {
+    pub(super) async fn token(&self, clock: &SharedClock) -> Result<Option<Token>, Error> {
+        let (renewal, valid) = match self.step(clock) {
             Step::Use(token) => return Ok(Some(token)),
             Step::Wait(renewal, valid) => (renewal, valid),
             Step::TenantUnknown => return Ok(None),
         };
         let fetched = match valid {
             None => renewal.fetched.await,
-            Some(valid) => match timeout(PATIENCE, renewal.fetched).await {
-                Ok(fetched) => fetched,
-                Err(_) => {
+            Some(valid) => match clock.timeout(RENEWAL_WAIT, renewal.fetched).await {
+                Some(fetched) => fetched,
+                None => {
                     self.state().paused_until = clock.now().checked_add(PAUSE);
                     return Ok(Some(valid));
                 }
@@ -115,7 +114,8 @@ impl Cache {
     }
 
     /// A step under the lock; nothing waits in it.
-    fn step(&self, now: SystemTime) -> Step {
+    fn step(&self, clock: &SharedClock) -> Step {
+        let now = clock.now();
         let mut state = self.state();
         let valid = state.valid(now).cloned();
         let is_paused = state.paused_until.is_some_and(|until| now < until);
@@ -128,13 +128,12 @@ impl Cache {
             return Step::Wait(renewal.clone(), valid);
         }
         let credential = match (&self.source, &state.found) {
-            (Source::Credential(credential), _) | (Source::Tenant(_), Some(credential)) => {
-                Arc::clone(credential)
-            }
-            (Source::Tenant(_), None) => return Step::TenantUnknown,
+            (TokenSource::Credential(credential), _)
+            | (TokenSource::Tenant(_), Some(credential)) => Arc::clone(credential),
+            (TokenSource::Tenant(_), None) => return Step::TenantUnknown,
         };
         state.renewals += 1;
-        let fetched = fetch(credential, self.scope.clone()).boxed().shared();
+        let fetched = fetch(credential, self.scope.clone(), Arc::clone(clock)).boxed().shared();
         let renewal = Renewal { id: state.renewals, fetched };
         state.renewal = Some(renewal.clone());
         Step::Wait(renewal, valid)
@@ -144,7 +143,7 @@ impl Cache {
     fn settle(
         &self,
         id: u64,
-        fetched: Result<Fetched, Error>,
+        fetched: Result<NewToken, Error>,
         now: SystemTime,
     ) -> Result<Token, Error> {
         let mut state = self.state();
@@ -172,8 +171,8 @@ impl Cache {
         }
     }
 
-    /// The service refuses this token, however long it is said to be valid. If it has been renewed since,
-    /// there is nothing to do.
+    /// Drops this token, which the service refuses although it has not expired. Does nothing if the token has
+    /// been renewed since.
     pub(super) fn reject(&self, token: &Token) {
         let mut state = self.state();
         if state.token.as_ref().is_some_and(|kept| kept.id == token.id) {
@@ -183,7 +182,7 @@ impl Cache {
 
     /// Has the credential of this tenant made, if that has not been done.
     pub(super) fn adopt(&self, tenant: &str) -> Result<(), Error> {
-        let Source::Tenant(by_tenant) = &self.source else { return Ok(()) };
+        let TokenSource::Tenant(by_tenant) = &self.source else { return Ok(()) };
         let mut state = self.state();
         if state.found.is_none() {
             let found = by_tenant(tenant).map_err(|error| {
@@ -208,8 +207,8 @@ impl State {
 }
 
 impl Token {
-    fn new(id: u64, fetched: Fetched, now: SystemTime) -> Self {
-        let Fetched { header, expires } = fetched;
+    fn new(id: u64, fetched: NewToken, now: SystemTime) -> Self {
+        let NewToken { header, expires } = fetched;
         // A credential with a cache of its own gives the same token again, as it comes near its end.
         let left = expires.duration_since(now).unwrap_or_default();
         let renew_at = expires.checked_sub(MARGIN.min(left / 2)).unwrap_or(expires);
@@ -228,18 +227,23 @@ impl fmt::Debug for Token {
     }
 }
 
-async fn fetch(credential: Arc<dyn TokenCredential>, scope: String) -> Result<Fetched, Error> {
+async fn fetch(
+    credential: Arc<dyn TokenCredential>,
+    scope: String,
+    clock: SharedClock,
+) -> Result<NewToken, Error> {
     let scopes = [&*scope];
-    let token = timeout(LIMIT, credential.get_token(&scopes, None))
-        .await
-        .map_err(|_| Error::credential(format!("the credential gave no token within {LIMIT:?}")))?;
+    let token =
+        clock.timeout(LIMIT, credential.get_token(&scopes, None)).await.ok_or_else(|| {
+            Error::credential(format!("the credential gave no token within {LIMIT:?}"))
+        })?;
     let token = token.map_err(|error| {
         Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
     })?;
-    Fetched::new(&token)
+    NewToken::new(&token)
 }
 
-impl Fetched {
+impl NewToken {
     fn new(token: &AccessToken) -> Result<Self, Error> {
         let text = token.token.secret();
         let mut value = Zeroizing::new(Vec::with_capacity("Bearer ".len() + text.len()));
@@ -248,7 +252,9 @@ impl Fetched {
         // Clones of the header share these bytes; the last one overwrites them.
         let header = HeaderValue::from_maybe_shared(Bytes::from_owner(value));
         let mut header = header.ok().filter(|_| !text.is_empty()).ok_or_else(|| {
-            Error::credential("the credential gave a token that cannot stand in a header")
+            Error::credential(
+                "the credential returned a token with a character that no header allows",
+            )
         })?;
         header.set_sensitive(true);
         let seconds = u64::try_from(token.expires_on.unix_timestamp()).unwrap_or_default();

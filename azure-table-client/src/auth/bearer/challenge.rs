@@ -1,4 +1,4 @@
-//! What a service says that wants another token, or one at all.
+//! The challenge of a service that requires a token, or another one.
 
 use http::{HeaderMap, header};
 use url::Url;
@@ -41,8 +41,8 @@ impl Challenge {
     }
 }
 
-/// The first part of the path. Nothing is asked of that address here, so its host does not matter; the
-/// tenant becomes part of another one.
+/// Returns the first part of the path. The client sends nothing to that address, so its host does not matter;
+/// the tenant becomes part of another one.
 fn tenant(uri: &str) -> Option<String> {
     let uri = Url::parse(uri).ok().filter(|uri| uri.scheme() == "https")?;
     let tenant = uri.path_segments()?.next()?;

@@ -9,15 +9,15 @@ use azure_core::error::ErrorKind;
 use azure_core::time::OffsetDateTime;
 use tokio::time::sleep;
 
-use crate::clock::{Clock, TokioClock};
+use crate::clock::{SharedClock, TokioClock};
 
 /// Issues `secret-1`, `secret-2` …
 #[derive(Debug)]
 pub(crate) struct Issuer {
-    pub(crate) clock: TokioClock,
-    asked: AtomicU64,
+    pub(crate) clock: SharedClock,
+    requests: AtomicU64,
     life: Duration,
-    takes: Mutex<Duration>,
+    delay: Mutex<Duration>,
     fails: AtomicBool,
     scopes: Mutex<Vec<String>>,
 }
@@ -26,29 +26,29 @@ impl Issuer {
     /// Its tokens are valid for so long.
     pub(crate) fn of(life: Duration) -> Arc<Self> {
         Arc::new(Self {
-            clock: TokioClock::starting_at(SystemTime::now()),
-            asked: AtomicU64::new(0),
+            clock: Arc::new(TokioClock::starting_at(SystemTime::now())),
+            requests: AtomicU64::new(0),
             life,
-            takes: Mutex::default(),
+            delay: Mutex::default(),
             fails: AtomicBool::new(false),
             scopes: Mutex::default(),
         })
     }
 
-    pub(crate) fn takes(&self, time: Duration) {
-        *self.takes.lock().unwrap() = time;
+    pub(crate) fn delay(&self, time: Duration) {
+        *self.delay.lock().unwrap() = time;
     }
 
     pub(crate) fn fails(&self, fails: bool) {
         self.fails.store(fails, Ordering::Relaxed);
     }
 
-    /// How often it was asked.
-    pub(crate) fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    /// Returns the number of requests for a token.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 
-    /// What it was asked for last.
+    /// Returns the scope of the last request.
     pub(crate) fn scope(&self) -> String {
         self.scopes.lock().unwrap().last().cloned().unwrap_or_default()
     }
@@ -61,10 +61,10 @@ impl TokenCredential for Issuer {
         scopes: &[&str],
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure_core::Result<AccessToken> {
-        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         self.scopes.lock().unwrap().push(scopes.join(" "));
-        let takes = *self.takes.lock().unwrap();
-        sleep(takes).await;
+        let delay = *self.delay.lock().unwrap();
+        sleep(delay).await;
         if self.fails.load(Ordering::Relaxed) {
             return Err(azure_core::Error::with_message(ErrorKind::Credential, "not today"));
         }

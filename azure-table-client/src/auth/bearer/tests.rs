@@ -41,7 +41,7 @@ async fn a_token_is_kept_until_five_minutes_before_its_end() {
     assert_eq!(setup.get().await, "Bearer secret-1");
     advance(Duration::from_secs(55 * 60 - 1)).await;
     assert_eq!(setup.get().await, "Bearer secret-1");
-    assert_eq!(setup.issuer.asked(), 1);
+    assert_eq!(setup.issuer.requests(), 1);
     advance(SECOND).await;
     assert_eq!(setup.get().await, "Bearer secret-2");
     advance(54 * MINUTE).await;
@@ -61,25 +61,25 @@ async fn a_short_token_is_kept_for_half_of_its_time() {
 #[tokio::test(start_paused = true)]
 async fn a_hundred_calls_wait_for_one_renewal() {
     let setup = Setup::of(HOUR);
-    setup.issuer.takes(SECOND);
+    setup.issuer.delay(SECOND);
     let tokens = join_all((0..100).map(|_| setup.get())).await;
     assert!(tokens.iter().all(|token| token == "Bearer secret-1"));
     advance(2 * HOUR).await;
     let tokens = join_all((0..100).map(|_| setup.get())).await;
     assert!(tokens.iter().all(|token| token == "Bearer secret-2"));
-    assert_eq!(setup.issuer.asked(), 2);
+    assert_eq!(setup.issuer.requests(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hundred_calls_are_told_of_one_failure_and_the_next_one_asks_anew() {
     let setup = Setup::of(HOUR);
-    setup.issuer.takes(SECOND);
+    setup.issuer.delay(SECOND);
     setup.issuer.fails(true);
     let results = join_all((0..100).map(|_| setup.try_get())).await;
     for result in results {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::Credential);
     }
-    assert_eq!(setup.issuer.asked(), 1);
+    assert_eq!(setup.issuer.requests(), 1);
     setup.issuer.fails(false);
     assert_eq!(setup.get().await, "Bearer secret-2");
 }
@@ -87,14 +87,14 @@ async fn a_hundred_calls_are_told_of_one_failure_and_the_next_one_asks_anew() {
 #[tokio::test(start_paused = true)]
 async fn a_renewal_outlives_the_call_that_began_it() {
     let setup = Arc::new(Setup::of(HOUR));
-    setup.issuer.takes(10 * SECOND);
+    setup.issuer.delay(10 * SECOND);
     let begun = Instant::now();
     let first = tokio::spawn({
         let setup = Arc::clone(&setup);
         async move { setup.get().await }
     });
     tokio::task::yield_now().await;
-    assert_eq!(setup.issuer.asked(), 1);
+    assert_eq!(setup.issuer.requests(), 1);
     let others: Vec<_> = (0..5)
         .map(|_| {
             let setup = Arc::clone(&setup);
@@ -107,19 +107,19 @@ async fn a_renewal_outlives_the_call_that_began_it() {
         assert_eq!(other.await.unwrap(), "Bearer secret-1");
     }
     assert_eq!(begun.elapsed().as_secs(), 10);
-    assert_eq!(setup.issuer.asked(), 1);
+    assert_eq!(setup.issuer.requests(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_next_call_goes_on_with_a_renewal_that_nobody_waits_for() {
     let setup = Setup::of(HOUR);
-    setup.issuer.takes(10 * SECOND);
+    setup.issuer.delay(10 * SECOND);
     assert!(timeout(3 * SECOND, setup.get()).await.is_err());
     advance(20 * SECOND).await;
     let begun = Instant::now();
     assert_eq!(setup.get().await, "Bearer secret-1");
     assert!(begun.elapsed() < SECOND, "it was done meanwhile");
-    assert_eq!(setup.issuer.asked(), 1);
+    assert_eq!(setup.issuer.requests(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -131,10 +131,10 @@ async fn the_old_token_is_used_while_renewals_fail_and_it_is_valid() {
     for _ in 0..10 {
         assert_eq!(setup.get().await, "Bearer secret-1");
     }
-    assert_eq!(setup.issuer.asked(), 2, "not asked again at once");
+    assert_eq!(setup.issuer.requests(), 2, "no immediate second request");
     advance(30 * SECOND).await;
     assert_eq!(setup.get().await, "Bearer secret-1");
-    assert_eq!(setup.issuer.asked(), 3);
+    assert_eq!(setup.issuer.requests(), 3);
     advance(4 * MINUTE).await;
     let error = setup.try_get().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Credential);
@@ -147,7 +147,7 @@ async fn the_old_token_is_used_while_renewals_fail_and_it_is_valid() {
 async fn a_slow_renewal_is_not_waited_for_while_the_old_token_is_valid() {
     let setup = Setup::of(HOUR);
     setup.get().await;
-    setup.issuer.takes(MINUTE);
+    setup.issuer.delay(MINUTE);
     advance(56 * MINUTE).await;
     let begun = Instant::now();
     assert_eq!(setup.get().await, "Bearer secret-1");
@@ -156,17 +156,17 @@ async fn a_slow_renewal_is_not_waited_for_while_the_old_token_is_valid() {
     assert_eq!(begun.elapsed().as_secs(), 5, "the next ones do not wait at all");
     advance(MINUTE).await;
     assert_eq!(setup.get().await, "Bearer secret-2", "the same renewal is done");
-    assert_eq!(setup.issuer.asked(), 2);
+    assert_eq!(setup.issuer.requests(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_credential_that_never_answers_is_given_up() {
     let setup = Setup::of(HOUR);
-    setup.issuer.takes(1000 * HOUR);
+    setup.issuer.delay(1000 * HOUR);
     let begun = Instant::now();
     let error = setup.try_get().await.unwrap_err();
     assert_eq!((error.kind(), begun.elapsed().as_secs()), (ErrorKind::Credential, 120));
-    setup.issuer.takes(Duration::ZERO);
+    setup.issuer.delay(Duration::ZERO);
     assert_eq!(setup.get().await, "Bearer secret-2");
 }
 
@@ -179,7 +179,7 @@ async fn a_token_that_was_refused_is_renewed_once() {
         setup.tokens.reject(&refused);
         assert_eq!(setup.get().await, "Bearer secret-2");
     }
-    assert_eq!(setup.issuer.asked(), 2);
+    assert_eq!(setup.issuer.requests(), 2);
 }
 
 #[derive(Debug)]
@@ -205,7 +205,7 @@ async fn odd_tokens_are_an_error_that_does_not_show_them() {
         assert_eq!(error.kind(), ErrorKind::Credential);
         assert!(!format!("{error} {error:?}").contains("sec"), "{error:?}");
     }
-    // Whatever date of expiry there is, nothing overflows.
+    // No date of expiry overflows.
     for days in [-3_000_000, 0, 2_000_000] {
         let expires = OffsetDateTime::UNIX_EPOCH + azure_core::time::Duration::days(days);
         let tokens = BearerTokens::new(Arc::new(Odd("secret", expires)));

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
 use super::super::chunk::Chunk;
 use super::super::operation::Row;
 use super::super::report::{Cause, RowOutcome, RowResult};
@@ -51,13 +49,11 @@ impl Run {
     }
 
     pub(super) fn applied(&mut self, chunk: Chunk, committed: Committed) {
-        let Committed { operations, confirmation, .. } = committed;
+        let Committed { operations, response } = committed;
         let rows = chunk.rows.into_iter().zip(operations);
-        self.end(
-            rows.map(|(row, result)| {
-                (row, RowOutcome::Applied { etag: result.etag, confirmation })
-            }),
-        );
+        self.end(rows.map(|(row, result)| {
+            (row, RowOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
+        }));
     }
 
     /// Reads back the rows of a chunk that may have been applied, and that is not sent again.
@@ -109,7 +105,7 @@ impl Run {
 
     /// Sets the outcomes of rows in the window.
     pub(super) fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
             let open = match &outcome {

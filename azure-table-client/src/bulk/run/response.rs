@@ -2,9 +2,7 @@
 
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::chunk::Chunk;
 use super::super::failure::FailureKind;
@@ -12,13 +10,12 @@ use super::super::operation::Row;
 use super::super::report::RowOutcome;
 use super::super::window::count;
 use super::{Health, Run};
+use crate::client_core::ClientCore;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::transaction::{self, Committed};
 use crate::operation::{Confirmation, Reply, is_missing};
 use crate::outcome;
-use crate::pipeline::{
-    CallOptions, FailedAttempt, Pipeline, RetryPolicy, is_transient, server_wait,
-};
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
 
 /// The consequence of a chunk that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +49,7 @@ impl Run {
             self.report_progress();
             return;
         }
-        let now = Instant::now();
+        let now = self.pipeline.clock.instant();
         let name = Arc::clone(&chunk.partition);
         let failure = result.as_ref().err().map(|error| FailureKind::of(error, chunk.rows.len()));
         self.record(&chunk, failure, sent_at, now);
@@ -210,7 +207,12 @@ impl Run {
     }
 }
 
-pub(super) async fn send(pipeline: Arc<Pipeline>, chunk: Chunk, sent_at: Instant) -> Response {
+pub(super) async fn send(
+    pipeline: Arc<ClientCore>,
+    chunk: Chunk,
+    sent_at: Instant,
+    first_sent: Option<Instant>,
+) -> Response {
     // The run slows down after each failure.
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
@@ -221,7 +223,7 @@ pub(super) async fn send(pipeline: Arc<Pipeline>, chunk: Chunk, sent_at: Instant
     let work = async {
         let reply = pipeline.send(chunk.request(), &options, &trace).await?;
         wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        let committed = read(&pipeline, &chunk, reply).await?;
+        let committed = read(&pipeline, &chunk, reply, first_sent).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -233,7 +235,12 @@ pub(super) async fn send(pipeline: Arc<Pipeline>, chunk: Chunk, sent_at: Instant
 }
 
 /// Reads the results of a chunk, whose earlier attempts may be open.
-async fn read(pipeline: &Arc<Pipeline>, chunk: &Chunk, reply: Reply) -> Result<Committed, Error> {
+async fn read(
+    pipeline: &Arc<ClientCore>,
+    chunk: &Chunk,
+    reply: Reply,
+    first_sent: Option<Instant>,
+) -> Result<Committed, Error> {
     let reply = Reply { open: reply.open.or(chunk.open), ..reply };
     let (request, sent) = (chunk.request(), chunk.sent());
     let status = request.status_of(reply.status, &reply.headers, &reply.body);
@@ -241,18 +248,16 @@ async fn read(pipeline: &Arc<Pipeline>, chunk: &Chunk, reply: Reply) -> Result<C
         // The run sends the chunk again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
-    let (options, start) = (CallOptions::default(), chunk.since.unwrap_or_else(Instant::now));
-    outcome::settle(pipeline, request, sent, &options, start, Ok(reply)).await
+    outcome::settle(pipeline, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
 }
 
 /// Reads back the rows of a chunk that is not sent again because of `error`.
-pub(super) async fn read_back(pipeline: Arc<Pipeline>, chunk: Chunk, error: Error) -> Response {
-    let now = Instant::now();
+pub(super) async fn read_back(pipeline: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
+    let now = pipeline.clock.instant();
     let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
     let (request, sent) = (chunk.request(), chunk.sent());
-    let start = chunk.since.unwrap_or(now);
     let error = outcome::unknown(error);
-    let result = outcome::settle(&pipeline, request, sent, &options, start, Err(error)).await;
+    let result = outcome::settle(&pipeline, request, sent, &options, None, Err(error)).await;
     Response { chunk, sent_at: now, result, wait: None, is_final: true }
 }
 

@@ -10,12 +10,13 @@ use super::super::plan::{self, Candidate, RequestGroup};
 use super::super::report::SaveOutcome;
 use super::super::resolve::Findings;
 use super::super::tracker::{Change, Identity, Tracked};
+use crate::client_core::ClientCore;
 use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome::{self, Wrote};
-use crate::pipeline::{CallTrace, Pipeline};
+use crate::pipeline::CallTrace;
 
 /// Entities with a change that an earlier attempt was found to have applied, and whose present change has no outcome
 /// yet.
@@ -249,7 +250,7 @@ impl TableContext {
 
 /// Reads the ETags of the rows that are still in the state that the request left.
 async fn read_etags(
-    pipeline: &Pipeline,
+    pipeline: &ClientCore,
     group: &RequestGroup,
     options: &SaveOptions,
 ) -> HashMap<EntityKey, ETag> {
@@ -257,7 +258,7 @@ async fn read_etags(
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
     let read = outcome::read_back(pipeline, &group.table, &keys, &options.call);
     let mut rows = read.await.unwrap_or_default();
-    let write_id = pipeline.write_id.as_deref();
+    let write_id = pipeline.settings.write_id.as_deref();
     let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
     let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
     keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()

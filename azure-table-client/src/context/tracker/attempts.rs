@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-use tokio::time::Instant;
+use std::time::Instant;
 
 use super::change::Change;
 use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
@@ -99,8 +98,8 @@ impl Tracker {
         request: &Arc<Request>,
         keys: &Arc<[EntityKey]>,
         changes: &[Sending<'_>],
+        sent_at: Instant,
     ) -> Result<(), (usize, Error)> {
-        let sent_at = Instant::now();
         let attempts = changes.iter().map(|(id, change, wire)| {
             let condition = self.get(id).and_then(|tracked| tracked.condition_of(change)).cloned();
             let (change, wire) = ((*change).clone(), (*wire).clone());

@@ -1,54 +1,55 @@
 //! Shared access signatures for an account.
 //!
-//! Source: [Create an account SAS][sas]; the order of the checks is that of the old storage emulator.
+//! Source: [Create an account SAS][sas]. The checks are in the order of the old storage emulator.
 //!
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 
 use super::super::failure::Failure;
-use super::super::request::Incoming;
-use super::fields::Fields;
-use super::grant::{AccountScope, Scope};
+use super::super::request::RawRequest;
+use super::fields::SasFields;
+use super::grant::{Access, AccountAccess};
 use super::refused;
-use super::terms::Terms;
-use crate::auth::{AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, SharedKey};
+use super::restrictions::Restrictions;
+use crate::auth::SharedKey;
+use crate::auth::sas_signature::{AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN};
 use crate::edm::EdmDateTime;
 
-/// Every permission that one of the services of an account has.
+/// The permissions of all services of an account.
 const PERMISSIONS: &str = "rwdlacuptfxyimeo";
 const SERVICES: &str = "bqtf";
 const RESOURCE_TYPES: &str = "sco";
 
 pub(super) fn check(
     key: &SharedKey,
-    fields: &Fields<'_>,
-    request: &Incoming<'_>,
+    fields: &SasFields<'_>,
+    request: &RawRequest<'_>,
     now: EdmDateTime,
-) -> Result<Scope, Failure> {
+) -> Result<Access, Failure> {
     let version = fields.version(RESTRICTS_ORIGIN)?;
-    let terms = Terms::read(fields, version)?;
+    let restrictions = Restrictions::read(fields, version)?;
     let services = letters(fields, "ss", SERVICES)?;
     let resource_types = letters(fields, "srt", RESOURCE_TYPES)?;
     let permissions = letters(fields, "sp", PERMISSIONS)?;
     if fields.get("ses").is_some() && version < HAS_ENCRYPTION_SCOPE {
-        return Err(refused("the version of the SAS has no encryption scopes"));
+        return Err(refused("the version of the SAS does not support encryption scopes"));
     }
     fields.mandatory("se")?;
-    terms.check_time(now)?;
+    restrictions.check_time(now)?;
     let text = signed(key.account(), fields).string_to_sign();
     if !key.verify(&text, fields.mandatory("sig")?) {
-        return Err(refused("the SAS has another signature"));
+        return Err(refused("the signature of the SAS does not match"));
     }
-    terms.check_origin(request)?;
+    restrictions.check_origin(request)?;
     if !services.contains('t') {
         return Err(Failure::service_mismatch());
     }
-    Ok(Scope::Account(AccountScope {
+    Ok(Access::Account(AccountAccess {
         resource_types: resource_types.to_owned(),
         permissions: permissions.to_owned(),
     }))
 }
 
-fn signed<'f>(account: &'f str, fields: &'f Fields<'_>) -> AccountSasFields<'f> {
+fn signed<'f>(account: &'f str, fields: &'f SasFields<'_>) -> AccountSasFields<'f> {
     AccountSasFields {
         account,
         version: fields.text("sv"),
@@ -63,13 +64,13 @@ fn signed<'f>(account: &'f str, fields: &'f Fields<'_>) -> AccountSasFields<'f> 
     }
 }
 
-/// Some of the letters of `known`, each once, in any order.
-fn letters<'f>(fields: &'f Fields<'_>, name: &str, known: &str) -> Result<&'f str, Failure> {
+/// A field with letters of `known`, each at most once, in any order.
+fn letters<'f>(fields: &'f SasFields<'_>, name: &str, known: &str) -> Result<&'f str, Failure> {
     let text = fields.mandatory(name)?;
     let is_new =
         |(at, letter): (usize, char)| known.contains(letter) && !text[..at].contains(letter);
     if !text.char_indices().all(is_new) {
-        return Err(refused("a field of the SAS has a letter twice, or an unknown one"));
+        return Err(refused("a field of the SAS has a duplicate or unknown letter"));
     }
     Ok(text)
 }

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use url::form_urlencoded;
 
 use super::super::failure::Failure;
-use super::super::request::Incoming;
+use super::super::request::RawRequest;
 use super::refused;
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
-/// The options of a query, decoded, among which a signature and its fields are.
-pub(super) struct Fields<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
+/// The decoded options of a query, which include the fields of the signature.
+pub(super) struct SasFields<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
 
-impl<'q> Fields<'q> {
-    pub(super) fn of(request: &Incoming<'q>) -> Self {
+impl<'q> SasFields<'q> {
+    pub(super) fn of(request: &RawRequest<'q>) -> Self {
         Self(form_urlencoded::parse(request.query.as_bytes()).collect())
     }
 
@@ -24,12 +24,12 @@ impl<'q> Fields<'q> {
         Some(value)
     }
 
-    /// The text of a field as it is signed.
+    /// The signed text of a field, or an empty text.
     pub(super) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
-    /// A field that may be left out, but not be empty.
+    /// An optional field, which must not be empty.
     pub(super) fn optional(&self, name: &str) -> Result<Option<&str>, Failure> {
         match self.get(name) {
             Some(text) if text.trim().is_empty() => Err(refused("a field of the SAS is empty")),
@@ -45,14 +45,14 @@ impl<'q> Fields<'q> {
         let Some(text) = self.optional(name)? else {
             return Ok(None);
         };
-        read_time(text).map(Some).ok_or_else(|| refused("a time of the SAS has another form"))
+        read_time(text).map(Some).ok_or_else(|| refused("a time of the SAS is malformed"))
     }
 
-    /// The version of the signature, which is not before `first`.
+    /// The version of the signature, from `first` on.
     pub(super) fn version(&self, first: &str) -> Result<&str, Failure> {
         let version = self.mandatory("sv")?;
         if ServiceVersion::of_date(version).is_none() || version < first {
-            return Err(refused("the SAS has no version, or one that is too early"));
+            return Err(refused("the version of the SAS is missing or not supported"));
         }
         Ok(version)
     }

@@ -1,4 +1,4 @@
-//! What a request may do.
+//! The access of a request.
 //!
 //! Source: [Create an account SAS][account], "Account SAS permissions by operation", and
 //! [Shared access signature error codes][codes].
@@ -7,43 +7,42 @@
 //! [codes]: https://learn.microsoft.com/rest/api/storageservices/sas-error-codes
 
 use super::super::failure::Failure;
-use super::super::place::Place;
+use super::super::request::Location;
 use crate::entity::ordinal;
 use crate::wire::{Operation, Permissions};
 
-/// What a request may do.
+/// The location and the access of an authenticated request.
 #[derive(Debug)]
 pub(in crate::mock) struct Grant {
-    pub(in crate::mock) place: Place,
-    pub(super) scope: Scope,
-}
-
-/// What whoever sent the request may do.
-#[derive(Debug)]
-pub(super) enum Scope {
-    Everything,
-    /// By a shared access signature for a table.
-    Table(TableScope),
-    /// By a shared access signature for the account.
-    Account(AccountScope),
+    pub(in crate::mock) location: Location,
+    pub(super) access: Access,
 }
 
 #[derive(Debug)]
-pub(super) struct TableScope {
+pub(super) enum Access {
+    Full,
+    /// The access of a shared access signature for a table.
+    Table(TableAccess),
+    /// The access of a shared access signature for the account.
+    Account(AccountAccess),
+}
+
+#[derive(Debug)]
+pub(super) struct TableAccess {
     pub(super) table: String,
     pub(super) permissions: String,
     pub(super) keys: KeyRange,
-    /// Whether a refusal says what it is: before version 2015-04-05, what is out of reach is not there.
-    pub(super) is_found_out: bool,
+    /// A denial reports its reason. Before version 2015-04-05 it reports that the resource does not exist.
+    pub(super) reports_reason: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct AccountScope {
+pub(super) struct AccountAccess {
     pub(super) resource_types: String,
     pub(super) permissions: String,
 }
 
-/// The keys that a request can reach: a PartitionKey and perhaps a RowKey at each end, both included.
+/// A range of keys. Each end is inclusive, with a PartitionKey and an optional RowKey.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::mock) struct KeyRange {
     pub(super) first: Option<(String, Option<String>)>,
@@ -53,53 +52,47 @@ pub(in crate::mock) struct KeyRange {
 static EVERY_KEY: KeyRange = KeyRange { first: None, last: None };
 
 impl Grant {
-    /// Whether the operation may be done, to this table if it is about one.
+    /// Checks that the operation is allowed on this table.
     pub(in crate::mock) fn allows(
         &self,
         operation: Operation,
         table: Option<&str>,
     ) -> Result<(), Failure> {
-        if self.place == Place::Secondary
+        if self.location == Location::Secondary
             && operation.is_write()
-            && !is_checked_elsewhere(operation)
+            && operation != Operation::Transaction
         {
             return Err(Failure::write_at_secondary());
         }
-        match &self.scope {
-            Scope::Everything => Ok(()),
-            Scope::Table(scope) => {
-                scope.allows(operation, table).map_err(|failure| scope.refusal(failure))
+        match &self.access {
+            Access::Full => Ok(()),
+            Access::Table(access) => {
+                access.allows(operation, table).map_err(|failure| access.denial(failure))
             }
-            Scope::Account(scope) => scope.allows(operation),
+            Access::Account(access) => access.allows(operation),
         }
     }
 
-    /// Whether an entity with these keys may be written.
+    /// Checks that an entity with these keys may be written.
     pub(in crate::mock) fn covers(&self, keys: (&str, &str)) -> Result<(), Failure> {
-        match &self.scope {
-            Scope::Table(scope) if !scope.keys.contains(keys) => {
-                Err(scope.refusal(Failure::authorization_failure()))
+        match &self.access {
+            Access::Table(access) if !access.keys.contains(keys) => {
+                Err(access.denial(Failure::authorization_failure()))
             }
             _ => Ok(()),
         }
     }
 
-    /// The keys whose entities can be read.
+    /// Returns the keys of the entities that can be read.
     pub(in crate::mock) fn keys(&self) -> &KeyRange {
-        match &self.scope {
-            Scope::Table(scope) => &scope.keys,
+        match &self.access {
+            Access::Table(access) => &access.keys,
             _ => &EVERY_KEY,
         }
     }
 }
 
-/// Whether the operation itself needs no grant: the members of a transaction are checked one by one, and
-/// an unknown request is refused for what it is.
-const fn is_checked_elsewhere(operation: Operation) -> bool {
-    matches!(operation, Operation::Transaction | Operation::Other)
-}
-
-/// Checks the permissions of a signature.
+/// Checks that the permissions of a signature allow the operation.
 fn check_permissions(operation: Operation, permissions: &str) -> Result<(), Failure> {
     let Permissions::AnyOf(sets) = operation.permissions() else {
         return Err(Failure::authorization_failure());
@@ -108,29 +101,23 @@ fn check_permissions(operation: Operation, permissions: &str) -> Result<(), Fail
     if sets.iter().any(has_all) { Ok(()) } else { Err(Failure::permission_mismatch()) }
 }
 
-impl TableScope {
+impl TableAccess {
     fn allows(&self, operation: Operation, table: Option<&str>) -> Result<(), Failure> {
-        if is_checked_elsewhere(operation) {
-            return Ok(());
-        }
-        let is_in_reach = operation.is_on_entities()
+        let is_granted = operation.is_on_entities()
             && table.is_some_and(|table| table.eq_ignore_ascii_case(&self.table));
-        if !is_in_reach {
+        if !is_granted {
             return Err(Failure::authorization_failure());
         }
         check_permissions(operation, &self.permissions)
     }
 
-    fn refusal(&self, failure: Failure) -> Failure {
-        if self.is_found_out { failure } else { Failure::resource_not_found() }
+    fn denial(&self, failure: Failure) -> Failure {
+        if self.reports_reason { failure } else { Failure::resource_not_found() }
     }
 }
 
-impl AccountScope {
+impl AccountAccess {
     fn allows(&self, operation: Operation) -> Result<(), Failure> {
-        if is_checked_elsewhere(operation) {
-            return Ok(());
-        }
         let resource_type = operation.resource_type().ok_or_else(Failure::authorization_failure)?;
         if !self.resource_types.contains(resource_type) {
             return Err(Failure::resource_type_mismatch());
@@ -140,13 +127,13 @@ impl AccountScope {
 }
 
 impl KeyRange {
-    /// The first keys in it.
+    /// Returns the first key of the range.
     pub(in crate::mock) fn start(&self) -> (&str, &str) {
         let (partition, row) = self.first.as_ref().map_or(("", None), |(p, r)| (p, r.as_deref()));
         (partition, row.unwrap_or_default())
     }
 
-    /// Whether these keys and all behind them are out of it.
+    /// Returns `true` if these and all later keys are out of range.
     pub(in crate::mock) fn is_past(&self, (partition, row): (&str, &str)) -> bool {
         self.last.as_ref().is_some_and(|(last_partition, last_row)| {
             let order = ordinal(partition, last_partition);
@@ -167,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_of_keys() {
+    fn key_ranges_include_both_ends() {
         let bound = |partition: &str, row: Option<&str>| {
             Some((partition.to_owned(), row.map(str::to_owned)))
         };
@@ -192,7 +179,7 @@ mod tests {
             assert_eq!(found, expected, "{keys:?}");
         }
         assert_eq!(rows.start(), ("b", "2"));
-        // U+1F600 is two surrogates, which come before U+E000.
+        // U+1F600 is two surrogates, which are less than U+E000.
         let high = range(bound("\u{e000}", None), None);
         assert!(!high.contains(("\u{1f600}", "")));
     }

@@ -1,4 +1,4 @@
-//! Whether a request was signed with the account's key.
+//! Shared Key signatures.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use http::header;
 
 use super::super::failure::Failure;
-use super::super::place::Place;
-use super::super::request::Incoming;
+use super::super::request::Location;
+use super::super::request::RawRequest;
 use super::refused;
 use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::wire::headers::X_MS_DATE;
 
-/// A request that is dated further from now is refused.
+/// The largest difference between the date of a request and the clock.
 const MAX_SKEW: Duration = Duration::from_mins(15);
 
 #[derive(Clone, Copy)]
@@ -23,9 +23,9 @@ enum Scheme {
 }
 
 pub(super) fn check(
-    request: &Incoming<'_>,
+    request: &RawRequest<'_>,
     key: &SharedKey,
-    place: Place,
+    location: Location,
     now: SystemTime,
 ) -> Result<(), Failure> {
     let malformed = Failure::invalid_authentication_info;
@@ -48,42 +48,43 @@ pub(super) fn check(
     if account != key.account() {
         return Err(refused("the Authorization header names another account"));
     }
-    let is_signed = resources(request, key, place)
+    let is_signed = resources(request, key, location)
         .any(|resource| key.verify(&text(request, scheme, date, &resource), signature));
-    is_signed.then_some(()).ok_or_else(|| refused("the Authorization header has another signature"))
+    is_signed
+        .then_some(())
+        .ok_or_else(|| refused("the signature in the Authorization header does not match"))
 }
 
-/// The date of the request, if it is about now.
-fn date<'a>(request: &Incoming<'a>, now: SystemTime) -> Result<&'a str, Failure> {
+/// The date of the request, which must be close to `now`.
+fn date<'r>(request: &'r RawRequest<'_>, now: SystemTime) -> Result<&'r str, Failure> {
     let text = request.header(&X_MS_DATE).or_else(|| request.header(&header::DATE));
     let text = text.ok_or_else(|| refused("the request has no date"))?;
     let date = httpdate::parse_http_date(text)
-        .map_err(|_| refused("the date of the request has another form"))?;
+        .map_err(|_| refused("the date of the request is malformed"))?;
     let skew = now.duration_since(date).or_else(|_| date.duration_since(now));
     if skew.is_ok_and(|skew| skew <= MAX_SKEW) {
         return Ok(text);
     }
-    Err(refused("the request is dated too far from now"))
+    Err(refused("the date of the request is too far from the service's clock"))
 }
 
-/// The resource that a client may have signed. At the secondary the path is signed as sent, as our
-/// client does it, or without `-secondary`: the documentation wants the account's own name, which
-/// stands in the path only where the host does not name the account, and clients differ there.
+/// The resources that a client may have signed. For the secondary location, this client signs the path as
+/// sent. The documentation requires the account's name without `-secondary`, so that is accepted too.
 fn resources(
-    request: &Incoming<'_>,
+    request: &RawRequest<'_>,
     key: &SharedKey,
-    place: Place,
+    location: Location,
 ) -> impl Iterator<Item = String> {
     let account = key.account();
     let of_path = |path: &str| canonicalized_resource(account, path, request.query);
-    let without_suffix = (place == Place::Secondary)
-        .then(|| Place::split(request.path, account))
+    let without_suffix = (location == Location::Secondary)
+        .then(|| Location::split(request.path, account))
         .flatten()
         .map(|(_, rest)| of_path(&format!("/{account}{rest}")));
     std::iter::once(of_path(request.path)).chain(without_suffix)
 }
 
-fn text(request: &Incoming<'_>, scheme: Scheme, date: &str, resource: &str) -> String {
+fn text(request: &RawRequest<'_>, scheme: Scheme, date: &str, resource: &str) -> String {
     match scheme {
         Scheme::Lite => string_to_sign_lite(date, resource),
         Scheme::Full => {

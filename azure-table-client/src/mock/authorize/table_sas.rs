@@ -1,65 +1,66 @@
 //! Shared access signatures for one table.
 //!
-//! Source: [Create a service SAS][sas]; the order of the checks is that of the old storage emulator.
+//! Source: [Create a service SAS][sas]. The checks are in the order of the old storage emulator.
 //!
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 
-use super::super::MockTableService;
+use super::super::core::Core;
 use super::super::failure::Failure;
 use super::super::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
-use super::super::request::Incoming;
-use super::fields::Fields;
-use super::grant::{KeyRange, Scope, TableScope};
+use super::super::request::RawRequest;
+use super::fields::SasFields;
+use super::grant::{Access, KeyRange, TableAccess};
 use super::refused;
-use super::terms::Terms;
-use crate::auth::{RESTRICTS_ORIGIN, TableSasFields};
+use super::restrictions::Restrictions;
+use crate::auth::sas_signature::{RESTRICTS_ORIGIN, TableSasFields};
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
-/// The first version with signatures for tables.
+/// The first version with table signatures.
 const FIRST_VERSION: &str = "2012-02-12";
 
 pub(super) fn check(
-    service: &MockTableService,
-    fields: &Fields<'_>,
-    request: &Incoming<'_>,
+    core: &Core,
+    fields: &SasFields<'_>,
+    request: &RawRequest<'_>,
     now: EdmDateTime,
-) -> Result<Scope, Failure> {
+) -> Result<Access, Failure> {
     let identifier = fields.optional("si")?;
     let table = fields.mandatory("tn")?;
     let keys = key_range(fields)?;
     let version = fields.version(FIRST_VERSION)?;
-    let mut terms = Terms::read(fields, version)?;
+    let mut restrictions = Restrictions::read(fields, version)?;
     let mut permissions = fields.optional("sp")?.map(str::to_owned);
     if permissions.as_deref().is_some_and(|letters| !are_ordered(letters, TABLE_PERMISSIONS)) {
-        return Err(refused("the permissions of the SAS are none, or in another order"));
+        return Err(refused("the permissions of the SAS are unknown or in the wrong order"));
     }
-    terms.check_time(now)?;
-    let text = signed(service.account(), fields).string_to_sign();
-    if !service.0.credential.verify(&text, fields.mandatory("sig")?) {
-        return Err(refused("the SAS has another signature"));
+    restrictions.check_time(now)?;
+    let text = signed(core.rules.account(), fields).string_to_sign();
+    if !core.rules.credential.verify(&text, fields.mandatory("sig")?) {
+        return Err(refused("the signature of the SAS does not match"));
     }
     if let Some(identifier) = identifier {
-        let policies = service.store().table(table).map(|table| table.policies());
+        let policies = core.store.read().table(table).map(|table| table.policies());
         let policy = policies.as_ref().and_then(|policies| policies.find(identifier));
-        let policy = policy.ok_or_else(|| refused("there is no such stored access policy"))?;
-        apply(policy, &mut terms, &mut permissions)?;
-        terms.check_time(now)?;
+        let policy = policy.ok_or_else(|| refused("the stored access policy does not exist"))?;
+        apply(policy, &mut restrictions, &mut permissions)?;
+        restrictions.check_time(now)?;
     }
-    let (Some(permissions), Some(_)) = (permissions, terms.expiry) else {
-        return Err(refused("neither the SAS nor a policy says its permissions and its expiry"));
+    let (Some(permissions), Some(_)) = (permissions, restrictions.expiry) else {
+        return Err(refused("neither the SAS nor its policy has permissions and an expiry"));
     };
-    terms.check_origin(request)?;
-    let spoken = request.version()?;
-    Ok(Scope::Table(TableScope {
+    restrictions.check_origin(request)?;
+    let requested = request.version()?;
+    Ok(Access::Table(TableAccess {
         table: table.to_owned(),
         permissions,
         keys,
-        is_found_out: spoken.as_ref().map_or(version, ServiceVersion::as_str) >= RESTRICTS_ORIGIN,
+        reports_reason: requested.as_ref().map_or(version, ServiceVersion::as_str)
+            >= RESTRICTS_ORIGIN,
     }))
 }
 
-fn signed<'f>(account: &'f str, fields: &'f Fields<'_>) -> TableSasFields<'f> {
+fn signed<'f>(account: &'f str, fields: &'f SasFields<'_>) -> TableSasFields<'f> {
     TableSasFields {
         account,
         table: fields.text("tn"),
@@ -77,29 +78,29 @@ fn signed<'f>(account: &'f str, fields: &'f Fields<'_>) -> TableSasFields<'f> {
     }
 }
 
-/// Adds what a policy says; the signature may not say it too.
+/// Adds the fields of a policy. The signature must not have the same fields.
 fn apply(
     policy: &Policy,
-    terms: &mut Terms,
+    restrictions: &mut Restrictions,
     permissions: &mut Option<String>,
 ) -> Result<(), Failure> {
-    terms.start = either(terms.start, policy.start)?;
-    terms.expiry = either(terms.expiry, policy.expiry)?;
+    restrictions.start = either(restrictions.start, policy.start)?;
+    restrictions.expiry = either(restrictions.expiry, policy.expiry)?;
     *permissions = either(permissions.take(), policy.permissions.clone())?;
     Ok(())
 }
 
 fn either<T>(of_signature: Option<T>, of_policy: Option<T>) -> Result<Option<T>, Failure> {
     if of_signature.is_some() && of_policy.is_some() {
-        return Err(refused("both the SAS and its stored access policy say the same field"));
+        return Err(refused("the SAS and its stored access policy have the same field"));
     }
     Ok(of_signature.or(of_policy))
 }
 
-/// The keys that can be reached. A RowKey is a bound only beside its PartitionKey.
-fn key_range(fields: &Fields<'_>) -> Result<KeyRange, Failure> {
+/// The key range. A RowKey needs a PartitionKey.
+fn key_range(fields: &SasFields<'_>) -> Result<KeyRange, Failure> {
     let bound = |partition: &str, row: &str| match (fields.get(partition), fields.get(row)) {
-        (None, Some(_)) => Err(refused("the SAS bounds RowKeys without a PartitionKey")),
+        (None, Some(_)) => Err(refused("the SAS has a RowKey without a PartitionKey")),
         (None, None) => Ok(None),
         (Some(partition), row) => Ok(Some((partition.to_owned(), row.map(str::to_owned)))),
     };

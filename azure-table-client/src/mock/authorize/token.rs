@@ -1,4 +1,4 @@
-//! Tokens of Entra ID. What stands in them is for a test to say.
+//! Entra ID tokens. The test decides which tokens are valid.
 //!
 //! Source: [Authorize with Microsoft Entra ID][authorize], "Bearer challenge".
 //!
@@ -9,28 +9,28 @@ use std::sync::Arc;
 use http::header;
 
 use super::super::failure::Failure;
-use super::super::request::Incoming;
+use super::super::request::RawRequest;
 use super::refused;
 use crate::wire::headers::X_MS_VERSION;
 
-/// Says whether a token is valid.
-pub(in super::super) type Tokens = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Returns `true` if a token is valid.
+pub(in super::super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// What a 401 says about where to get a token.
+/// The challenge in a 401 response.
 pub(in super::super) const CHALLENGE: &str = "Bearer authorization_uri=https://login.microsoftonline.com/\
      00000000-0000-0000-0000-000000000000/oauth2/authorize resource_id=https://storage.azure.com";
-/// The first version of the table service that says it.
-const CHALLENGING: &str = "2020-12-06";
+/// The first version of the Table service that sends the challenge.
+const FIRST_WITH_CHALLENGE: &str = "2020-12-06";
 
-/// Whether the request is authorized by a token, whatever it is.
-pub(super) fn is_sent(request: &Incoming<'_>) -> bool {
+/// Returns `true` if the request has a bearer token, valid or not.
+pub(super) fn is_sent(request: &RawRequest<'_>) -> bool {
     let mut values = request.headers.get_all(header::AUTHORIZATION).iter();
     values.next().is_some_and(|value| token(value.as_bytes()).is_some()) && values.next().is_none()
 }
 
-pub(super) fn check(request: &Incoming<'_>, tokens: Option<&Tokens>) -> Result<(), Failure> {
+pub(super) fn check(request: &RawRequest<'_>, tokens: Option<&TokenCheck>) -> Result<(), Failure> {
     let Some(is_valid) = tokens else {
-        return Err(refused("no tokens are taken; see MockTableServiceBuilder::tokens"));
+        return Err(refused("no tokens are accepted; see MockTableServiceBuilder::tokens"));
     };
     let value = request.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
     let token = value.and_then(token).and_then(|token| std::str::from_utf8(token).ok());
@@ -40,9 +40,9 @@ pub(super) fn check(request: &Incoming<'_>, tokens: Option<&Tokens>) -> Result<(
     Err(Failure::invalid_token())
 }
 
-/// Whether a request without any authorization is told to get a token.
-pub(super) fn is_asked_for(request: &Incoming<'_>) -> bool {
-    request.header(&X_MS_VERSION).is_some_and(|version| version >= CHALLENGING)
+/// Returns `true` if a request without authorization receives the challenge.
+pub(super) fn receives_challenge(request: &RawRequest<'_>) -> bool {
+    request.header(&X_MS_VERSION).is_some_and(|version| version >= FIRST_WITH_CHALLENGE)
 }
 
 fn token(value: &[u8]) -> Option<&[u8]> {

@@ -1,20 +1,20 @@
-//! One thing that goes wrong.
+//! The faults.
 
 use std::time::Duration;
 
 use http::StatusCode;
 
 use super::super::failure::Failure;
-use super::fate::{Answer, Break, RetryAfter};
+use super::effects::{Break, Replacement, ReplacementBody, RetryAfter};
 use super::scope::Scope;
 use super::subject::Subject;
 use crate::wire::Operation;
 
-/// One thing that goes wrong: what, to which requests, and how often.
+/// A fault: its effect, the requests it can strike, and how often it strikes.
 ///
-/// Without more, it strikes every request; [`on`](Self::on), [`table`](Self::table),
-/// [`key`](Self::key) and the like say which, [`probability`](Self::probability),
-/// [`skip`](Self::skip) and [`times`](Self::times) how many of them.
+/// By default a fault strikes every request. [`on`](Self::on), [`table`](Self::table), [`key`](Self::key)
+/// and similar methods select requests. [`probability`](Self::probability), [`skip`](Self::skip) and
+/// [`times`](Self::times) limit their number.
 ///
 /// ```
 /// # use azure_table_client::mock::{Fault, MockTableService};
@@ -22,18 +22,18 @@ use crate::wire::Operation;
 /// # use std::time::Duration;
 /// # let mock = MockTableService::new();
 /// let faults = mock.faults();
-/// // The second transaction is done, but its answer is lost.
+/// // The second transaction is applied, but its response is lost.
 /// faults.add(Fault::lose_reply().on(Operation::Transaction).skip(1).times(1));
-/// // Every tenth write of one partition fails, and half of these are done all the same.
+/// // Every tenth write of one partition fails, and half of these are applied nevertheless.
 /// faults.add(Fault::timed_out().on_writes().partition("Channel9").probability(0.05));
 /// faults.add(Fault::timed_out().after_commit().on_writes().partition("Channel9").probability(0.05));
-/// // All replies take their time.
+/// // All responses are slow.
 /// faults.add(Fault::delay_reply(Duration::from_millis(15)));
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "a fault strikes once it is added to a service's faults"]
 pub struct Fault {
-    pub(super) kind: Kind,
+    pub(super) kind: FaultKind,
     scope: Scope,
     pub(super) probability: f64,
     pub(super) skip: u64,
@@ -41,92 +41,99 @@ pub struct Fault {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum FaultKind {
     Break(Break),
     DelayRequest(Duration),
     DelayReply(Duration),
-    Answer(Answer),
-    Throttle(u32, Answer),
+    Replace(Replacement),
+    Throttle(u32, Replacement),
     CutBody,
     DeliverTwice,
-    /// After so many rows, or anywhere.
+    /// After this many rows, or after a random number of rows.
     EndPage(Option<usize>),
     HoldName(Duration),
 }
 
-/// What goes wrong.
+/// The effect of a fault.
 impl Fault {
-    const fn new(kind: Kind) -> Self {
+    const fn new(kind: FaultKind) -> Self {
         Self { kind, scope: Scope::all(), probability: 1.0, skip: 0, times: usize::MAX }
     }
 
-    /// No connection: nothing is sent.
+    const fn failure(failure: Failure) -> Self {
+        let body = ReplacementBody::Failure(failure);
+        Self::new(FaultKind::Replace(Replacement::new(body)))
+    }
+
+    const fn html(status: StatusCode) -> Self {
+        Self::new(FaultKind::Replace(Replacement::new(ReplacementBody::Html(status))))
+    }
+
+    /// The connection is refused, so no request is sent.
     pub const fn refuse_connection() -> Self {
-        Self::new(Kind::Break(Break::Refused))
+        Self::new(FaultKind::Break(Break::Refused))
     }
 
-    /// The connection breaks before the service has the request: it is not done.
+    /// The connection breaks before the service receives the request, which is not applied.
     pub const fn lose_request() -> Self {
-        Self::new(Kind::Break(Break::LosesRequest))
+        Self::new(FaultKind::Break(Break::LosesRequest))
     }
 
-    /// The connection breaks while the answer is read: the request was done.
+    /// The connection breaks while the client reads the response. The request is applied.
     pub const fn lose_reply() -> Self {
-        Self::new(Kind::Break(Break::LosesReply))
+        Self::new(FaultKind::Break(Break::LosesReply))
     }
 
-    /// No answer ever comes, and the request is not done.
+    /// The service never responds, and the request is not applied.
     pub const fn hang() -> Self {
-        Self::new(Kind::Break(Break::Hangs))
+        Self::new(FaultKind::Break(Break::Hangs))
     }
 
-    /// The service does the request this much later. It does so also if nobody waits for the answer
-    /// any more, so an attempt that the client gave up is done late, behind what came after it.
+    /// The service applies the request after this delay, even if the client no longer waits. An attempt that
+    /// the client gave up is then applied after later requests.
     pub const fn delay_request(by: Duration) -> Self {
-        Self::new(Kind::DelayRequest(by))
+        Self::new(FaultKind::DelayRequest(by))
     }
 
-    /// The request is done, and its answer comes this much later.
+    /// The request is applied at once, and its response arrives after this delay.
     pub const fn delay_reply(by: Duration) -> Self {
-        Self::new(Kind::DelayReply(by))
+        Self::new(FaultKind::DelayReply(by))
     }
 
-    /// 503 `ServerBusy`; nothing is done.
+    /// 503 `ServerBusy`. The request is not applied.
     pub const fn busy() -> Self {
-        Self::new(Kind::Answer(Answer::refusal(Failure::server_busy())))
+        Self::failure(Failure::server_busy())
     }
 
-    /// 429 `TooManyRequests`; nothing is done.
+    /// 429 `TooManyRequests`. The request is not applied.
     pub const fn too_many_requests() -> Self {
-        Self::new(Kind::Answer(Answer::refusal(Failure::too_many_requests())))
+        Self::failure(Failure::too_many_requests())
     }
 
-    /// 500 `InternalError`; nothing is done but with [`after_commit`](Self::after_commit).
+    /// 500 `InternalError`. The request is applied only with [`after_commit`](Self::after_commit).
     pub const fn internal_error() -> Self {
-        Self::new(Kind::Answer(Answer::refusal(Failure::internal_error())))
+        Self::failure(Failure::internal_error())
     }
 
-    /// 500 `OperationTimedOut`; nothing is done but with [`after_commit`](Self::after_commit).
+    /// 500 `OperationTimedOut`. The request is applied only with [`after_commit`](Self::after_commit).
     pub const fn timed_out() -> Self {
-        Self::new(Kind::Answer(Answer::refusal(Failure::operation_timed_out())))
+        Self::failure(Failure::operation_timed_out())
     }
 
-    /// A refusal with this status and code; nothing is done but with
-    /// [`after_commit`](Self::after_commit). A number that is no status counts as 500.
+    /// An error response with this status and code. The request is applied only with
+    /// [`after_commit`](Self::after_commit). A number that is not a status counts as 500.
     pub fn answer(status: u16, code: &'static str) -> Self {
-        let failure = Failure {
+        Self::failure(Failure {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code,
             message: "The fault plan refuses this request.".into(),
-        };
-        Self::new(Kind::Answer(Answer::refusal(failure)))
+        })
     }
 
-    /// A page in HTML with this status, as a proxy answers; nothing is done but with
-    /// [`after_commit`](Self::after_commit). A number that is no status counts as 502.
+    /// An HTML page of a proxy with this status. The request is applied only with
+    /// [`after_commit`](Self::after_commit). A number that is not a status counts as 502.
     pub fn proxy_page(status: u16) -> Self {
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-        Self::new(Kind::Answer(Answer::html(status)))
+        Self::html(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY))
     }
 
     /// A captive portal or a proxy's login page responds in the place of the service: an HTML page with
@@ -150,60 +157,57 @@ impl Fault {
     /// # }
     /// ```
     pub fn captive_portal(status: u16) -> Self {
-        Self::new(Kind::Answer(Answer::html(
-            StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
-        )))
+        Self::html(StatusCode::from_u16(status).unwrap_or(StatusCode::OK))
     }
 
     /// The service handles the request twice and the client receives the second response, as with a
     /// proxy that resends a request when its own connection breaks. The second delivery of an insert
-    /// meets the row of the first one (409), that of a conditional update its new version (412), and
-    /// that of a delete no row (404).
+    /// fails since the row of the first one exists (409), a conditional update fails since the version has
+    /// changed (412), and a delete fails since the row is gone (404).
     ///
     /// Both deliveries are recorded in [`requests`](super::super::MockTableService::requests).
     pub const fn deliver_twice() -> Self {
-        Self::new(Kind::DeliverTwice)
+        Self::new(FaultKind::DeliverTwice)
     }
 
-    /// The second half of the answer's body is missing, and nothing says so. An answer without a body
-    /// stays as it is. For a connection that breaks in the body, see [`lose_reply`](Self::lose_reply).
+    /// The response lacks the second half of its body without any sign of it. A response without a body is
+    /// unchanged. For a connection that breaks in the body, see [`lose_reply`](Self::lose_reply).
     pub const fn truncate_reply() -> Self {
-        Self::new(Kind::CutBody)
+        Self::new(FaultKind::CutBody)
     }
 
-    /// Pages of queries and lists end after this many rows, with a continuation. With 0 rows the next
-    /// request begins where this one did, so a limit on [`times`](Self::times) or the
-    /// [`probability`](Self::probability) must let some through.
+    /// Pages of queries and lists end after this many rows, with a continuation token. With 0 rows, the next
+    /// request starts at the same row, so limit [`times`](Self::times) or
+    /// [`probability`](Self::probability).
     pub const fn page_of(rows: usize) -> Self {
-        Self::new(Kind::EndPage(Some(rows)))
+        Self::new(FaultKind::EndPage(Some(rows)))
     }
 
-    /// Pages of queries and lists that have rows end at any row, the first included, with a
-    /// continuation.
+    /// Pages of queries and lists end before a random row, possibly the first, with a continuation token.
     pub const fn split_page() -> Self {
-        Self::new(Kind::EndPage(None))
+        Self::new(FaultKind::EndPage(None))
     }
 
-    /// For this long after a table was deleted, its name can be used neither for a new table nor for
-    /// entities: 409 `TableBeingDeleted`.
+    /// After a table is deleted, operations on its name fail for this time with 409 `TableBeingDeleted`.
     pub const fn table_being_deleted(time: Duration) -> Self {
-        Self::new(Kind::HoldName(time))
+        Self::new(FaultKind::HoldName(time))
     }
 
-    /// 503 `ServerBusy` for what is more than this many entities per second and partition. A partition
-    /// that rested can take the entities of one second at once. Transactions count their operations;
-    /// queries are not counted.
+    /// 503 `ServerBusy` for requests beyond this many entities per second and partition. An idle partition
+    /// accepts a burst with the entities of one second. Each operation of a transaction counts as one entity.
+    /// Queries do not count.
     pub const fn throttle(entities_per_second: u32) -> Self {
-        Self::new(Kind::Throttle(entities_per_second, Answer::refusal(Failure::server_busy())))
+        let failure = ReplacementBody::Failure(Failure::server_busy());
+        Self::new(FaultKind::Throttle(entities_per_second, Replacement::new(failure)))
     }
 }
 
-/// How an answer is given: these change faults that answer in the place of the service.
+/// Options of faults that send a response in place of the service's own.
 impl Fault {
-    /// The request is done before it is answered so.
+    /// The request is applied before the response is sent.
     pub fn after_commit(mut self) -> Self {
-        if let Kind::Answer(answer) = &mut self.kind {
-            answer.is_done = true;
+        if let FaultKind::Replace(replacement) = &mut self.kind {
+            replacement.is_applied = true;
         }
         self
     }
@@ -211,89 +215,92 @@ impl Fault {
     /// The response has no body, as some proxies and load balancers send it: for example
     /// `Fault::proxy_page(503).without_body().after_commit()`.
     pub fn without_body(mut self) -> Self {
-        if let Kind::Answer(answer) | Kind::Throttle(_, answer) = &mut self.kind {
-            answer.has_body = false;
+        if let FaultKind::Replace(replacement) | FaultKind::Throttle(_, replacement) =
+            &mut self.kind
+        {
+            replacement.has_body = false;
         }
         self
     }
 
-    /// The answer has a `Retry-After` in seconds, rounded up.
+    /// The response has a `Retry-After` in seconds, rounded up.
     pub fn retry_after(self, wait: Duration) -> Self {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
         self.with_retry_after(RetryAfter::Seconds(seconds))
     }
 
-    /// The answer has a `Retry-After` with a date: this much after now.
+    /// The response has a `Retry-After` with a date, `wait` after now.
     pub fn retry_after_date(self, wait: Duration) -> Self {
         self.with_retry_after(RetryAfter::Date(wait))
     }
 
-    /// The answer has an `x-ms-retry-after-ms`, as Cosmos DB says it.
+    /// The response has an `x-ms-retry-after-ms`, like responses of Cosmos DB.
     pub fn retry_after_ms(self, wait: Duration) -> Self {
         let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         self.with_retry_after(RetryAfter::Milliseconds(milliseconds))
     }
 
     fn with_retry_after(mut self, retry_after: RetryAfter) -> Self {
-        if let Kind::Answer(answer) | Kind::Throttle(_, answer) = &mut self.kind {
-            answer.retry_after = Some(retry_after);
+        if let FaultKind::Replace(replacement) | FaultKind::Throttle(_, replacement) =
+            &mut self.kind
+        {
+            replacement.retry_after = Some(retry_after);
         }
         self
     }
 }
 
-/// Which requests it strikes.
+/// The requests that a fault can strike.
 impl Fault {
-    /// Only this operation. Called again, that one as well.
+    /// Selects this operation. Further calls add operations.
     pub fn on(mut self, operation: Operation) -> Self {
         self.scope.operations.push(operation);
         self
     }
 
-    /// Only operations that change something.
+    /// Selects operations that write tables or entities.
     pub fn on_writes(mut self) -> Self {
         self.scope.operations.extend(Scope::of_data(true));
         self
     }
 
-    /// Only operations that change nothing.
+    /// Selects operations that read tables or entities.
     pub fn on_reads(mut self) -> Self {
         self.scope.operations.extend(Scope::of_data(false));
         self
     }
 
-    /// Only requests about this table.
+    /// Selects requests for this table.
     pub fn table(mut self, name: impl Into<String>) -> Self {
         self.scope.table = Some(name.into());
         self
     }
 
-    /// Only requests about entities of this partition; queries are not.
+    /// Selects requests for entities of this partition, except for queries.
     pub fn partition(mut self, partition_key: impl Into<String>) -> Self {
         self.scope.partition_key = Some(partition_key.into());
         self
     }
 
-    /// Only requests about this entity, and transactions in which it is.
+    /// Selects requests for this entity, including transactions that contain it.
     pub fn key(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.scope.row_key = Some(row_key.into());
         self.partition(partition_key)
     }
 
-    /// Each of these requests with this probability: 0 is never, 1 is always, as it is unless it is
-    /// set.
+    /// Sets the probability with which the fault strikes a selected request, from 0 to 1. The default is 1.
     pub const fn probability(mut self, probability: f64) -> Self {
         self.probability = probability;
         self
     }
 
-    /// Lets the first ones of these requests pass.
+    /// Does not strike the first `requests` selected requests.
     pub const fn skip(mut self, requests: u64) -> Self {
         self.skip = requests;
         self
     }
 
-    /// Strikes this many requests, and then no more.
+    /// Strikes at most this many requests.
     pub const fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
@@ -304,9 +311,9 @@ impl Fault {
     }
 }
 
-impl Kind {
-    /// Whether it needs more than an answer.
-    pub(super) fn is_of_connection(&self) -> bool {
+impl FaultKind {
+    /// Returns `true` if a response alone cannot show the fault.
+    pub(super) fn needs_connection(&self) -> bool {
         matches!(self, Self::Break(_) | Self::DelayRequest(_) | Self::DelayReply(_))
     }
 

@@ -1,11 +1,11 @@
-//! Which requests a fault is about.
+//! The requests that a fault can strike.
 
 use super::subject::Subject;
 use crate::wire::{Document, Operation};
 
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
-    /// All if there are none.
+    /// An empty list selects all operations.
     pub(super) operations: Vec<Operation>,
     pub(super) table: Option<String>,
     pub(super) partition_key: Option<String>,
@@ -13,7 +13,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// The reads or the writes of tables and entities.
+    /// Returns the reads or the writes of tables and entities.
     pub(super) fn of_data(is_write: bool) -> impl Iterator<Item = Operation> {
         let is_data = |operation: &Operation| {
             *operation != Operation::Other && operation.document() == Document::Payload
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_and_writes_of_data() {
+    fn reads_and_writes_are_those_of_tables_and_entities() {
         let names = |is_write| {
             let names: Vec<_> = Scope::of_data(is_write).map(Operation::as_str).collect();
             names.join(" ")

@@ -1,55 +1,48 @@
-//! What a request is about, for the scopes of faults.
+//! The operation, table and keys of a request, which the scope of a fault selects by.
 
-use super::super::MockTableService;
-use super::super::batch::Content;
-use super::super::body::Body;
-use super::super::request::{Incoming, Resource};
+use super::super::handlers::table_name_in;
+use super::super::request::{EntityBody, Request, Resource};
 use crate::wire::Operation;
 
-/// What a request is about, as far as it can be read.
+/// The operation, table and keys of a request, as far as they can be read.
 #[derive(Debug)]
-pub(in crate::mock) struct Subject {
+pub(super) struct Subject {
     pub(super) operation: Operation,
     pub(super) table: Option<String>,
-    /// PartitionKey and RowKey of each entity that it names.
+    /// The PartitionKey and RowKey of each entity in the request.
     pub(super) keys: Vec<(String, String)>,
 }
 
 impl Subject {
-    pub(in crate::mock) fn of(service: &MockTableService, request: &Incoming<'_>) -> Self {
-        let aim = service.aim(request);
-        let (operation, table) = aim.what(request);
-        let mut subject = Self { operation, table, keys: Vec::new() };
-        match aim.resource {
-            Ok(Resource::Batch) => {
-                for content in Content::read_all(request).unwrap_or_default() {
-                    for operation in content.operations() {
-                        subject.add(service, &operation.incoming());
-                    }
-                }
-            }
-            _ => subject.add(service, request),
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        let table = request.table().map(str::to_owned);
+        let mut subject = Self { operation: request.operation_or_other(), table, keys: Vec::new() };
+        subject.add(request);
+        for operation in request.batch_operations() {
+            subject.add(operation);
         }
         subject
     }
 
-    fn add(&mut self, service: &MockTableService, request: &Incoming<'_>) {
-        let Ok(resource) = service.resource(request) else { return };
-        self.table = self.table.take().or_else(|| resource.table().map(str::to_owned));
-        match resource {
-            Resource::Entity(target) => self.keys.push((target.partition_key, target.row_key)),
-            Resource::Entities(_) if request.verb() == Ok("POST") => {
-                if let Ok(Body {
-                    partition_key: Some(partition_key), row_key: Some(row_key), ..
-                }) = service.sent(request).and_then(Body::parse)
+    fn add(&mut self, request: &Request<'_>) {
+        let is_post = request.verb() == Ok("POST");
+        match request.resource() {
+            Ok(Resource::Entity(path)) => {
+                self.keys.push((path.partition_key.clone(), path.row_key.clone()));
+            }
+            Ok(Resource::Entities(_)) if is_post => {
+                if let Ok(EntityBody {
+                    partition_key: Some(partition_key),
+                    row_key: Some(row_key),
+                    ..
+                }) = request.body().and_then(EntityBody::parse)
                 {
                     self.keys.push((partition_key.into_owned(), row_key.into_owned()));
                 }
             }
-            // The new table's name is in the body.
-            Resource::Tables if request.verb() == Ok("POST") => {
-                let name = service.sent(request).and_then(super::super::tables::name_in);
-                self.table = name.ok().flatten();
+            // The name of the new table is in the body.
+            Ok(Resource::Tables) if is_post => {
+                self.table = request.body().and_then(table_name_in).ok().flatten();
             }
             _ => {}
         }

@@ -1,36 +1,36 @@
-//! How much each partition may still do.
+//! The rate limit of each partition.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::subject::Subject;
 
-/// A bucket for each partition: it fills at the rate that is allowed, up to what is allowed in a
-/// second.
+/// One token bucket per partition. It fills at the allowed rate, up to the entities of one second.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(HashMap<(String, String), Bucket>);
 
 #[derive(Debug)]
 struct Bucket {
     left: f64,
-    at: SystemTime,
+    updated: SystemTime,
 }
 
 impl Buckets {
-    /// Takes the entities of a request out, if they are there.
+    /// Removes the entities of a request from its bucket. Returns `false` if the bucket holds too few.
     pub(super) fn take(&mut self, per_second: u32, subject: &Subject, now: SystemTime) -> bool {
-        // No request is about several partitions.
         let Some((partition, _)) = subject.keys.first() else { return true };
-        let most = f64::from(per_second);
+        let capacity = f64::from(per_second);
         let entities = f64::from(u32::try_from(subject.keys.len()).unwrap_or(u32::MAX));
         let table = subject.table.clone().unwrap_or_default().to_ascii_lowercase();
-        let bucket =
-            self.0.entry((table, partition.clone())).or_insert(Bucket { left: most, at: now });
-        let since = now.duration_since(bucket.at).unwrap_or_default();
-        bucket.left = (bucket.left + since.as_secs_f64() * most).min(most);
-        bucket.at = now;
-        // One that is larger than the bucket waits until it is full, and then owes the rest.
-        if bucket.left < entities.min(most) || per_second == 0 {
+        let bucket = self
+            .0
+            .entry((table, partition.clone()))
+            .or_insert(Bucket { left: capacity, updated: now });
+        let since = now.duration_since(bucket.updated).unwrap_or_default();
+        bucket.left = (bucket.left + since.as_secs_f64() * capacity).min(capacity);
+        bucket.updated = now;
+        // A request larger than the bucket passes when the bucket is full, which then owes the rest.
+        if bucket.left < entities.min(capacity) || per_second == 0 {
             return false;
         }
         bucket.left -= entities;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_of_entities_at_once_and_then_the_rate() {
+    fn a_burst_of_one_second_passes_and_then_the_rate_applies() {
         let mut buckets = Buckets::default();
         let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
         let mut take =
@@ -62,13 +62,16 @@ mod tests {
         assert!(take("p", 60, 0) && take("p", 40, 0) && !take("p", 1, 0));
         assert!(take("q", 100, 0), "another partition");
         assert!(!take("p", 51, 500) && take("p", 50, 500));
-        assert!(!take("p", 1, 400), "a clock that goes back");
-        assert!(take("p", 100, 60_000) && !take("p", 1, 60_000), "no more than a second's");
+        assert!(!take("p", 1, 400), "the clock goes back");
+        assert!(
+            take("p", 100, 60_000) && !take("p", 1, 60_000),
+            "at most the entities of one second"
+        );
         assert!(take("p", 0, 60_000), "a query");
     }
 
     #[test]
-    fn what_is_larger_than_the_bucket_passes_and_owes() {
+    fn a_request_larger_than_the_bucket_passes_and_owes_the_rest() {
         let mut buckets = Buckets::default();
         let mut take =
             |s, n| buckets.take(50, &subject("p", n), UNIX_EPOCH + Duration::from_secs(s));

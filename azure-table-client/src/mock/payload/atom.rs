@@ -1,16 +1,17 @@
-//! Bodies in Atom, as the service wrote them: the order of the elements is that of its documentation.
+//! Bodies in Atom. The elements are in the order of the service's documentation.
 
 use std::io::Write as _;
 
 use super::super::failure::Failure;
-use super::super::select::Select;
+use super::super::handlers::Select;
 use super::super::store::StoredEntity;
 use super::{Item, Payload};
 use crate::edm::EdmType;
-use crate::wire::atom::{ATOM, DATA, METADATA, null, property, typed};
+use crate::wire::atom::write::{property, typed};
+use crate::wire::atom::{ATOM, DATA, METADATA};
 use crate::wire::xml;
 
-pub(super) fn refusal(failure: &Failure, message: &str) -> Vec<u8> {
+pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {
     let mut body = xml::DECLARATION.to_vec();
     // Writing to a Vec cannot fail.
     let _ = write!(
@@ -25,7 +26,7 @@ pub(super) fn refusal(failure: &Failure, message: &str) -> Vec<u8> {
 
 pub(super) fn close_page(out: &mut Vec<u8>, is_empty: bool) {
     if is_empty {
-        // A feed has an author if none of its entries does.
+        // An empty feed has an author, which otherwise is in its entries.
         out.extend_from_slice(b"<author><name /></author>");
     }
     out.extend_from_slice(b"</feed>");
@@ -46,9 +47,9 @@ impl Payload<'_> {
         out.extend_from_slice(b"<feed");
         self.push_namespaces(out);
         let set = self.set;
-        // The name of a table has nothing to escape.
+        // Table names need no escapes.
         let _ = write!(out, "><title type=\"text\">{set}</title><id>");
-        xml::push_text(out, &self.addresses.absolute(&format!("/{set}")));
+        xml::push_text(out, &self.base_url.absolute(&format!("/{set}")));
         out.extend_from_slice(b"</id>");
         self.push_updated(out);
         let _ = write!(out, "<link rel=\"self\" title=\"{set}\" href=\"{set}\" />");
@@ -61,12 +62,12 @@ impl Payload<'_> {
         }
         if let Item::Entity(_, entity) = item {
             out.extend_from_slice(b" m:etag=\"");
-            xml::push_attribute(out, &entity.version.etag());
+            push_attribute(out, &entity.version.etag());
             out.push(b'"');
         }
         let path = self.path(item);
         out.extend_from_slice(b"><id>");
-        xml::push_text(out, &self.addresses.absolute(&path));
+        xml::push_text(out, &self.base_url.absolute(&path));
         out.extend_from_slice(b"</id><title type=\"text\"></title>");
         self.push_updated(out);
         let _ = write!(
@@ -74,7 +75,7 @@ impl Payload<'_> {
             "<author><name /></author><link rel=\"edit\" title=\"{}\" href=\"",
             self.set
         );
-        xml::push_attribute(out, &path[1..]);
+        push_attribute(out, &path[1..]);
         let _ = write!(
             out,
             "\" /><category term=\"{}\" scheme=\"{DATA}/scheme\" /><content \
@@ -117,21 +118,41 @@ impl Payload<'_> {
             }
             match entity.properties.member(name).and_then(|member| member.read()) {
                 Some(value) => property(out, name, &value),
-                None => null(out, name),
+                None => _ = write!(out, "<d:{name} m:null=\"true\" />"),
             }
         }
     }
 
     fn push_namespaces(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b" xml:base=\"");
-        xml::push_attribute(out, &self.addresses.absolute("/"));
+        push_attribute(out, &self.base_url.absolute("/"));
         let _ = write!(out, "\" xmlns:d=\"{DATA}\" xmlns:m=\"{METADATA}\" xmlns=\"{ATOM}\"");
     }
 
-    /// When the answer was written, to the second.
+    /// Writes the time of the response, to the second.
     fn push_updated(&self, out: &mut Vec<u8>) {
         let text = self.now.to_string();
         let seconds = text.split('.').next().unwrap_or_default();
         let _ = write!(out, "<updated>{seconds}Z</updated>");
+    }
+}
+
+/// Writes the value of an attribute in double quotes.
+fn push_attribute(out: &mut Vec<u8>, text: &str) {
+    let is_special = |byte| matches!(byte, b'&' | b'<' | b'>' | b'"') || byte < b' ';
+    xml::push_escaped(out, text, is_special);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_escaped() {
+        let mut out = Vec::new();
+        push_attribute(&mut out, "a<b>&\"'\r\n\t\u{1}é\u{fffe}\u{fffd}\u{ffff}\u{f000}");
+        let expected =
+            "a&lt;b&gt;&amp;&quot;'&#xD;&#xA;&#x9;&#x1;é&#xFFFE;\u{fffd}&#xFFFF;\u{f000}";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

@@ -1,13 +1,13 @@
 //! Bodies in JSON.
 
 use super::super::failure::Failure;
+use super::super::handlers::Select;
 use super::super::json::{push_member, push_text};
-use super::super::select::Select;
 use super::super::store::{StoredEntity, Version};
 use super::{Item, Payload};
 use crate::wire::Metadata;
 
-pub(super) fn refusal(failure: &Failure, message: &str) -> Vec<u8> {
+pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {
     let mut body = b"{\"odata.error\":{\"code\":".to_vec();
     push_text(&mut body, failure.code);
     body.extend_from_slice(b",\"message\":{\"lang\":\"en-US\",\"value\":");
@@ -40,23 +40,23 @@ impl Payload<'_> {
         out.push(b'}');
     }
 
-    /// The beginning of a body up to its first member: `{"odata.metadata":"…#Blogs…",`.
-    fn open(&self, out: &mut Vec<u8>, level: Metadata, which: &str) {
+    /// Writes the start of a body: `{"odata.metadata":"…#Blogs…",`.
+    fn open(&self, out: &mut Vec<u8>, level: Metadata, element: &str) {
         out.push(b'{');
         if level != Metadata::None {
             let select = Select::suffix(self.select);
-            let what = format!("/$metadata#{}{which}{select}", self.set);
-            push_member(out, "odata.metadata", &self.addresses.absolute(&what));
+            let path = format!("/$metadata#{}{element}{select}", self.set);
+            push_member(out, "odata.metadata", &self.base_url.absolute(&path));
         }
     }
 
-    /// The members of an item, without braces.
+    /// Writes the members of an item, without braces.
     fn members(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
         let start = out.len();
         if level == Metadata::Full {
             let path = self.path(item);
             push_member(out, "odata.type", &self.type_name());
-            push_member(out, "odata.id", &self.addresses.absolute(&path));
+            push_member(out, "odata.id", &self.base_url.absolute(&path));
             if let Item::Entity(_, entity) = item {
                 push_etag(out, &entity.version);
             }
@@ -70,7 +70,7 @@ impl Payload<'_> {
             Item::Entity(keys, entity) => self.properties(out, level, keys, entity),
             Item::Table(name) => push_member(out, "TableName", name),
         }
-        // Every member ends with a comma; the last one must not.
+        // Remove the comma of the last member.
         if out.len() > start {
             out.pop();
         }

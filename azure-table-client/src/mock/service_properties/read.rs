@@ -1,16 +1,17 @@
-//! Reading what is to be set, with every rule about it.
+//! Reading and validation of new settings.
 
 use super::super::failure::Failure;
+use super::super::xml;
 use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
 
 const MAX_RULES: usize = 5;
-/// The most characters of all rules together.
+/// The largest number of characters in all rules together.
 const MAX_RULES_CHARS: usize = 2048;
-/// The most origins of a rule, and the most headers in full.
+/// The largest number of origins of a rule, and of literal header names.
 const MAX_LITERALS: usize = 64;
-/// The most headers of a rule with `*` at the end.
+/// The largest number of header prefixes of a rule.
 const MAX_PREFIXES: usize = 2;
 /// The longest origin or header.
 const MAX_CHARS: usize = 256;
@@ -21,8 +22,7 @@ const METHODS: [&str; 10] =
 type Result<T> = std::result::Result<T, Failure>;
 
 impl ServiceProperties {
-    /// Sets what `<StorageServiceProperties>` has; the rest stays, unless something is wrong, which
-    /// changes nothing.
+    /// Applies the settings in `<StorageServiceProperties>` and keeps the others. An error changes nothing.
     pub(in crate::mock) fn update(
         &mut self,
         body: &[u8],
@@ -30,16 +30,16 @@ impl ServiceProperties {
     ) -> Result<()> {
         let mut new = self.clone();
         let root = Element::read(body)?;
-        root.elements("StorageServiceProperties")?;
+        xml::children(&root, "StorageServiceProperties")?;
         if has_cors(version) {
             let names = ["Logging", "HourMetrics", "MinuteMetrics", "Cors"];
-            let [logging, hour, minute, cors] = root.fields(names)?;
+            let [logging, hour, minute, cors] = xml::fields(&root, names)?;
             set(&mut new.logging, logging, Logging::read)?;
             set(&mut new.hour_metrics, hour, Metrics::read)?;
             set(&mut new.minute_metrics, minute, Metrics::read)?;
             set(&mut new.cors, cors, rules)?;
         } else {
-            let [logging, metrics] = root.fields(["Logging", "Metrics"])?;
+            let [logging, metrics] = xml::fields(&root, ["Logging", "Metrics"])?;
             new.logging = Logging::read(required(logging)?)?;
             new.hour_metrics = Metrics::read(required(metrics)?)?;
         }
@@ -49,12 +49,12 @@ impl ServiceProperties {
 }
 
 fn set<T>(
-    place: &mut T,
+    setting: &mut T,
     element: Option<&Element>,
     read: impl FnOnce(&Element) -> Result<T>,
 ) -> Result<()> {
     if let Some(element) = element {
-        *place = read(element)?;
+        *setting = read(element)?;
     }
     Ok(())
 }
@@ -63,9 +63,9 @@ fn required(element: Option<&Element>) -> Result<&Element> {
     element.ok_or_else(Failure::invalid_xml)
 }
 
-/// `true` or `false`, as .NET reads them.
+/// Reads `true` or `false` like .NET, which ignores case and white space.
 fn flag(element: Option<&Element>) -> Result<bool> {
-    let text = required(element)?.leaf()?.trim();
+    let text = xml::leaf(required(element)?)?.trim();
     match () {
         () if text.eq_ignore_ascii_case("true") => Ok(true),
         () if text.eq_ignore_ascii_case("false") => Ok(false),
@@ -73,9 +73,9 @@ fn flag(element: Option<&Element>) -> Result<bool> {
     }
 }
 
-/// The one version of the settings.
+/// Checks the version of the settings, which is always 1.
 fn check_version(element: Option<&Element>) -> Result<()> {
-    let text = required(element)?.leaf()?.trim();
+    let text = xml::leaf(required(element)?)?.trim();
     let is_first = text.parse::<f64>().is_ok_and(|version| version.to_bits() == 1f64.to_bits());
     is_first.then_some(()).ok_or_else(Failure::invalid_xml)
 }
@@ -83,7 +83,7 @@ fn check_version(element: Option<&Element>) -> Result<()> {
 impl Logging {
     fn read(element: &Element) -> Result<Self> {
         let names = ["Version", "Read", "Write", "Delete", "RetentionPolicy"];
-        let [version, read, write, delete, retention] = element.fields(names)?;
+        let [version, read, write, delete, retention] = xml::fields(element, names)?;
         check_version(version)?;
         let (read, write, delete) = (flag(read)?, flag(write)?, flag(delete)?);
         Ok(Self { read, write, delete, retention: Retention::read(required(retention)?)? })
@@ -93,10 +93,10 @@ impl Logging {
 impl Metrics {
     fn read(element: &Element) -> Result<Self> {
         let names = ["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"];
-        let [version, enabled, include_apis, retention] = element.fields(names)?;
+        let [version, enabled, include_apis, retention] = xml::fields(element, names)?;
         check_version(version)?;
         let enabled = flag(enabled)?;
-        // Said if they are enabled, and only then.
+        // `IncludeAPIs` is present exactly if the metrics are enabled.
         if enabled != include_apis.is_some() {
             return Err(Failure::invalid_xml());
         }
@@ -107,23 +107,23 @@ impl Metrics {
 
 impl Retention {
     fn read(element: &Element) -> Result<Self> {
-        let [enabled, days] = element.fields(["Enabled", "Days"])?;
+        let [enabled, days] = xml::fields(element, ["Enabled", "Days"])?;
         if flag(enabled)? != days.is_some() {
             return Err(Failure::invalid_xml());
         }
         let Some(days) = days else {
             return Ok(Self(None));
         };
-        match days.leaf()?.trim().parse() {
+        match xml::leaf(days)?.trim().parse() {
             Ok(days @ 1..=MAX_DAYS) => Ok(Self(Some(days))),
             _ => Err(Failure::invalid_xml()),
         }
     }
 }
 
-/// The rules of `<Cors>`; none of them deletes those that are there.
+/// Reads the rules of `<Cors>`. An empty element deletes the existing rules.
 fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
-    let elements = cors.elements("Cors")?;
+    let elements = xml::children(cors, "Cors")?;
     if elements.len() > MAX_RULES {
         return Err(Failure::invalid_xml());
     }
@@ -136,13 +136,13 @@ fn rules(cors: &Element) -> Result<Vec<CorsRule>> {
 }
 
 fn rule(element: &Element, chars: &mut usize) -> Result<CorsRule> {
-    element.elements("CorsRule")?;
+    xml::children(element, "CorsRule")?;
     let names =
         ["AllowedMethods", "AllowedOrigins", "AllowedHeaders", "ExposedHeaders", "MaxAgeInSeconds"];
-    let fields = element.fields(names)?;
+    let fields = xml::fields(element, names)?;
     let mut texts = [""; 5];
     for (text, field) in texts.iter_mut().zip(fields) {
-        *text = required(field)?.leaf()?;
+        *text = xml::leaf(required(field)?)?;
         *chars += text.chars().count();
     }
     let [methods, origins, allowed, exposed, max_age] = texts;
@@ -161,7 +161,7 @@ fn read_methods(text: &str) -> Result<Vec<String>> {
     methods.map(|method| known(method).ok_or_else(Failure::invalid_xml_value)).collect()
 }
 
-/// Texts between commas, none of them empty or too long.
+/// Splits a list at commas. No entry may be empty or too long.
 fn list(text: &str) -> Result<Vec<&str>> {
     let entries: Vec<_> = text.split(',').map(str::trim).collect();
     let fits = |entry: &&str| !entry.is_empty() && entry.chars().count() <= MAX_CHARS;

@@ -38,7 +38,7 @@ fn cors(rules: &str) -> String {
 }
 
 #[test]
-fn the_defaults_are_those_of_a_new_account() {
+fn the_defaults_equal_a_new_account() {
     let metrics = format!(
         "<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>{KEPT}"
     );
@@ -63,7 +63,7 @@ fn the_defaults_are_those_of_a_new_account() {
 }
 
 #[test]
-fn what_is_left_out_stays() {
+fn missing_settings_are_kept() {
     let rule = cors_rule("GET,PUT", "http://a,http://b", "x-ms-meta-*,Accept", "*", "500");
     let first = update(&(cors(&rule) + &logging(&format!("{LOGGING}{KEPT}")))).unwrap();
     let text = written(&first, NEW);
@@ -76,14 +76,14 @@ fn what_is_left_out_stays() {
     assert_eq!(second, first);
     second.update(b"<StorageServiceProperties><Cors /></StorageServiceProperties>", NEW).unwrap();
     assert_eq!(second, ServiceProperties { cors: vec![], ..first.clone() });
-    // What the service writes can be set again.
+    // The service accepts the document that it returns.
     let mut third = ServiceProperties::default();
     third.update(&first.write(NEW), NEW).unwrap();
     assert_eq!(third, first);
 }
 
 #[test]
-fn what_is_wrong_changes_nothing_and_has_its_code() {
+fn invalid_settings_change_nothing() {
     let metrics = |inner: &str| format!("<HourMetrics>{inner}</HourMetrics>");
     let xml = Failure::invalid_xml();
     let many = |count: usize, entry: &str| vec![entry; count].join(",");

@@ -1,4 +1,4 @@
-//! The store on disk: an embedded database to which every change is written before it is answered.
+//! The store on disk: an embedded database. Every change is written before a response shows it.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,27 +11,27 @@ use tracing::error;
 
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
-use super::journal::{Entry, Journal};
+use super::journal::{Journal, JournalEntry};
 use super::table::{StoredEntity, Written};
-use super::{Store, StoredKey, StoredProperties, Version};
+use super::{Storage, Store, StoredKey, StoredProperties, Version};
 use crate::edm::EdmDateTime;
 
-/// Names as they were given, by lower-case name.
+/// Table names in their original case, by lower-case name.
 const TABLES: TableDefinition<'_, &str, &str> = TableDefinition::new("tables");
-/// Time of the version in ticks and properties, by lower-case name of the table and keys.
+/// The Timestamp in ticks and the properties, by lower-case table name and keys.
 const ROWS: TableDefinition<'_, (&str, &str, &str), (i64, &str)> = TableDefinition::new("rows");
-/// The stored access policies of tables, as the service's XML, by lower-case name.
+/// Stored access policies in the service's XML, by lower-case table name.
 const POLICIES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("policies");
-/// The settings of the service, as its XML.
+/// The settings of the service in its XML.
 const SERVICE: TableDefinition<'_, (), &[u8]> = TableDefinition::new("service");
-/// The latest Timestamp of what was deleted, in ticks.
-const GONE: TableDefinition<'_, (), i64> = TableDefinition::new("gone");
+/// The latest Timestamp of a deleted row, in ticks.
+const LAST_DELETED: TableDefinition<'_, (), i64> = TableDefinition::new("gone");
 
-/// The most changes of one commit.
-const BATCH: usize = 10_000;
+/// The largest number of changes in one commit.
+const MAX_COMMIT: usize = 10_000;
 
-/// The database. A thread of its own writes to it, as many changes in one commit as have come in the
-/// meantime; dropping this waits for the last one.
+/// The database. Its thread writes all changes since the previous commit in one commit. Dropping the
+/// database waits for the last commit.
 #[derive(Debug)]
 pub(in crate::mock) struct Disk {
     queue: Mutex<Queue>,
@@ -39,19 +39,19 @@ pub(in crate::mock) struct Disk {
     writer: Option<JoinHandle<()>>,
 }
 
-/// A database and what is in it.
+/// A database and its content.
 #[derive(Debug)]
 pub(in crate::mock) struct Opened {
     disk: Disk,
-    entries: Vec<Entry>,
-    /// The latest Timestamp of what is in it no more.
-    gone: EdmDateTime,
+    entries: Vec<JournalEntry>,
+    /// The latest Timestamp of a deleted row.
+    last_deleted: EdmDateTime,
 }
 
 impl Opened {
-    /// A store with what is in the database, and a journal that goes on with it.
-    pub(in crate::mock) fn into_store(self, mut journal: Journal) -> (Store, Journal) {
-        let mut store = Store::younger_than(self.gone);
+    /// Returns the tables of the database, and a journal that writes to it.
+    pub(in crate::mock) fn into_storage(self, mut journal: Journal) -> Storage {
+        let mut store = Store::newer_than(self.last_deleted);
         for entry in &self.entries {
             store.replay(entry);
             if let Some(replica) = &journal.replica {
@@ -59,32 +59,32 @@ impl Opened {
             }
         }
         journal.disk = Some(self.disk);
-        (store, journal)
+        Storage::new(store, journal)
     }
 }
 
 #[derive(Debug)]
 struct Queue {
-    /// Changes that were given to the writer.
+    /// The number of changes sent to the writer.
     added: u64,
-    /// `None` when it is to end.
-    to_writer: Option<Sender<Entry>>,
+    /// `None` tells the writer to stop.
+    to_writer: Option<Sender<JournalEntry>>,
 }
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// Changes that are on disk.
+    /// The number of changes on disk.
     written: u64,
-    /// Nothing is written any more.
+    /// A commit failed, and no further change is written.
     has_failed: bool,
 }
 
-/// The disk does not take what is written.
+/// A commit failed.
 #[derive(Debug)]
 pub(in crate::mock) struct DiskFailed;
 
 impl Disk {
-    /// Opens the database in this file, or makes one.
+    /// Opens or creates the database in this file.
     pub(in crate::mock) fn open(path: &Path) -> Result<Opened, redb::Error> {
         let database = Database::create(path)?;
         let transaction = database.begin_write()?;
@@ -92,9 +92,9 @@ impl Disk {
         transaction.open_table(ROWS)?;
         transaction.open_table(POLICIES)?;
         transaction.open_table(SERVICE)?;
-        transaction.open_table(GONE)?;
+        transaction.open_table(LAST_DELETED)?;
         transaction.commit()?;
-        let (entries, gone) = load(&database)?;
+        let (entries, last_deleted) = load(&database)?;
 
         let (to_writer, changes) = channel();
         let (report, progress) = watch::channel(Progress::default());
@@ -104,19 +104,19 @@ impl Disk {
             .map_err(redb::Error::Io)?;
         let queue = Mutex::new(Queue { added: 0, to_writer: Some(to_writer) });
         let disk = Self { queue, progress, writer: Some(writer) };
-        Ok(Opened { disk, entries, gone })
+        Ok(Opened { disk, entries, last_deleted })
     }
 
-    pub(super) fn add(&self, entry: Entry) {
+    pub(super) fn add(&self, entry: JournalEntry) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.added += 1;
         if let Some(to_writer) = &queue.to_writer {
-            // If it is gone, `written` says so.
+            // `written` reports a writer that has stopped.
             let _ = to_writer.send(entry);
         }
     }
 
-    /// Waits until everything that was added before is on disk.
+    /// Waits until all changes so far are on disk.
     pub(in crate::mock) async fn written(&self) -> Result<(), DiskFailed> {
         let added = self.queue.lock().unwrap_or_else(PoisonError::into_inner).added;
         let mut progress = self.progress.clone();
@@ -126,9 +126,7 @@ impl Disk {
             _ => Err(DiskFailed),
         }
     }
-}
 
-impl Disk {
     pub(in crate::mock) fn has_failed(&self) -> bool {
         self.progress.borrow().has_failed
     }
@@ -143,13 +141,17 @@ impl Drop for Disk {
     }
 }
 
-/// Writes what comes until nobody is left who could add anything, or the disk fails.
-fn write_all(database: &Database, changes: &Receiver<Entry>, report: &watch::Sender<Progress>) {
+/// Writes changes until the queue is closed or the disk fails.
+fn write_all(
+    database: &Database,
+    changes: &Receiver<JournalEntry>,
+    report: &watch::Sender<Progress>,
+) {
     while let Ok(first) = changes.recv() {
         let batch: Vec<_> =
-            std::iter::once(first).chain(changes.try_iter().take(BATCH - 1)).collect();
+            std::iter::once(first).chain(changes.try_iter().take(MAX_COMMIT - 1)).collect();
         if let Err(error) = commit(database, &batch) {
-            error!(%error, "the disk takes no changes any more");
+            error!(%error, "writing to the disk failed");
             report.send_modify(|state| state.has_failed = true);
             return;
         }
@@ -157,7 +159,7 @@ fn write_all(database: &Database, changes: &Receiver<Entry>, report: &watch::Sen
     }
 }
 
-fn commit(database: &Database, batch: &[Entry]) -> Result<(), redb::Error> {
+fn commit(database: &Database, batch: &[JournalEntry]) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
     for entry in batch {
         write(&transaction, entry)?;
@@ -166,36 +168,36 @@ fn commit(database: &Database, batch: &[Entry]) -> Result<(), redb::Error> {
     Ok(())
 }
 
-fn write(transaction: &WriteTransaction, entry: &Entry) -> Result<(), redb::Error> {
+fn write(transaction: &WriteTransaction, entry: &JournalEntry) -> Result<(), redb::Error> {
     match entry {
-        Entry::Created(name) => {
+        JournalEntry::Created(name) => {
             transaction.open_table(TABLES)?.insert(&*name.to_ascii_lowercase(), &**name)?;
         }
-        Entry::Deleted(name) => {
+        JournalEntry::Deleted(name) => {
             let name = name.to_ascii_lowercase();
             transaction.open_table(TABLES)?.remove(&*name)?;
             transaction.open_table(POLICIES)?.remove(&*name)?;
-            // No name of a table has this character.
+            // Table names do not contain this character.
             let end = format!("{name}\0");
-            let mut gone = EdmDateTime::MIN.ticks();
+            let mut last = EdmDateTime::MIN.ticks();
             let rows = (&*name, "", "")..(&*end, "", "");
             transaction.open_table(ROWS)?.retain_in(rows, |_, (time, _)| {
-                gone = gone.max(time);
+                last = last.max(time);
                 false
             })?;
-            note_gone(transaction, gone)?;
+            store_last_deleted(transaction, last)?;
         }
-        Entry::Policies { table, policies } => {
+        JournalEntry::Policies { table, policies } => {
             let (name, text) = (table.to_ascii_lowercase(), policies.write());
             transaction.open_table(POLICIES)?.insert(&*name, &*text)?;
         }
-        Entry::ServiceProperties(properties) => {
+        JournalEntry::ServiceProperties(properties) => {
             transaction.open_table(SERVICE)?.insert((), &*properties.write(None))?;
         }
-        Entry::Written { table, rows } => {
+        JournalEntry::Written { table, rows } => {
             let name = table.to_ascii_lowercase();
             let mut stored = transaction.open_table(ROWS)?;
-            let mut gone = EdmDateTime::MIN.ticks();
+            let mut last = EdmDateTime::MIN.ticks();
             for Written { key, row } in rows {
                 let key = (&*name, &*key.partition, &*key.row);
                 match row {
@@ -205,36 +207,37 @@ fn write(transaction: &WriteTransaction, entry: &Entry) -> Result<(), redb::Erro
                     }
                     None => {
                         let old = stored.remove(key)?;
-                        gone = old.map_or(gone, |old| gone.max(old.value().0));
+                        last = old.map_or(last, |old| last.max(old.value().0));
                     }
                 }
             }
-            note_gone(transaction, gone)?;
+            store_last_deleted(transaction, last)?;
         }
     }
     Ok(())
 }
 
-/// No version of a row may come back, also not after a restart.
-fn note_gone(transaction: &WriteTransaction, time: i64) -> Result<(), redb::Error> {
+/// A version must not be repeated after a restart.
+fn store_last_deleted(transaction: &WriteTransaction, time: i64) -> Result<(), redb::Error> {
     if time > EdmDateTime::MIN.ticks() {
-        let mut gone = transaction.open_table(GONE)?;
-        let last = gone.get(())?.map_or(time, |last| time.max(last.value()));
-        gone.insert((), last)?;
+        let mut stored = transaction.open_table(LAST_DELETED)?;
+        let last = stored.get(())?.map_or(time, |last| time.max(last.value()));
+        stored.insert((), last)?;
     }
     Ok(())
 }
 
-fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
+fn load(database: &Database) -> Result<(Vec<JournalEntry>, EdmDateTime), redb::Error> {
     let transaction = database.begin_read()?;
-    let gone = transaction.open_table(GONE)?.get(())?.map(|gone| time_of(gone.value()));
+    let last_deleted =
+        transaction.open_table(LAST_DELETED)?.get(())?.map(|last| time_of(last.value()));
     let mut entries = Vec::new();
     let rows = transaction.open_table(ROWS)?;
     let policies = transaction.open_table(POLICIES)?;
     for table in transaction.open_table(TABLES)?.iter()? {
         let (lower, name) = table?;
         let name: Arc<str> = name.value().into();
-        entries.push(Entry::Created(Arc::clone(&name)));
+        entries.push(JournalEntry::Created(Arc::clone(&name)));
         let end = format!("{}\0", lower.value());
         let mut written = Vec::new();
         for row in rows.range((lower.value(), "", "")..(&*end, "", ""))? {
@@ -247,23 +250,23 @@ fn load(database: &Database) -> Result<(Vec<Entry>, EdmDateTime), redb::Error> {
                 row: Some(Arc::new(StoredEntity { version, properties })),
             });
         }
-        entries.push(Entry::Written { table: Arc::clone(&name), rows: written });
+        entries.push(JournalEntry::Written { table: Arc::clone(&name), rows: written });
         let policies = policies.get(lower.value())?;
         if let Some(text) = policies {
             let policies = Policies::read(text.value()).map_err(|_| corrupted("policies"))?;
-            entries.push(Entry::Policies { table: name, policies: Arc::new(policies) });
+            entries.push(JournalEntry::Policies { table: name, policies: Arc::new(policies) });
         }
     }
     let mut properties = ServiceProperties::default();
     if let Some(text) = transaction.open_table(SERVICE)?.get(())? {
         properties.update(text.value(), None).map_err(|_| corrupted("settings"))?;
-        entries.push(Entry::ServiceProperties(Arc::new(properties)));
+        entries.push(JournalEntry::ServiceProperties(Arc::new(properties)));
     }
-    Ok((entries, gone.unwrap_or(EdmDateTime::MIN)))
+    Ok((entries, last_deleted.unwrap_or(EdmDateTime::MIN)))
 }
 
 fn corrupted(what: &str) -> redb::Error {
-    redb::Error::Corrupted(format!("the {what} in it cannot be read"))
+    redb::Error::Corrupted(format!("the stored {what} cannot be read"))
 }
 
 fn time_of(ticks: i64) -> EdmDateTime {
@@ -278,7 +281,7 @@ mod tests {
     use crate::transport::HttpRequest;
 
     #[tokio::test]
-    async fn when_the_disk_fails_all_are_told_in_the_format_that_they_take() {
+    async fn a_disk_failure_is_reported_in_the_accepted_format() {
         let name = format!("mock-disk-{}.redb", uuid::Uuid::from_u128(fastrand::u128(..)));
         let path = std::env::temp_dir().join(name);
         let service = MockTableService::builder().loose(true).data(&path).unwrap().build();
@@ -294,8 +297,8 @@ mod tests {
             })
         };
         assert_eq!(create("Blogs").await.unwrap().status, 201);
-        // A writer that ends before its time is one whose disk failed.
-        let disk = service.0.journal.disk.as_ref().unwrap();
+        // A writer that stops early reports a disk failure.
+        let disk = service.core().store.journal.disk.as_ref().unwrap();
         disk.queue.lock().unwrap().to_writer = None;
         let refused = create("Posts").await.unwrap();
         assert_eq!(refused.status, 500);

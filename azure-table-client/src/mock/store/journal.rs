@@ -1,4 +1,4 @@
-//! Where changes go beside the store, in the order in which they were made.
+//! The journal that copies changes to the disk and to the secondary location, in their order.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,9 +10,9 @@ use super::disk::Disk;
 use super::replica::Replica;
 use super::table::Written;
 
-/// Something that happened to the store in one step.
+/// A change of the store in one step.
 #[derive(Debug, Clone)]
-pub(in crate::mock) enum Entry {
+pub(in crate::mock) enum JournalEntry {
     Created(Arc<str>),
     Deleted(Arc<str>),
     Written { table: Arc<str>, rows: Vec<Written> },
@@ -20,7 +20,7 @@ pub(in crate::mock) enum Entry {
     ServiceProperties(Arc<ServiceProperties>),
 }
 
-/// Who is told of changes.
+/// The receivers of changes.
 #[derive(Debug)]
 pub(in crate::mock) struct Journal {
     #[cfg(feature = "mock-data")]
@@ -29,7 +29,7 @@ pub(in crate::mock) struct Journal {
 }
 
 impl Journal {
-    pub(in crate::mock) fn to(replica: Option<Replica>) -> Self {
+    pub(in crate::mock) fn new(replica: Option<Replica>) -> Self {
         Self {
             #[cfg(feature = "mock-data")]
             disk: None,
@@ -37,8 +37,12 @@ impl Journal {
         }
     }
 
-    /// Notes a change; to be called before anyone else can change the same thing.
-    pub(in crate::mock) fn add(&self, now: impl FnOnce() -> SystemTime, entry: impl Fn() -> Entry) {
+    /// Adds a change. The caller still holds the lock under which it made the change.
+    pub(in crate::mock) fn add(
+        &self,
+        now: impl FnOnce() -> SystemTime,
+        entry: impl Fn() -> JournalEntry,
+    ) {
         #[cfg(feature = "mock-data")]
         if let Some(disk) = &self.disk {
             disk.add(entry());

@@ -8,12 +8,11 @@ use super::super::json::push_property;
 use crate::edm::EdmCow;
 use crate::entity::{Annotation, RawValue};
 
-/// Properties as a request names them, each with its type.
+/// The typed properties of a request.
 pub(in crate::mock) type Properties<'a> = Vec<(Cow<'a, str>, EdmCow<'a>)>;
 
-/// The properties of a row beside its keys and its Timestamp, kept as the text that most replies
-/// show: `"A":1,"B@odata.type":"Edm.Int64","B":"5"`, each with its comma. A page of rows is a copy of such texts,
-/// and it is the smallest form that needs no second one.
+/// The properties of a row without its keys and its Timestamp, in the JSON of most responses:
+/// `"A":1,"B@odata.type":"Edm.Int64","B":"5",`. A page of rows is a copy of such texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::mock) struct StoredProperties(Box<str>);
 
@@ -24,9 +23,9 @@ pub(in crate::mock) struct Member<'r> {
     name: &'r str,
     edm_type: Option<&'r str>,
     value: &'r str,
-    /// All of it, with its annotation and its comma.
+    /// The whole text with its annotation and its comma.
     text: &'r str,
-    /// Where in it the value's own part begins, behind the annotation.
+    /// The offset in `text` behind the annotation.
     bare: usize,
 }
 
@@ -36,17 +35,17 @@ impl StoredProperties {
         for (name, value) in properties {
             push_property(&mut text, name, value);
         }
-        // JSON of ours is ASCII.
+        // The JSON is ASCII.
         Self(String::from_utf8(text).unwrap_or_default().into())
     }
 
-    /// What was stored before, from a store on disk.
+    /// Properties that were read from disk.
     #[cfg(feature = "mock-data")]
     pub(super) fn from_text(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// All members as replies with types show them, each with its comma.
+    /// The text of all members with their type annotations, each with its comma.
     pub(in crate::mock) fn text(&self) -> &str {
         &self.0
     }
@@ -66,17 +65,17 @@ impl StoredProperties {
 }
 
 impl<'r> Member<'r> {
-    /// Whether this is the property of that name.
+    /// Returns `true` if the property has this name.
     fn is(&self, name: &str) -> bool {
         self.name == name || (self.name.contains('\\') && self.name() == name)
     }
 
     pub(in crate::mock) fn name(&self) -> Cow<'r, str> {
-        // Nothing in a name is escaped but what is no ASCII.
+        // Only characters outside of ASCII are escaped in a name.
         if self.name.contains('\\') { unescape(self.name) } else { self.name.into() }
     }
 
-    /// As replies show it.
+    /// The text with or without the type annotation.
     pub(in crate::mock) fn text(&self, typed: bool) -> &'r str {
         if typed { self.text } else { &self.text[self.bare..] }
     }
@@ -104,7 +103,7 @@ fn unescape(text: &str) -> Cow<'_, str> {
     serde_json::from_str::<String>(&format!("\"{text}\"")).unwrap_or_default().into()
 }
 
-/// The properties one by one.
+/// An iterator over stored properties.
 pub(in crate::mock) struct Members<'r>(&'r str);
 
 impl<'r> Iterator for Members<'r> {
@@ -124,7 +123,7 @@ impl<'r> Iterator for Members<'r> {
     }
 }
 
-/// The name and the value at the beginning of `"name":value,` and what follows.
+/// Splits off `"name":value,` at the beginning: the name, the value and the rest.
 fn split(text: &str) -> Option<(&str, &str, &str)> {
     let text = text.strip_prefix('"')?;
     let (name, text) = text.split_at_checked(memchr(b'"', text.as_bytes())?)?;
@@ -143,7 +142,7 @@ fn end_of_value(text: &[u8]) -> Option<usize> {
         if text[at] == b'"' {
             return Some(at + 1);
         }
-        // What is escaped ends nothing.
+        // Skip the escaped character.
         at += 2;
     }
 }
@@ -175,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_stored_reads_the_same(
+        fn stored_properties_round_trip(
             values in proptest::collection::vec(("[a-zA-Zé\u{4e2d}_][a-z0-9]{0,3}", value()), 0..8),
         ) {
             let properties: Properties<'_> =

@@ -1,70 +1,70 @@
-//! The secondary location: the same tables, some time ago.
+//! The secondary location, which lags behind the primary.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, SystemTime};
 
 use super::Store;
-use super::journal::Entry;
+use super::journal::JournalEntry;
 
 /// A copy of the store that is `lag` behind it.
 #[derive(Debug)]
 pub(in crate::mock) struct Replica {
     lag: Duration,
-    /// Changes that are not there yet, and when they were made.
-    under_way: Mutex<VecDeque<(SystemTime, Entry)>>,
+    /// Changes that have not arrived yet, and the time of each.
+    in_flight: Mutex<VecDeque<(SystemTime, JournalEntry)>>,
     store: RwLock<Store>,
 }
 
 impl Replica {
     pub(in crate::mock) fn new(lag: Duration) -> Self {
-        Self { lag, under_way: Mutex::default(), store: RwLock::default() }
+        Self { lag, in_flight: Mutex::default(), store: RwLock::default() }
     }
 
-    pub(super) fn add(&self, made: SystemTime, entry: Entry) {
-        let mut under_way = self.under_way();
-        under_way.push_back((made, entry));
-        // Also where nobody reads, no more is kept than what is under way.
-        self.arrive(&mut under_way, made);
+    pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
+        let mut in_flight = self.in_flight();
+        in_flight.push_back((time, entry));
+        // Apply changes even without reads, so that the queue stays short.
+        self.arrive(&mut in_flight, time);
     }
 
-    /// Does what is there by now.
-    fn arrive(&self, under_way: &mut VecDeque<(SystemTime, Entry)>, now: SystemTime) {
-        if under_way.front().is_some_and(|(made, _)| self.is_there(*made, now)) {
+    /// Applies the changes that have arrived by now.
+    fn arrive(&self, in_flight: &mut VecDeque<(SystemTime, JournalEntry)>, now: SystemTime) {
+        if in_flight.front().is_some_and(|(time, _)| self.has_arrived(*time, now)) {
             let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
             while let Some((_, entry)) =
-                under_way.pop_front_if(|(made, _)| self.is_there(*made, now))
+                in_flight.pop_front_if(|(time, _)| self.has_arrived(*time, now))
             {
                 store.replay(&entry);
             }
         }
     }
 
-    /// Takes over a change at once, as it is older than the service.
+    /// Applies a change from the disk at once, since it is older than the service.
     #[cfg(feature = "mock-data")]
-    pub(in crate::mock) fn replay(&self, entry: &Entry) {
+    pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
         self.store.write().unwrap_or_else(PoisonError::into_inner).replay(entry);
     }
 
-    /// The store as it is there now.
+    /// The tables at the secondary location now.
     pub(in crate::mock) fn store(&self, now: SystemTime) -> RwLockReadGuard<'_, Store> {
-        self.arrive(&mut self.under_way(), now);
+        self.arrive(&mut self.in_flight(), now);
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when all changes are there.
+    /// All changes before this time have arrived.
     pub(in crate::mock) fn last_sync(&self, now: SystemTime) -> SystemTime {
-        let under_way = self.under_way();
-        let late = under_way.iter().find(|(made, _)| !self.is_there(*made, now));
-        late.map_or(now, |(made, _)| *made)
+        let in_flight = self.in_flight();
+        let missing = in_flight.iter().find(|(time, _)| !self.has_arrived(*time, now));
+        missing.map_or(now, |(time, _)| *time)
     }
 
-    fn is_there(&self, made: SystemTime, now: SystemTime) -> bool {
-        made.checked_add(self.lag).is_some_and(|due| due <= now)
+    fn has_arrived(&self, time: SystemTime, now: SystemTime) -> bool {
+        time.checked_add(self.lag).is_some_and(|due| due <= now)
     }
 
-    fn under_way(&self) -> MutexGuard<'_, VecDeque<(SystemTime, Entry)>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_flight(&self) -> MutexGuard<'_, VecDeque<(SystemTime, JournalEntry)>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,8 +76,8 @@ mod tests {
     fn a_change_is_there_when_the_lag_is_over() {
         let replica = Replica::new(Duration::from_secs(10));
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        replica.add(at(100), Entry::Created("Blogs".into()));
-        replica.add(at(105), Entry::Created("Posts".into()));
+        replica.add(at(100), JournalEntry::Created("Blogs".into()));
+        replica.add(at(105), JournalEntry::Created("Posts".into()));
         let tables = |now| replica.store(now).tables().count();
         assert_eq!(replica.last_sync(at(109)), at(100));
         assert_eq!(tables(at(109)), 0);
@@ -88,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_what_is_under_way_though_nobody_reads() {
+    fn the_queue_stays_short_without_reads() {
         let replica = Replica::new(Duration::from_secs(10));
         for seconds in 0..1000 {
             let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            replica.add(made, Entry::Created("Blogs".into()));
+            replica.add(made, JournalEntry::Created("Blogs".into()));
         }
-        assert_eq!(replica.under_way().len(), 10);
+        assert_eq!(replica.in_flight().len(), 10);
     }
 }

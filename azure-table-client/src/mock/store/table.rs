@@ -1,4 +1,4 @@
-//! A table: partitions in order, and in each of them rows in order.
+//! A table: ordered partitions of ordered rows.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -7,29 +7,29 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::super::failure::Failure;
 use super::super::policies::Policies;
-use super::order::{Key, StoredKey, Text};
+use super::key::{KeyText, OrderedKey, StoredKey};
 use super::properties::StoredProperties;
 use super::version::Version;
 use super::write::Write;
 use crate::edm::EdmDateTime;
 
-/// So many rows are gone through before others have a turn.
-const ROWS_AT_ONCE: usize = 1000;
+/// The number of rows after which a scan releases its locks.
+const ROWS_PER_LOCK: usize = 1000;
 
-/// A table. Each partition has a lock of its own, so that who reads or writes one does not wait
-/// for another; only a partition's first row, and what follows its last one, needs all of them.
+/// A table. Each partition has its own lock, so that operations on different partitions do not wait for
+/// each other. Adding and removing a partition locks all partitions.
 #[derive(Debug)]
 pub(in crate::mock) struct Table {
     name: Arc<str>,
-    partitions: RwLock<BTreeMap<Key, RwLock<Rows>>>,
-    /// The latest Timestamp of a row that was deleted, in ticks: none that comes after may be as
-    /// old, or a row that takes the key of a deleted one could repeat its ETag.
-    gone: AtomicI64,
+    partitions: RwLock<BTreeMap<OrderedKey, RwLock<Rows>>>,
+    /// The latest Timestamp of a deleted row, in ticks. New rows are newer, since a row with the key of a
+    /// deleted one must not repeat its ETag.
+    last_deleted: AtomicI64,
     policies: RwLock<Arc<Policies>>,
 }
 
 /// The rows of a partition, by RowKey.
-type Rows = BTreeMap<Key, Arc<StoredEntity>>;
+type Rows = BTreeMap<OrderedKey, Arc<StoredEntity>>;
 
 /// A row without its keys.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,25 +38,25 @@ pub(in crate::mock) struct StoredEntity {
     pub(in crate::mock) properties: StoredProperties,
 }
 
-/// Sees a row and its keys, and says whether to go on.
-pub(in crate::mock) type See<'s> =
+/// Receives a row and its keys, and decides whether the scan continues.
+pub(in crate::mock) type VisitRow<'s> =
     dyn FnMut((&str, &str), &Arc<StoredEntity>) -> ControlFlow<()> + 's;
 
-/// What became of a row.
+/// The result of a write.
 #[derive(Debug, Clone)]
 pub(in crate::mock) struct Written {
     pub(in crate::mock) key: StoredKey,
-    /// What is there now.
+    /// The row after the write. `None` if it was deleted.
     pub(in crate::mock) row: Option<Arc<StoredEntity>>,
 }
 
 impl Table {
-    /// An empty table whose rows are all younger than `gone`.
-    pub(super) fn new(name: &str, gone: EdmDateTime) -> Self {
+    /// Returns an empty table in which every new row is newer than `last_deleted`.
+    pub(super) fn new(name: &str, last_deleted: EdmDateTime) -> Self {
         Self {
             name: name.into(),
             partitions: RwLock::default(),
-            gone: AtomicI64::new(gone.ticks()),
+            last_deleted: AtomicI64::new(last_deleted.ticks()),
             policies: RwLock::default(),
         }
     }
@@ -65,7 +65,6 @@ impl Table {
         &self.name
     }
 
-    /// The stored access policies.
     pub(in crate::mock) fn policies(&self) -> Arc<Policies> {
         Arc::clone(&read(&self.policies))
     }
@@ -80,32 +79,36 @@ impl Table {
 
     pub(in crate::mock) fn get(&self, (partition, row): (&str, &str)) -> Option<Arc<StoredEntity>> {
         let partitions = read(&self.partitions);
-        let rows = read(partitions.get(&partition as &dyn Text)?);
-        rows.get(&row as &dyn Text).cloned()
+        let rows = read(partitions.get(&partition as &dyn KeyText)?);
+        rows.get(&row as &dyn KeyText).cloned()
     }
 
-    /// Goes through the rows from this key on. Each partition is seen as it is at one moment.
-    pub(in crate::mock) fn scan(&self, from: (&str, &str), see: &mut See<'_>) {
-        let mut next = self.scan_some(from, see);
+    /// Visits the rows from this key on. The rows of a partition are those of one moment.
+    pub(in crate::mock) fn scan(&self, from: (&str, &str), visit: &mut VisitRow<'_>) {
+        let mut next = self.scan_some(from, visit);
         while let Some(partition) = next {
-            next = self.scan_some((&partition, ""), see);
+            next = self.scan_some((&partition, ""), visit);
         }
     }
 
-    /// Goes through the rows of some partitions, and says with which one to go on: in between, who
-    /// waits for all of them has a turn.
-    fn scan_some(&self, (partition, row): (&str, &str), see: &mut See<'_>) -> Option<Box<str>> {
+    /// Visits the rows of some partitions. Returns the next partition, if there is one: between two calls,
+    /// writers that lock all partitions can proceed.
+    fn scan_some(
+        &self,
+        (partition, row): (&str, &str),
+        visit: &mut VisitRow<'_>,
+    ) -> Option<Box<str>> {
         let mut seen = 0;
         let partitions = read(&self.partitions);
-        for (key, rows) in partitions.range::<dyn Text, _>(from(&partition)) {
-            if seen >= ROWS_AT_ONCE {
+        for (key, rows) in partitions.range::<dyn KeyText, _>(from(&partition)) {
+            if seen >= ROWS_PER_LOCK {
                 return Some(key.0.clone());
             }
             let rows = read(rows);
             let start = if *key.0 == *partition { row } else { "" };
-            for (row, entity) in rows.range::<dyn Text, _>(from(&start)) {
+            for (row, entity) in rows.range::<dyn KeyText, _>(from(&start)) {
                 seen += 1;
-                if see((&key.0, &row.0), entity).is_break() {
+                if visit((&key.0, &row.0), entity).is_break() {
                     return None;
                 }
             }
@@ -113,10 +116,10 @@ impl Table {
         None
     }
 
-    /// Makes all of these changes of one partition in one step, or none if one fails, and says
-    /// which. No two may have the same key, so what one finds does not depend on the others.
+    /// Applies writes to one partition in one step. If one fails, none is applied, and the error has its
+    /// index. Their keys must differ, so that no write depends on another.
     ///
-    /// The clock is asked, and `then` is told, before anyone else can write to the partition.
+    /// `now` and `then` are called while the partition is locked.
     pub(in crate::mock) fn apply(
         &self,
         writes: Vec<Write<'_>>,
@@ -127,7 +130,7 @@ impl Table {
             return Ok(Vec::new());
         };
         let partitions = read(&self.partitions);
-        if let Some(rows) = partitions.get(&&*first.key.partition as &dyn Text) {
+        if let Some(rows) = partitions.get(&&*first.key.partition as &dyn KeyText) {
             let mut rows = write(rows);
             let written = self.change(&mut rows, writes, now())?;
             then(&written);
@@ -135,21 +138,21 @@ impl Table {
             drop(rows);
             drop(partitions);
             if let Some(first) = written.first().filter(|_| is_empty) {
-                self.forget(&first.key.partition);
+                self.remove_if_empty(&first.key.partition);
             }
             return Ok(written);
         }
         drop(partitions);
         let partition = first.key.partition.clone();
         let mut partitions = write(&self.partitions);
-        // Another writer may have been faster.
-        let rows = partitions.entry(Key(partition.clone())).or_default();
+        // Another writer may have added the partition meanwhile.
+        let rows = partitions.entry(OrderedKey(partition.clone())).or_default();
         let written = self.change(&mut write(rows), writes, now());
         if let Ok(written) = &written {
             then(written);
         }
         drop(partitions);
-        self.forget(&partition);
+        self.remove_if_empty(&partition);
         written
     }
 
@@ -159,11 +162,11 @@ impl Table {
         writes: Vec<Write<'_>>,
         now: EdmDateTime,
     ) -> Result<Vec<Written>, (usize, Failure)> {
-        let gone = self.gone();
+        let last_deleted = self.last_deleted();
         let mut outcomes = Vec::with_capacity(writes.len());
         for (index, Write { key, change }) in writes.into_iter().enumerate() {
-            let old = rows.get(&&*key.row as &dyn Text);
-            let row = change.outcome(&key, old.map(|old| &**old), gone, now);
+            let old = rows.get(&&*key.row as &dyn KeyText);
+            let row = change.outcome(&key, old.map(|old| &**old), last_deleted, now);
             outcomes.push(Written { row: row.map_err(|failure| (index, failure))?, key });
         }
         for outcome in &outcomes {
@@ -172,35 +175,34 @@ impl Table {
         Ok(outcomes)
     }
 
-    /// Puts a row where it belongs, or takes it away, without any check.
+    /// Stores or removes a row without any check.
     fn put(&self, rows: &mut Rows, key: &str, row: Option<Arc<StoredEntity>>) {
         match row {
-            Some(row) => _ = rows.insert(Key(key.into()), row),
+            Some(row) => _ = rows.insert(OrderedKey(key.into()), row),
             None => {
-                if let Some(old) = rows.remove(&key as &dyn Text) {
-                    self.gone.fetch_max(old.version.time().ticks(), Ordering::AcqRel);
+                if let Some(old) = rows.remove(&key as &dyn KeyText) {
+                    self.last_deleted.fetch_max(old.version.time().ticks(), Ordering::AcqRel);
                 }
             }
         }
     }
 
-    /// What was done elsewhere in one step.
+    /// Applies writes of another table in one step.
     pub(super) fn replay(&self, written: &[Written]) {
         let mut partitions = write(&self.partitions);
         for Written { key, row } in written {
-            let rows = partitions.entry(Key(key.partition.clone())).or_default();
+            let rows = partitions.entry(OrderedKey(key.partition.clone())).or_default();
             let rows = rows.get_mut().unwrap_or_else(PoisonError::into_inner);
             self.put(rows, &key.row, row.clone());
             if rows.is_empty() {
-                partitions.remove(&&*key.partition as &dyn Text);
+                partitions.remove(&&*key.partition as &dyn KeyText);
             }
         }
     }
 
-    /// Drops a partition that is empty.
-    fn forget(&self, partition: &str) {
-        let key = &partition as &dyn Text;
-        let is_empty = |partitions: &BTreeMap<Key, RwLock<Rows>>| {
+    fn remove_if_empty(&self, partition: &str) {
+        let key = &partition as &dyn KeyText;
+        let is_empty = |partitions: &BTreeMap<OrderedKey, RwLock<Rows>>| {
             partitions.get(key).is_some_and(|rows| read(rows).is_empty())
         };
         if is_empty(&read(&self.partitions)) {
@@ -211,26 +213,26 @@ impl Table {
         }
     }
 
-    /// The latest Timestamp that a row of this table has had, as far as rows are gone.
-    fn gone(&self) -> EdmDateTime {
-        EdmDateTime::from_ticks(self.gone.load(Ordering::Acquire)).unwrap_or(EdmDateTime::MIN)
+    fn last_deleted(&self) -> EdmDateTime {
+        EdmDateTime::from_ticks(self.last_deleted.load(Ordering::Acquire))
+            .unwrap_or(EdmDateTime::MIN)
     }
 
-    /// The latest Timestamp in this table, of the rows that are there and of those that are gone.
+    /// The latest Timestamp of a current or deleted row.
     pub(super) fn last(&self) -> EdmDateTime {
         let partitions = read(&self.partitions);
         let rows = partitions.values().map(read);
         let last =
             |rows: RwLockReadGuard<'_, Rows>| rows.values().map(|row| row.version.time()).max();
-        rows.filter_map(last).fold(self.gone(), Ord::max)
+        rows.filter_map(last).fold(self.last_deleted(), Ord::max)
     }
 }
 
-fn from<'k>(key: &'k &str) -> (Bound<&'k (dyn Text + 'k)>, Bound<&'k (dyn Text + 'k)>) {
+fn from<'k>(key: &'k &str) -> (Bound<&'k (dyn KeyText + 'k)>, Bound<&'k (dyn KeyText + 'k)>) {
     (Bound::Included(key), Bound::Unbounded)
 }
 
-/// What a lock holds, whatever happened to a thread that held it: every write is one step.
+/// Locks for reading. A panic of another holder is ignored, since every write is one step.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -259,21 +261,21 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_that_is_held_up_holds_up_no_other() {
+    fn a_locked_partition_does_not_block_another() {
         let table = Table::new("T", EdmDateTime::MIN);
         apply(&table, vec![put("a", "1", 0)]);
         apply(&table, vec![put("b", "1", 0)]);
-        let (begun, done) = (Barrier::new(2), Barrier::new(2));
+        let (started, done) = (Barrier::new(2), Barrier::new(2));
         thread::scope(|scope| {
             scope.spawn(|| {
                 let wait = |_: &[Written]| {
-                    begun.wait();
+                    started.wait();
                     done.wait();
                 };
                 table.apply(vec![put("a", "1", 1)], || EdmDateTime::MIN, wait).unwrap();
             });
-            begun.wait();
-            // The writer of `a` is in the middle of its write until this is done.
+            started.wait();
+            // The writer of `a` is in the middle of its write meanwhile.
             apply(&table, vec![put("b", "1", 2)]);
             assert!(table.get(("b", "1")).is_some());
             done.wait();
@@ -281,10 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_lets_others_have_a_turn_between_partitions_and_misses_no_row() {
+    fn a_scan_releases_its_locks_between_partitions_and_misses_no_row() {
         let table = Table::new("T", EdmDateTime::MIN);
         for partition in ["a", "b", "c"] {
-            let rows = (0..ROWS_AT_ONCE).map(|row| put(partition, &format!("{row:04}"), 0));
+            let rows = (0..ROWS_PER_LOCK).map(|row| put(partition, &format!("{row:04}"), 0));
             apply(&table, rows.collect());
         }
         let mut seen = 0;
@@ -292,7 +294,7 @@ mod tests {
             seen += 1;
             ControlFlow::Continue(())
         });
-        assert_eq!((seen, next.as_deref()), (2 * ROWS_AT_ONCE - 1, Some("c")));
+        assert_eq!((seen, next.as_deref()), (2 * ROWS_PER_LOCK - 1, Some("c")));
         assert!(table.partitions.try_write().is_ok());
         next = table.scan_some(("c", ""), &mut |_, _| ControlFlow::Break(()));
         assert_eq!(next, None);
@@ -305,29 +307,29 @@ mod tests {
             (last, count) = (keys, count + 1);
             ControlFlow::Continue(())
         });
-        assert_eq!(count, 3 * ROWS_AT_ONCE - 1);
+        assert_eq!(count, 3 * ROWS_PER_LOCK - 1);
     }
 
     #[test]
-    fn the_clock_is_asked_while_nobody_else_can_reach_the_partition() {
+    fn the_clock_is_read_while_the_partition_is_locked() {
         let table = Table::new("T", EdmDateTime::MIN);
-        let key = &"p" as &dyn Text;
-        let is_held = || match table.partitions.try_read() {
+        let key = &"p" as &dyn KeyText;
+        let is_locked = || match table.partitions.try_read() {
             Ok(partitions) => partitions.get(key).is_none_or(|rows| rows.try_read().is_err()),
             Err(_) => true,
         };
         for _ in ["the first row", "another one"] {
             let now = || {
-                assert!(is_held());
+                assert!(is_locked());
                 EdmDateTime::MIN
             };
-            table.apply(vec![put("p", "r", 1)], now, |_| assert!(is_held())).unwrap();
-            assert!(!is_held());
+            table.apply(vec![put("p", "r", 1)], now, |_| assert!(is_locked())).unwrap();
+            assert!(!is_locked());
         }
     }
 
     #[test]
-    fn a_reader_sees_all_of_a_transaction_or_nothing() {
+    fn a_reader_sees_a_whole_transaction_or_nothing() {
         let table = Table::new("T", EdmDateTime::MIN);
         let rows: Vec<String> = (0..20).map(|row| format!("{row:02}")).collect();
         let all = |number| rows.iter().map(|row| put("p", row, number)).collect::<Vec<_>>();

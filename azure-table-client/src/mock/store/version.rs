@@ -1,16 +1,15 @@
-//! The version of a row: its Timestamp, and the ETag that says the same.
+//! The version of a row: its Timestamp and its ETag.
 
 use std::io::Write as _;
 
 use crate::edm::EdmDateTime;
 
-/// What a Timestamp moves forward by where the clock did not move: the service does the same.
+/// The step of a Timestamp if the clock did not advance, like in the service.
 const STEP_TICKS: i64 = 10_000;
 
-/// The longest text of a Timestamp.
 const MAX_TEXT: usize = "2017-11-10T02:43:55.7662669Z".len();
 
-/// When a row was written. Its text is kept, as every reply shows it twice.
+/// The time of a write. Its text is stored too, since every response shows it twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::mock) struct Version {
     time: EdmDateTime,
@@ -22,8 +21,8 @@ pub(in crate::mock) struct Version {
 impl Version {
     /// The version of a write at `now` whose key was last written at `last`.
     ///
-    /// It always moves forward, though the clock may stand still or run backward: a version that
-    /// repeats would let a condition on the old row hold for the new one.
+    /// Versions always advance, even if the clock does not: with a repeated version, a condition on the old
+    /// row would match the new one.
     pub(super) fn after(last: EdmDateTime, now: EdmDateTime) -> Self {
         let time = if now > last {
             now
@@ -33,11 +32,11 @@ impl Version {
         Self::at(time)
     }
 
-    /// The version of a write that was made at this time.
+    /// The version of a write at this time.
     pub(super) fn at(time: EdmDateTime) -> Self {
         let mut text = [0; MAX_TEXT];
         let mut rest = &mut text[..];
-        // It has room for every time.
+        // The array has room for every time.
         let _ = write!(rest, "{}", time.trimmed());
         let left = rest.len();
         let length = u8::try_from(MAX_TEXT - left).unwrap_or_default();
@@ -48,7 +47,7 @@ impl Version {
         self.time
     }
 
-    /// The Timestamp as replies show it.
+    /// The Timestamp in the form of responses.
     pub(in crate::mock) fn text(&self) -> &str {
         std::str::from_utf8(&self.text[..self.length.into()]).unwrap_or_default()
     }
@@ -62,7 +61,7 @@ impl Version {
         String::from_utf8(etag).unwrap_or_default()
     }
 
-    /// What stands between the quotes of an ETag: `datetime'2017-11-10T02%3A43%3A55.7662669Z'`.
+    /// Writes the text between the quotes of an ETag: `datetime'2017-11-10T02%3A43%3A55.7662669Z'`.
     pub(in crate::mock) fn push_tag(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"datetime'");
         for byte in &self.text[..self.length.into()] {
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_forward_though_the_clock_does_not() {
+    fn versions_advance_even_if_the_clock_does_not() {
         let now: EdmDateTime = "2017-11-10T02:43:55.05Z".parse().unwrap();
         let first = Version::after(EdmDateTime::MIN, now);
         assert_eq!(first.etag(), "W/\"datetime'2017-11-10T02%3A43%3A55.05Z'\"");

@@ -1,17 +1,17 @@
-//! One change of one row: a value, so that several can be made together or not at all.
+//! A write to one row, as a value, so that several can be applied in one step.
 
 use std::sync::Arc;
 
 use super::super::check::check_entity;
 use super::super::failure::Failure;
-use super::order::StoredKey;
+use super::key::StoredKey;
 use super::properties::{Properties, StoredProperties};
 use super::table::StoredEntity;
 use super::version::Version;
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
 
-/// What is to be done to the row of a key. Its names, keys and values have been checked.
+/// A write to the row of a key. Its names, keys and values are valid.
 #[derive(Debug)]
 pub(in crate::mock) struct Write<'a> {
     pub(in crate::mock) key: StoredKey,
@@ -20,26 +20,26 @@ pub(in crate::mock) struct Write<'a> {
 
 #[derive(Debug)]
 pub(in crate::mock) enum Change<'a> {
-    /// A new row; its properties stay in the order in which they were sent.
+    /// A new row with its properties in the order of the request.
     Insert(StoredProperties),
-    /// A row that may be there; its properties are in ordinal order of their names afterwards.
+    /// An update or upsert. It sorts the properties by name, in ordinal order.
     Update(Update<'a>, Condition<'a>),
     Delete(Condition<'a>),
 }
 
-/// How an update treats the properties that it does not name.
+/// The treatment of properties that an update does not name.
 #[derive(Debug)]
 pub(in crate::mock) enum Update<'a> {
-    /// They stay.
+    /// Keeps them.
     Merge(Properties<'a>),
-    /// They go.
+    /// Removes them.
     Replace(StoredProperties),
 }
 
-/// What must hold for a write.
+/// The condition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mock) enum Condition<'a> {
-    /// Nothing: an upsert.
+    /// No condition: an upsert.
     None,
     Exists,
     ETag(&'a str),
@@ -59,13 +59,12 @@ impl Update<'_> {
 }
 
 impl Change<'_> {
-    /// What this change makes of the row at this key, which is younger than `gone` if there is none;
-    /// nothing is done yet.
+    /// Computes the row after this change, without applying it. A new row is newer than `last_deleted`.
     pub(super) fn outcome(
         self,
         key: &StoredKey,
         old: Option<&StoredEntity>,
-        gone: EdmDateTime,
+        last_deleted: EdmDateTime,
         now: EdmDateTime,
     ) -> Result<Option<Arc<StoredEntity>>, Failure> {
         let properties = match self {
@@ -84,7 +83,7 @@ impl Change<'_> {
                 return Ok(None);
             }
         };
-        let last = old.map_or(gone, |old| old.version.time());
+        let last = old.map_or(last_deleted, |old| old.version.time());
         Ok(Some(Arc::new(StoredEntity { version: Version::after(last, now), properties })))
     }
 }
@@ -95,7 +94,7 @@ impl Condition<'_> {
             (Self::None, _) | (Self::Exists, Some(_)) => Ok(()),
             (Self::ETag(tag), Some(row)) => {
                 let etag = row.version.etag();
-                // Some clients double the quotes of a tag.
+                // Some clients double the quotes in an ETag.
                 if tag == etag || tag.replace("''", "'") == etag {
                     Ok(())
                 } else {
@@ -107,7 +106,7 @@ impl Condition<'_> {
     }
 }
 
-/// The old properties that the new ones do not name, and the new ones.
+/// Combines the new properties with those of the old row that they do not name.
 fn merged(
     key: &StoredKey,
     old: Option<&StoredEntity>,
@@ -121,7 +120,7 @@ fn merged(
                 all.push((name, value));
             }
         }
-        // The limits hold for what a merge makes, not only for what it brings.
+        // The limits apply to the merged row too.
         check_entity(key, &all)?;
     }
     sort(&mut all);
@@ -156,7 +155,7 @@ mod tests {
         Change::Update(Update::Merge(properties), Condition::Exists)
     }
 
-    /// Makes one change; the ETag of what is there now.
+    /// Applies one change and returns the ETag of the row.
     fn apply(
         table: &Table,
         change: Change<'_>,
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_properties() {
+    fn updates_sort_properties_and_inserts_keep_their_order() {
         let table = Table::new("T", EdmDateTime::MIN);
         apply(&table, insert(&properties(&["b", "a"])), NOW).unwrap();
         assert_eq!(names(&table), ["b", "a"], "as sent");
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions() {
+    fn conditions_are_checked_against_the_current_row() {
         let table = Table::new("T", EdmDateTime::MIN);
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
         for condition in [Condition::Exists, Condition::ETag("W/\"x\"")] {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_never_comes_back() {
+    fn a_version_is_never_repeated() {
         let table = Table::new("T", EdmDateTime::MIN);
         let now = "2017-11-10T02:43:55Z".parse().unwrap();
         let mut seen = Vec::new();
@@ -214,11 +213,11 @@ mod tests {
         }
         seen.sort();
         seen.dedup();
-        assert_eq!(seen.len(), 3, "though the clock stands still");
+        assert_eq!(seen.len(), 3, "although the clock stands still");
     }
 
     #[test]
-    fn a_merge_keeps_the_limits_or_changes_nothing() {
+    fn a_merge_beyond_the_limits_changes_nothing() {
         let table = Table::new("T", EdmDateTime::MIN);
         let many = |letter: char, count: usize| -> Properties<'_> {
             (0..count).map(|n| (format!("{letter}{n}").into(), EdmCow::Int32(1))).collect()

@@ -1,5 +1,5 @@
 use super::*;
-use crate::auth::AccountSasFields;
+use crate::auth::sas_signature::AccountSasFields;
 
 fn signed(fields: &[(&str, &str)]) -> String {
     let get = |name| field(fields, name);
@@ -70,7 +70,7 @@ fn each_operation_needs_its_resource_type_and_permissions() {
 }
 
 #[test]
-fn stored_policies_are_for_who_has_the_key() {
+fn only_the_account_key_allows_access_policies() {
     let service = strict();
     for method in ["GET", "PUT"] {
         let response = send_with(&service, method, "/Blogs?comp=acl", &sas("sco", "rwdlacup"), "");
@@ -79,7 +79,7 @@ fn stored_policies_are_for_who_has_the_key() {
 }
 
 #[test]
-fn what_is_wrong_with_a_signature_is_not_said() {
+fn invalid_signatures_are_refused_without_a_reason() {
     let service = strict();
     let base = [("sv", "2020-12-06"), ("ss", "t"), ("srt", "c"), ("sp", "l"), ("se", EXPIRY)];
     let ask = |query: &str| code(&send_with(&service, "GET", "/Tables", query, ""));
@@ -131,7 +131,7 @@ fn what_is_wrong_with_a_signature_is_not_said() {
     ] {
         assert_eq!(ask(&query), (403, expected.to_owned()));
     }
-    // Every scope of encryption needs a version that has them.
+    // Encryption scopes need a version that supports them.
     let early = [("sv", "2019-02-02"), ("ses", "scope")];
     assert_eq!(ask(&signed(&[&early[..], &base[1..]].concat())).1, "AuthenticationFailed");
 }

@@ -29,7 +29,7 @@ const METHOD: &str = "access-control-request-method";
 const HEADERS: &str = "access-control-request-headers";
 
 #[test]
-fn a_preflight_is_answered_by_the_first_rule_for_it() {
+fn the_first_matching_rule_applies_to_a_preflight() {
     let service = with_rules(&[
         ("GET,PUT", "http://a,http://b", "accept,x-ms-*", ""),
         ("MERGE", "*", "*", ""),
@@ -76,7 +76,7 @@ fn a_preflight_without_a_rule_or_a_header_is_refused() {
 }
 
 #[test]
-fn answers_can_be_read_by_the_origins_of_a_rule() {
+fn responses_are_readable_by_the_origins_of_a_rule() {
     let service = with_rules(&[
         ("GET,PUT", "http://a", "*", "x-ms-*,Location"),
         ("GET", "http://b", "*", ""),
@@ -94,7 +94,7 @@ fn answers_can_be_read_by_the_origins_of_a_rule() {
         .map(|name| header(&response, name).map(str::to_owned))
     };
     let some = |text: &str| Some(text.to_owned());
-    // Refusals can be read as well.
+    // Error responses are readable too.
     assert_eq!(
         ask(&service, "GET", Some("http://a")),
         [

@@ -10,7 +10,7 @@ fn insert(service: &MockTableService) -> HttpResponse {
 }
 
 #[test]
-fn the_second_of_two_deliveries_is_answered() {
+fn the_second_of_two_deliveries_returns_its_response() {
     let service = loose();
     let twice = service.faults().add(Fault::deliver_twice());
     assert_eq!(code(&insert(&service)), (409, "EntityAlreadyExists".to_owned()));
@@ -61,7 +61,7 @@ fn a_captive_portal_responds_and_nothing_is_applied() {
 }
 
 #[test]
-fn responses_without_a_body() {
+fn responses_may_lack_a_body() {
     let wait = Duration::from_secs(3);
     for (fault, status, retry_after, is_of_service, rows) in [
         (Fault::proxy_page(503).without_body(), 503, None, false, 0),

@@ -27,7 +27,7 @@ fn policies_are_set_read_and_cleared() {
 }
 
 #[test]
-fn what_cannot_be_set_leaves_what_is_there() {
+fn invalid_policies_change_nothing() {
     let service = loose();
     send(&service, "PUT", ACL, &[], ONE);
     let large = format!("{ONE}{}", " ".repeat(10_000));
@@ -53,7 +53,7 @@ fn what_cannot_be_set_leaves_what_is_there() {
 }
 
 #[test]
-fn policies_go_with_their_table() {
+fn policies_are_deleted_with_their_table() {
     let service = loose();
     send(&service, "PUT", ACL, &[], ONE);
     assert_eq!(send(&service, "DELETE", "/Tables('Blogs')", &[], "").status, 204);
@@ -63,7 +63,7 @@ fn policies_go_with_their_table() {
 }
 
 #[test]
-fn the_record_tells_them_from_queries() {
+fn the_recorder_distinguishes_acl_operations_from_queries() {
     let service = loose();
     send(&service, "PUT", ACL, &[], ONE);
     send(&service, "GET", ACL, &[], "");

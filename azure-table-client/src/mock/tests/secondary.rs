@@ -2,6 +2,10 @@ use super::*;
 use crate::client::Replication;
 use crate::{DynamicEntity, LocationMode, TableServiceClient};
 
+fn last_sync_time(service: &MockTableService) -> SystemTime {
+    service.core().store.last_sync_time(service.core().clock.now())
+}
+
 const STATS: &str = "?restype=service&comp=stats";
 
 fn send_to(service: &MockTableService, method: &str, path: &str, body: &str) -> HttpResponse {
@@ -9,7 +13,7 @@ fn send_to(service: &MockTableService, method: &str, path: &str, body: &str) -> 
 }
 
 #[test]
-fn the_copy_is_read_and_never_written() {
+fn the_secondary_is_read_only() {
     let service = loose();
     let entity = "/Blogs(PartitionKey='p',RowKey='r')";
     assert_eq!(send(&service, "PUT", entity, &[], r#"{"A":1}"#).status, 204);
@@ -46,7 +50,7 @@ fn the_copy_is_read_and_never_written() {
 }
 
 #[test]
-fn the_copy_may_lag() {
+fn the_secondary_may_lag() {
     let lag = Duration::from_mins(1);
     let service = MockTableService::builder()
         .loose(true)
@@ -57,14 +61,14 @@ fn the_copy_may_lag() {
     assert_eq!(code(&send_to(&service, "GET", "/Blogs()", "")), (404, "TableNotFound".into()));
     assert_eq!(code(&send_to(&service, "GET", "/Tables('Blogs')", "")).0, 404);
     assert!(!text(&send_to(&service, "GET", "/Tables", "")).contains("Blogs"));
-    assert_eq!(service.last_sync_time(), Standing.now());
+    assert_eq!(last_sync_time(&service), Standing.now());
     service.faults().clock_ahead(Duration::from_secs(61));
     assert_eq!(send_to(&service, "GET", "/Blogs()", "").status, 200);
-    assert_eq!(service.last_sync_time(), Standing.now() + Duration::from_secs(61));
+    assert_eq!(last_sync_time(&service), Standing.now() + Duration::from_secs(61));
 }
 
 #[test]
-fn statistics_are_asked_of_the_copy() {
+fn the_secondary_reports_statistics() {
     let service = MockTableService::builder().loose(true).clock(Arc::new(Standing)).build();
     let stats = send_to(&service, "GET", &format!("/{STATS}"), "");
     let expected = format!(
@@ -78,7 +82,7 @@ fn statistics_are_asked_of_the_copy() {
 }
 
 #[test]
-fn the_path_is_signed_as_sent_or_by_the_account() {
+fn the_path_may_be_signed_with_or_without_the_suffix() {
     let service = strict();
     for (signed, expected) in [
         ("/devstoreaccount1/devstoreaccount1-secondary/Tables", 200),
@@ -87,7 +91,8 @@ fn the_path_is_signed_as_sent_or_by_the_account() {
         ("/devstoreaccount1/Tables", 403),
     ] {
         let text = crate::auth::string_to_sign("GET", "", "", DATE, signed);
-        let value = format!("SharedKey devstoreaccount1:{}", service.0.credential.sign(&text));
+        let value =
+            format!("SharedKey devstoreaccount1:{}", service.core().rules.credential.sign(&text));
         let headers = [("authorization", &*value), ("x-ms-date", DATE)];
         let response = send(&service, "GET", "-secondary/Tables", &headers, "");
         assert_eq!(response.status, expected, "{signed}");
@@ -95,7 +100,7 @@ fn the_path_is_signed_as_sent_or_by_the_account() {
 }
 
 #[tokio::test]
-async fn our_client_reads_it_and_its_statistics() {
+async fn the_client_reads_the_secondary_and_its_statistics() {
     let service = strict();
     let client = TableServiceClient::builder_from_connection_string(&service.connection_string())
         .unwrap()

@@ -3,7 +3,7 @@ use super::*;
 const PROPERTIES: &str = "/?restype=service&comp=properties";
 
 #[test]
-fn the_settings_are_set_in_parts_and_read() {
+fn settings_are_updated_one_by_one() {
     let service = strict();
     let get = || text(&send_signed(&service, "GET", PROPERTIES, "")).to_owned();
     let first = get();
@@ -24,7 +24,7 @@ fn the_settings_are_set_in_parts_and_read() {
         let (before, rest) = text.split_once("<MinuteMetrics>").unwrap();
         format!("{before}{}", rest.split_once("</MinuteMetrics>").unwrap().1)
     };
-    assert_eq!(without(&second), without(&first), "what is left out stays");
+    assert_eq!(without(&second), without(&first), "missing settings are kept");
 
     let wrong = send_signed(&service, "PUT", PROPERTIES, "<StorageServiceProperties><Cors/>");
     assert_eq!(code(&wrong), (400, "InvalidXmlDocument".into()));

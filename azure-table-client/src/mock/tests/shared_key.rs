@@ -9,7 +9,7 @@ fn signatures() -> (String, String) {
 }
 
 #[test]
-fn both_schemes_are_taken_whatever_their_case() {
+fn both_schemes_are_accepted_in_any_case() {
     let service = strict();
     let (full, lite) = signatures();
     for (scheme, signature) in
@@ -24,7 +24,7 @@ fn both_schemes_are_taken_whatever_their_case() {
 }
 
 #[test]
-fn what_is_not_authentic_has_the_code_of_the_service() {
+fn invalid_signatures_have_the_codes_of_the_service() {
     let service = strict();
     let (full, lite) = signatures();
     let malformed = (400, "InvalidAuthenticationInfo");
@@ -55,7 +55,7 @@ fn what_is_not_authentic_has_the_code_of_the_service() {
 }
 
 #[test]
-fn a_request_is_signed_in_one_way() {
+fn two_kinds_of_authorization_are_refused() {
     let service = strict();
     let value = format!("SharedKey devstoreaccount1:{}", signatures().0);
     let headers = [("authorization", &*value), ("x-ms-date", DATE)];
@@ -73,7 +73,7 @@ fn a_request_is_signed_in_one_way() {
         body: bytes::Bytes::new(),
     });
     assert_eq!(code(&twice), malformed);
-    // Who does not say who they are finds nothing, whatever they ask for.
+    // An anonymous request receives 404 for every resource.
     for (method, path) in [("GET", "/Tables"), ("PUT", "/Blogs?comp=acl"), ("POST", "/$batch")] {
         let nobody = send(&service, method, path, &[], "");
         assert_eq!(code(&nobody), (404, "ResourceNotFound".into()), "{path}");

@@ -5,7 +5,7 @@ fn with_tokens() -> MockTableService {
 }
 
 #[test]
-fn tokens_are_taken_as_the_test_says() {
+fn tokens_are_accepted_if_the_test_says_so() {
     for value in ["Bearer good", "bearer  good "] {
         let headers = [("authorization", value), ("x-ms-version", "2020-12-06")];
         let response = send(&with_tokens(), "GET", "/Tables", &headers, "");
@@ -14,7 +14,7 @@ fn tokens_are_taken_as_the_test_says() {
 }
 
 #[test]
-fn whoever_has_no_valid_token_is_told_where_to_get_one() {
+fn requests_without_a_valid_token_receive_a_challenge() {
     let service = with_tokens();
     let version = ("x-ms-version", "2020-12-06");
     for (headers, expected) in [
@@ -35,7 +35,7 @@ fn whoever_has_no_valid_token_is_told_where_to_get_one() {
 }
 
 #[test]
-fn older_versions_do_not_say_where_and_keys_are_taken_as_before() {
+fn older_versions_send_no_challenge_and_keys_stay_valid() {
     let service = with_tokens();
     let old = send(&service, "GET", "/Tables", &[("x-ms-version", "2019-02-02")], "");
     assert_eq!(code(&old), (404, "ResourceNotFound".into()));

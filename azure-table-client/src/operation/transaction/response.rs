@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
-use super::super::{Confirmation, Done, Reply, Request, Written};
+use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
 use super::{Committed, OperationResult, Sent};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
@@ -40,12 +40,7 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
     };
     let operations = messages.iter().map(result).collect::<Result<_, _>>();
     let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
-    Ok(Committed {
-        operations,
-        status: reply.status.as_u16(),
-        request_id: reply.request_id().map(str::to_owned),
-        confirmation: Confirmation::Response,
-    })
+    Ok(Committed { operations, response: reply.info() })
 }
 
 /// Reads the response to the writes of one request: a transaction, or a single write.
@@ -57,15 +52,14 @@ pub(crate) fn results(
     if let Some(sent) = sent {
         return committed(reply, request, sent);
     }
-    let (etag, Done { status, request_id, confirmation }) =
-        if request.operation == Operation::Delete {
-            (None, reply.done(request)?)
-        } else {
-            let Written { etag, status, request_id, confirmation } = reply.written(request)?;
-            (Some(etag), Done { status, request_id, confirmation })
-        };
-    let operations = vec![OperationResult { etag, status }];
-    Ok(Committed { operations, status, request_id, confirmation })
+    let (etag, response) = if request.operation == Operation::Delete {
+        (None, reply.done(request)?)
+    } else {
+        let Written { etag, response } = reply.written(request)?;
+        (Some(etag), response)
+    };
+    let operations = vec![OperationResult { etag, status: response.status }];
+    Ok(Committed { operations, response })
 }
 
 /// Returns the results of writes that were found to be applied, with the present ETags of their rows.
@@ -73,9 +67,11 @@ pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmati
     let status = StatusCode::NO_CONTENT.as_u16();
     Committed {
         operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
-        status: StatusCode::ACCEPTED.as_u16(),
-        request_id: None,
-        confirmation,
+        response: ResponseInfo {
+            status: StatusCode::ACCEPTED.as_u16(),
+            request_id: None,
+            confirmation,
+        },
     }
 }
 

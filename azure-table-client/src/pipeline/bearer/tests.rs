@@ -60,7 +60,7 @@ async fn all_calls_of_a_client_share_a_token() {
         result.unwrap();
     }
     assert_eq!(blogs.query().await.unwrap().len(), 20);
-    assert_eq!(issuer.asked(), 1);
+    assert_eq!(issuer.requests(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +72,7 @@ async fn a_refused_token_is_renewed_and_the_call_is_sent_again() {
     for result in results {
         result.unwrap();
     }
-    assert_eq!(issuer.asked(), 2);
+    assert_eq!(issuer.requests(), 2);
     assert_eq!(mock.requests().count(Operation::CreateTable), 20);
 }
 
@@ -85,7 +85,7 @@ async fn a_token_that_stays_refused_is_an_error_that_says_what_to_do() {
     assert_eq!((error.kind(), error.status()), (ErrorKind::Service, Some(401)));
     assert_eq!(error.code(), Some(&ErrorCode::InvalidAuthenticationInfo));
     assert_eq!((error.outcome(), error.attempts()), (Outcome::NotApplied, 2));
-    assert_eq!(issuer.asked(), 2);
+    assert_eq!(issuer.requests(), 2);
     let text = error.to_string();
     let hint = format!(
         "The token for https://graph.example/.default was refused, where the service names the audience \
@@ -112,7 +112,7 @@ async fn a_token_too_many_is_not_renewed() {
     let issuer = Issuer::of(HOUR);
     let service = builder(&mock, issuer.clone()).transport(Arc::new(Full)).build().unwrap();
     let error = service.create_table("Blogs").await.unwrap_err();
-    assert_eq!((issuer.asked(), error.attempts()), (1, 1));
+    assert_eq!((issuer.requests(), error.attempts()), (1, 1));
     assert!(error.to_string().contains("only so many"), "{error}");
 }
 
@@ -133,7 +133,7 @@ async fn a_credential_without_a_token_is_an_error_before_anything_is_sent() {
 async fn a_call_waits_for_a_token_within_its_deadline() {
     let mock = refusing(&[]);
     let issuer = Issuer::of(HOUR);
-    issuer.takes(HOUR);
+    issuer.delay(HOUR);
     let deadline = Duration::from_secs(9);
     let service = builder(&mock, issuer.clone()).deadline(deadline).build().unwrap();
     let begun = Instant::now();
@@ -149,7 +149,7 @@ async fn each_attempt_has_a_token_that_is_valid_then() {
     let service = builder(&mock, issuer.clone()).retry(retry).build().unwrap();
     mock.faults().add(Fault::busy().times(1));
     service.create_table("Blogs").await.unwrap();
-    assert_eq!(issuer.asked(), 2);
+    assert_eq!(issuer.requests(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,7 +169,7 @@ async fn the_tenant_is_found_out_once() {
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     assert_eq!(*tenants.lock().unwrap(), [TENANT]);
     assert_eq!(first.get_if_exists(("p", "r")).await.unwrap(), None);
-    assert_eq!((issuer.asked(), tenants.lock().unwrap().len()), (1, 1));
+    assert_eq!((issuer.requests(), tenants.lock().unwrap().len()), (1, 1));
     // Another client may be of another tenant.
     blogs(&mock, tokens).query().await.unwrap();
     assert_eq!(tenants.lock().unwrap().len(), 2);
@@ -177,7 +177,7 @@ async fn the_tenant_is_found_out_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_names_no_tenant_is_not_taken_at_its_word() {
-    // It takes no tokens, and tells nobody in particular that nothing is there.
+    // The mock accepts no tokens, and its challenge names no tenant.
     let mock = MockTableService::new();
     let made = Arc::new(AtomicUsize::new(0));
     let tokens = BearerTokens::of_tenant({
@@ -214,7 +214,7 @@ async fn a_tenant_without_a_credential_is_an_error_and_asked_for_again() {
     blogs.create().await.unwrap();
 }
 
-/// Answers 403, as the service does where a role is missing.
+/// Responds with 403, like the service where a role is missing.
 #[derive(Debug, Default)]
 struct NoRole {
     authorized: Mutex<Vec<(Option<String>, bool)>>,
@@ -247,7 +247,7 @@ async fn a_missing_role_is_named_and_not_sent_again() {
     assert_eq!(error.code(), Some(&ErrorCode::AuthorizationPermissionMismatch));
     assert_eq!((error.status(), error.attempts()), (Some(403), 1));
     assert!(error.to_string().contains("Storage Table Data Contributor"), "{error}");
-    // Challenges are sent in this version, and loggers are told that the header is a secret.
+    // Challenges are sent in this version, and the header is marked as sensitive for loggers.
     let sent = transport.authorized.lock().unwrap().clone();
     assert_eq!(sent, [(Some("2020-12-06".to_owned()), true)]);
 }

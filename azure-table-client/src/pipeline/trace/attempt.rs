@@ -1,9 +1,8 @@
-//! What is told of one attempt.
+//! The telemetry of one attempt.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, Method, StatusCode};
-use tokio::time::Instant;
 use tracing::{Span, debug_span, field};
 
 use super::redact::RedactedUrl;
@@ -12,11 +11,11 @@ use crate::error::ErrorCode;
 use crate::operation::{Location, Request};
 use crate::pipeline::failure::Failure;
 use crate::telemetry::{AttemptOutcome, Received, Sending};
-use crate::transport::HttpResponse;
+use crate::transport::{HttpResponse, TransportError};
 use crate::wire::service_error;
 
-/// One attempt: a span by the conventions for HTTP clients, and the observers. One that is dropped before
-/// it is over is told as such.
+/// One attempt: a span by the conventions for HTTP clients, and the observers. A dropped attempt is reported as
+/// cancelled.
 pub(in crate::pipeline) struct AttemptTrace<'t> {
     call: &'t CallTrace<'t>,
     span: Span,
@@ -62,7 +61,7 @@ impl<'t> AttemptTrace<'t> {
             "azure_table.client_request_id" = client_request_id,
         );
         let sent_bytes = request.body.len();
-        let started = Instant::now();
+        let started = call.pipeline.clock.instant();
         let is_over = false;
         call.sent(number, waited);
         Self {
@@ -78,12 +77,12 @@ impl<'t> AttemptTrace<'t> {
         }
     }
 
-    /// The span, for what is done in it.
+    /// Returns the span of the attempt.
     pub(in crate::pipeline) fn span(&self) -> Span {
         self.span.clone()
     }
 
-    /// Asks the observers; the headers that they want to be sent.
+    /// Calls the observers, and returns the headers that they add.
     pub(in crate::pipeline) fn headers(&self) -> HeaderMap {
         if self.call.pipeline.observers.is_empty() {
             return HeaderMap::new();
@@ -104,8 +103,8 @@ impl<'t> AttemptTrace<'t> {
         sending.headers
     }
 
-    /// An answer came; `status` is its own or, of a batch, that of what is in it.
-    pub(in crate::pipeline) fn answered(mut self, status: StatusCode, response: &HttpResponse) {
+    /// Records a response; `status` is its own or, of a batch, the status of the operation inside.
+    pub(in crate::pipeline) fn responded(mut self, status: StatusCode, response: &HttpResponse) {
         if !status.is_success() {
             self.call.refused();
         }
@@ -120,19 +119,22 @@ impl<'t> AttemptTrace<'t> {
             }
         }
         let (headers, bytes) = (Some(&response.headers), response.body.len());
-        self.tell(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
+        self.report(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
     }
 
-    /// No answer that counts came.
+    /// Records an attempt without a usable response.
     pub(in crate::pipeline) fn failed(mut self, failure: &Failure) {
-        let kind = failure.kind();
-        record_error(&self.span, kind);
-        self.tell(AttemptOutcome::Failed(kind), None, 0);
+        let (name, outcome) = match failure.transport().map(TransportError::kind) {
+            Some(kind) => (kind.as_str(), AttemptOutcome::Failed(kind)),
+            None => ("timeout", AttemptOutcome::TimedOut),
+        };
+        record_error(&self.span, name);
+        self.report(outcome, None, 0);
     }
 
-    /// Whether the call reckons with such an answer.
+    /// Returns whether the call expects this response.
     fn is_expected(&self, status: StatusCode, response: &HttpResponse) -> bool {
-        // A copy may lag behind; the primary is asked.
+        // The secondary may lag behind; the primary is queried next.
         let is_lag = self.location == Location::Secondary && status == StatusCode::NOT_FOUND;
         let code = || Some(ErrorCode::from(service_error::parse(&response.body)?.code));
         is_lag
@@ -143,7 +145,7 @@ impl<'t> AttemptTrace<'t> {
                     .is_some_and(|expects| code().is_some_and(|code| expects(&code))))
     }
 
-    fn tell(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
+    fn report(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
         self.is_over = true;
         if self.call.pipeline.observers.is_empty() {
             return;
@@ -155,7 +157,7 @@ impl<'t> AttemptTrace<'t> {
             attempt: self.number,
             waited: self.waited,
             client_request_id: self.client_request_id,
-            duration: self.started.elapsed(),
+            duration: self.call.pipeline.clock.since(self.started),
             sent_bytes: self.sent_bytes,
             received_bytes: bytes,
             headers,
@@ -171,7 +173,7 @@ impl Drop for AttemptTrace<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             record_error(&self.span, "cancelled");
-            self.tell(AttemptOutcome::Dropped, None, 0);
+            self.report(AttemptOutcome::Dropped, None, 0);
         }
     }
 }

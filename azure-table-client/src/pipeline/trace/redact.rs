@@ -1,17 +1,17 @@
-//! A request's address without what must not be told.
+//! The URL of a request for telemetry, without secrets and data.
 
 use std::fmt;
 
 use crate::operation::Request;
 
-/// The absolute URL of a request, with neither keys, literals nor a signature: what may be one is
-/// `REDACTED`, as OpenTelemetry's conventions have it.
+/// The absolute URL of a request without keys, literals and signatures. Their values are `REDACTED`, as in
+/// OpenTelemetry's conventions.
 pub(super) struct RedactedUrl<'r> {
     pub(super) base: &'r str,
     pub(super) request: &'r Request,
 }
 
-/// What these say is no data.
+/// The values of these parameters contain no data.
 const SHOWN: [&str; 5] = ["$select", "$top", "$format", "comp", "restype"];
 
 impl fmt::Display for RedactedUrl<'_> {

@@ -10,7 +10,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// What was recorded, in the order of its beginning.
+/// The recorded spans and events, in the order of their beginning.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     pub(super) spans: Vec<RecordedSpan>,
@@ -32,7 +32,7 @@ pub(super) struct RecordedEvent {
     pub(super) fields: Fields,
 }
 
-/// Follows a number that is no `i64`, of which `tracing-opentelemetry` makes a text.
+/// Follows a number that is not an `i64`; `tracing-opentelemetry` exports it as text.
 pub(super) const AS_TEXT: &str = " as text";
 
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ thread_local! {
 pub(super) struct Recorder;
 
 impl Recorder {
-    /// Forgets what was recorded.
+    /// Clears the recording.
     pub(super) fn start() {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());

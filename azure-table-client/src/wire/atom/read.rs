@@ -17,9 +17,9 @@ use crate::wire::xml::{self, Reference};
 /// Deeper than anything that the protocol or an extension of Atom nests.
 const MAX_DEPTH: usize = 64;
 
-/// What becomes of the rows. Called through a pointer, so that all this is compiled once and not for
-/// each type of entity.
-type Take<'t> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 't;
+/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
+/// type of entity.
+type Consumer<'t> = dyn FnMut(&mut Row<'_>) -> Result<(), DecodeError> + 't;
 
 /// Reads the rows of a query's reply, a feed.
 pub(crate) fn read_page<T>(
@@ -29,8 +29,8 @@ pub(crate) fn read_page<T>(
 ) -> Result<Vec<T>, ReadError> {
     let mut values = Vec::new();
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    let mut take = |row: &mut Row<'_>| reader.read_row(row).map(|value| values.push(value));
-    Document::new(body)?.feed(row, &mut take)?;
+    let mut consume = |row: &mut Row<'_>| reader.read_row(row).map(|value| values.push(value));
+    Document::new(body)?.feed(row, &mut consume)?;
     Ok(values)
 }
 
@@ -41,12 +41,11 @@ pub(crate) fn read_one<T>(
     reader: &dyn ReadRow<T>,
 ) -> Result<T, ReadError> {
     let row = Row::with(reader.columns(), reader.keeps_others(), form);
-    let mut row = Document::new(body)?.entry(row)?;
+    let mut row = read_row(body, row)?;
     reader.read_row(&mut row).map_err(ReadError::Decode)
 }
 
 /// Fills a row from one entry, without building an entity.
-#[cfg(feature = "mock")]
 pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, AtomError> {
     Document::new(body)?.entry(row)
 }
@@ -71,7 +70,7 @@ impl Space {
     }
 }
 
-/// What is inside an element, one by one. Comments and the like are passed over.
+/// The content of an element. Comments and processing instructions are skipped.
 enum Node<'de> {
     Element(BytesStart<'de>),
     Text(Cow<'de, str>),
@@ -95,12 +94,12 @@ impl<'de> Document<'de> {
     }
 
     /// Reads a whole document that is a feed.
-    fn feed(mut self, mut row: Row<'de>, take: &mut Take<'_>) -> Result<(), ReadError> {
+    fn feed(mut self, mut row: Row<'de>, consume: &mut Consumer<'_>) -> Result<(), ReadError> {
         self.root("feed")?;
         while let Some(element) = self.element()? {
             if self.is(&element, Space::Atom, "entry") {
                 self.read_entry(&element, &mut row)?;
-                take(&mut row).map_err(ReadError::Decode)?;
+                consume(&mut row).map_err(ReadError::Decode)?;
             } else {
                 self.skip()?;
             }
@@ -120,13 +119,13 @@ impl<'de> Document<'de> {
     fn root(&mut self, name: &str) -> Result<BytesStart<'de>, AtomError> {
         match self.element()? {
             Some(root) if self.is(&root, Space::Atom, name) => Ok(root),
-            _ => {
-                Err(AtomError::Form("it is no feed and no entry of Atom, or not the one expected"))
-            }
+            _ => Err(AtomError::Form(
+                "the document element is not the expected feed or entry of Atom",
+            )),
         }
     }
 
-    /// What follows the last element of the document: nothing.
+    /// Checks that nothing follows the last element of the document.
     fn end(&mut self) -> Result<(), AtomError> {
         match self.element()? {
             None => Ok(()),
@@ -217,7 +216,7 @@ impl<'de> Document<'de> {
         Ok(spoilt.unwrap_or(RawValue::Text(text)))
     }
 
-    /// The next element inside the present one, or in the document; what stands between is no data.
+    /// Returns the next element inside the present one, or in the document; text between elements is ignored.
     fn element(&mut self) -> Result<Option<BytesStart<'de>>, AtomError> {
         loop {
             match self.node()? {
@@ -232,7 +231,7 @@ impl<'de> Document<'de> {
         }
     }
 
-    /// Passes over what is left of the element that was begun.
+    /// Skips the rest of the present element.
     fn skip(&mut self) -> Result<(), AtomError> {
         let outer = self.depth - 1;
         while self.depth > outer {
@@ -241,7 +240,7 @@ impl<'de> Document<'de> {
         Ok(())
     }
 
-    /// What comes next; `None` at the end of the document.
+    /// Returns the next node; `None` at the end of the document.
     fn node(&mut self) -> Result<Option<Node<'de>>, AtomError> {
         loop {
             let node = match self.xml.read_event()? {
@@ -259,7 +258,7 @@ impl<'de> Document<'de> {
                 Event::Text(text) => Node::Text(text.xml10_content()),
                 Event::CData(text) => Node::Text(text.xml10_content()),
                 Event::GeneralRef(reference) => Node::Reference(xml::resolve(&reference)),
-                // It can define entities that grow without end, and nobody needs it.
+                // A DOCTYPE can define entities that expand without end, and the protocol does not use them.
                 Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not taken")),
                 Event::Eof if self.depth > 0 => return Err(AtomError::Form("it ends too early")),
                 Event::Eof => return Ok(None),
@@ -308,7 +307,7 @@ fn place<'r, 'de>(
     }
 }
 
-/// White space around anything but a String says nothing, and neither does it within base64.
+/// White space around any value except a String is insignificant, and also inside Base64.
 fn collapsed(text: Cow<'_, str>, ty: EdmType) -> Cow<'_, str> {
     const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
     match ty {

@@ -39,7 +39,7 @@ pub(crate) fn table_name(name: &str) -> Vec<u8> {
     out
 }
 
-/// An entry up to its properties. Without a title, an author and an id it would be no entry of Atom.
+/// Writes an entry up to its properties. Atom requires a title, an author and an id.
 fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(xml::DECLARATION);
     // Writing to a Vec cannot fail.
@@ -62,7 +62,7 @@ impl PropertySink for Body<'_> {
     }
 }
 
-/// A property with its type; a String needs none.
+/// Writes a property with its type; a String needs no type.
 pub(crate) fn property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
     // Writing to a Vec cannot fail.
     let _ = match value {
@@ -95,12 +95,6 @@ pub(crate) fn typed(out: &mut Vec<u8>, name: &str, ty: EdmType, text: &str) {
     out.push(b'>');
     xml::push_text(out, text);
     close(out, name);
-}
-
-/// A property that was asked for and is not there.
-#[cfg(feature = "mock")]
-pub(crate) fn null(out: &mut Vec<u8>, name: &str) {
-    let _ = write!(out, "<d:{name} m:null=\"true\" />");
 }
 
 /// A value whose text has nothing to escape.

@@ -13,17 +13,17 @@ const ANNOTATION: &str = "@odata.type";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Texts {
-    /// Text that is no Unicode fails the whole body.
+    /// Text that is not Unicode fails the whole body.
     Unicode,
-    /// Text that is no Unicode becomes [`RawValue::NoUnicode`].
+    /// Text that is not Unicode becomes [`RawValue::NoUnicode`].
     Any,
 }
 
 pub(super) struct RowReader<'de> {
     pub(super) row: Row<'de>,
     texts: Texts,
-    /// What the k-th member of the previous row was. Rows of a page mostly have the same members
-    /// in the same order, so the k-th member is first taken for that.
+    /// The member at each position of the previous row. Rows of a page mostly have the same members in the same
+    /// order, so the reader compares with that member first.
     plan: Vec<Member>,
 }
 

@@ -7,8 +7,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 
 use crate::entity::RawValue;
 
-/// The one member of the object that `serde_json` makes of a number where a program switches on its
-/// feature `arbitrary_precision`.
+/// The only member of the object that `serde_json` creates for a number in programs with its feature
+/// `arbitrary_precision`.
 const NUMBER: &str = "$serde_json::private::Number";
 
 /// Text, borrowed where it has no escapes.
@@ -34,7 +34,7 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
-/// A scalar, borrowed where it can be; what is none is passed over.
+/// Reads a scalar, borrowed if possible; other values are skipped.
 pub(super) struct ValueSeed;
 
 impl<'de> DeserializeSeed<'de> for ValueSeed {
@@ -119,7 +119,8 @@ mod tests {
         value.map(|value| format!("{value:?}"))
     }
 
-    /// What `serde_json` makes of a number in a program that switches on its `arbitrary_precision`.
+    /// Reads the object that `serde_json` creates for a number in programs with its feature
+    /// `arbitrary_precision`.
     fn read_map(members: &[(&'static str, &'static str)]) -> Result<String, Error> {
         let map = MapDeserializer::new(members.iter().copied());
         ValueSeed.deserialize(map).map(|value| format!("{value:?}"))

@@ -5,7 +5,7 @@ use memchr::memchr;
 
 use super::MultipartError;
 
-/// The lines of headers, as sent, and the values of those that are looked at of every part.
+/// The lines of headers, as sent, and the values of the headers that every part needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Head<'a> {
     lines: &'a [u8],
@@ -17,8 +17,8 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// The headers up to the first empty line, and what follows that. A body that is empty may lack
-    /// the empty line, as the line end before the boundary looks like it.
+    /// Reads the headers up to the first empty line, and returns the rest. A part with an empty body may lack
+    /// the empty line, because the line end before the boundary looks like it.
     pub(super) fn read(text: &'a [u8]) -> Result<(Self, &'a [u8]), MultipartError> {
         let mut head = Self::default();
         let mut rest = text;
@@ -28,15 +28,15 @@ impl<'a> Head<'a> {
                 head.lines = &text[..text.len() - rest.len()];
                 return Ok((head, next));
             }
-            head.look_at(line)?;
+            head.keep_known(line)?;
             rest = next;
         }
         head.lines = text;
         Ok((head, rest))
     }
 
-    /// Keeps the value if it is one that is looked at and the first of its name.
-    fn look_at(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
+    /// Keeps the value of a known header, if it is the first with its name.
+    fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
         let known = [
             ("Content-Type", &mut self.content_type),
@@ -71,7 +71,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The first line without its end, and what follows it.
+/// Splits off the first line, without its end.
 pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
     let (line, rest) = match line_feed(text) {
         Some(end) => (&text[..end], &text[end + 1..]),

@@ -14,7 +14,7 @@ const MAX_DEPTH: u8 = 2;
 pub(crate) struct Parts<'a> {
     /// `--` and the boundary.
     boundary: Box<Finder<'static>>,
-    /// What follows the last boundary that was met.
+    /// The text after the last boundary.
     rest: &'a [u8],
     is_closed: bool,
     depth: u8,
@@ -24,7 +24,7 @@ pub(crate) struct Parts<'a> {
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     Message(Message<'a>),
-    /// A changeset, or the answer to one.
+    /// A changeset, or the response to one.
     Parts(Parts<'a>),
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct Message<'a> {
 
 impl<'a> Parts<'a> {
     /// The parts of a body of this media type.
-    pub(crate) fn read(media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+    pub(crate) fn read(media_type: &str, body: &'a [u8]) -> Result<Self, MultipartError> {
         Self::at_depth(1, media_type, body)
     }
 
-    fn at_depth(depth: u8, media_type: &'a str, body: &'a [u8]) -> Result<Self, MultipartError> {
+    fn at_depth(depth: u8, media_type: &str, body: &'a [u8]) -> Result<Self, MultipartError> {
         if depth > MAX_DEPTH {
             return Err(MultipartError::Depth);
         }
@@ -81,7 +81,7 @@ impl<'a> Parts<'a> {
             };
             let to = to.ok_or(MultipartError::Truncated)?;
             if to > end.before {
-                // What looked like the boundary is in the body, or the length counts its line end.
+                // The body contains the text of the boundary, or the length includes its line end.
                 let next = Delimiter::find(rest, to, &self.boundary);
                 end = next.ok_or(MultipartError::Truncated)?;
             }
@@ -112,7 +112,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Whether a part is as it looks. What is encoded is never sent here.
+/// Returns whether a part is not encoded. The service never encodes parts.
 fn is_identity(encoding: &str) -> bool {
     ["binary", "8bit", "7bit"].iter().any(|known| encoding.eq_ignore_ascii_case(known))
 }
@@ -164,10 +164,10 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A line that is a boundary, by what it divides.
+/// A boundary line.
 #[derive(Debug, Clone, Copy)]
 struct Delimiter {
-    /// Where the part before it ends; the line end between them belongs to the boundary.
+    /// The end of the part before it; the line end between them belongs to the boundary.
     before: usize,
     line: usize,
     after: usize,
@@ -182,7 +182,7 @@ impl Delimiter {
         lines.find_map(|line| Self::at(text, line, boundary))
     }
 
-    /// The one that begins this line, if there is no more in it.
+    /// Returns the delimiter at the beginning of this line, if the line contains nothing more.
     fn at(text: &[u8], line: usize, boundary: &Finder<'_>) -> Option<Self> {
         let after = &text[line + boundary.needle().len()..];
         let (after, closes) = match after.strip_prefix(b"--") {

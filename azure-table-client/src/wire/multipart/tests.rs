@@ -57,7 +57,7 @@ fn a_request_with_either_line_end() {
         assert_eq!((method, target), (Method::POST, "/T"));
         assert!(headers["content-id"] == "1" && headers["x-odd"] == "a:b");
         let body = std::str::from_utf8(body).unwrap().replace('\r', "");
-        assert_eq!(body, "{\"A\":1}\n\n--cd\n", "a longer boundary is none");
+        assert_eq!(body, "{\"A\":1}\n\n--cd\n", "a longer boundary does not count");
         let (method, target, headers, body) = message(&operations[1]);
         assert_eq!(method, Method::DELETE);
         assert_eq!(target, "http://host/T(PartitionKey='a b',RowKey='')");

@@ -4,7 +4,7 @@
 use http::StatusCode;
 use http::{HeaderName, HeaderValue, Method};
 
-/// Writes parts behind what is in `out`. A boundary must not stand in what is written.
+/// Appends parts to `out`. The parts must not contain the boundary.
 #[derive(Debug)]
 pub(crate) struct Writer<'o> {
     out: &'o mut Vec<u8>,
@@ -21,7 +21,7 @@ impl<'o> Writer<'o> {
         Self { out, boundary }
     }
 
-    /// Begins a part that is parts itself: a changeset, or the answer to one.
+    /// Begins a part that consists of parts: a changeset, or the response to one.
     pub(crate) fn parts<'p>(&'p mut self, boundary: &'p str) -> Writer<'p> {
         self.delimiter("\r\nContent-Type: ");
         self.out.extend_from_slice(media_type(boundary).as_bytes());

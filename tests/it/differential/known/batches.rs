@@ -1,4 +1,4 @@
-//! Batches and their answers.
+//! Batches and their responses.
 
 use super::super::answer::Answer;
 use super::super::sent::Odd;
@@ -7,7 +7,7 @@ use super::{DOCUMENTED, Fault, Known, RECORDED};
 
 pub(super) const KNOWN: &[Known] = &[
     Known {
-        name: "does not say in a batch that a preference was applied",
+        name: "omits Preference-Applied in a batch",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
@@ -16,7 +16,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "answers 500 to an empty changeset, or to a body in a batch that is no entity",
+        name: "returns 500 for an empty changeset, or for an invalid entity in a batch",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
@@ -53,7 +53,7 @@ pub(super) const KNOWN: &[Known] = &[
         recognise: |_, mock, azurite| in_all(mock, azurite, |a, b| only_in(b, a, "content-id")),
     },
     Known {
-        name: "tells DataServiceVersion 3.0 in the part of an update",
+        name: "states DataServiceVersion 3.0 in the part of an update",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |_, mock, azurite| {
@@ -76,7 +76,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "says an index where there is one operation",
+        name: "states an index for a single operation",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
@@ -92,7 +92,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "takes a delete without If-Match in a batch",
+        name: "accepts a delete without If-Match in a batch",
         fault: Fault::Azurite,
         source: DOCUMENTED,
         recognise: |_, mock, azurite| {
@@ -102,7 +102,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "does a batch that breaks a rule of batches",
+        name: "accepts a batch that breaks a rule of batches",
         fault: Fault::Azurite,
         source: DOCUMENTED,
         recognise: |_, mock, azurite| {
@@ -111,9 +111,9 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "tells another of several mistakes in a batch",
+        name: "reports another of several mistakes in a batch",
         fault: Fault::Open,
-        source: "no source says which comes first",
+        source: "no source states which comes first",
         recognise: |_, mock, azurite| {
             let refused = |answer: &Answer| answer.parts.iter().any(|part| part.status >= 400);
             let codes = |answer: &Answer| answer.parts.first().map(|part| part.code.clone());

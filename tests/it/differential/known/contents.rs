@@ -1,4 +1,4 @@
-//! Contents of answers, and which rows a query finds.
+//! Contents of responses, and the rows of a query.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "answers the metadata of no table where one is asked for",
+        name: "omits the metadata of a requested table",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
@@ -47,7 +47,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "leaves out what was selected and is missing",
+        name: "omits missing properties that were selected",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
@@ -55,13 +55,13 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "compares what differs in type or is missing",
+        name: "compares missing properties and other types",
         fault: Fault::Open,
         source: "sources contradict each other",
         recognise: |sent, mock, azurite| sent.is(Odd::Types) && pages_differ(mock, azurite),
     },
     Known {
-        name: "answers 500 to a comparison of what cannot be ordered",
+        name: "returns 500 for a comparison of unordered types",
         fault: Fault::Azurite,
         source: DOCUMENTED,
         recognise: |sent, mock, azurite| {

@@ -1,11 +1,11 @@
-//! Headers of answers.
+//! Headers of responses.
 
 use super::recognise::{content_type, header_differs, in_all, only_in};
 use super::{Fault, Known, LIVE, RECORDED};
 
 pub(super) const KNOWN: &[Known] = &[
     Known {
-        name: "tells its own version in x-ms-version",
+        name: "states its own version in x-ms-version",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |_, mock, azurite| header_differs(mock, azurite, "x-ms-version"),
@@ -39,7 +39,7 @@ pub(super) const KNOWN: &[Known] = &[
         recognise: |_, mock, azurite| in_all(mock, azurite, content_type),
     },
     Known {
-        name: "tells a type of the content that is not there",
+        name: "states the content type of an empty body",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |_, mock, azurite| {
@@ -58,7 +58,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "says that a preference was applied where none was told",
+        name: "sends Preference-Applied without a Prefer header",
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |_, mock, azurite| {
@@ -66,7 +66,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "does not say in a refusal that a preference was applied",
+        name: "omits Preference-Applied in a refusal",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |_, mock, azurite| {

@@ -1,17 +1,17 @@
-//! How a difference is recognised, and put aside.
+//! Recognizes a difference and removes it from both responses.
 
 use serde_json::Value;
 
 use super::super::answer::Answer;
 use super::super::sent::{Resource, Sent};
 
-/// Makes the answers the same.
+/// Makes the responses equal.
 pub(super) fn put_aside(mock: &Answer, azurite: &mut Answer) -> bool {
     azurite.clone_from(mock);
     true
 }
 
-/// Looks at the answers and at those within, if there are as many.
+/// Compares the responses and those within, if the numbers are equal.
 pub(super) fn in_all(
     mock: &mut Answer,
     azurite: &mut Answer,
@@ -26,7 +26,7 @@ pub(super) fn in_all(
     found
 }
 
-/// Removes a header that the first has and the second has not.
+/// Removes a header that only the first response has.
 pub(super) fn only_in(first: &mut Answer, second: &Answer, name: &str) -> bool {
     !second.headers.contains_key(name) && first.headers.remove(name).is_some()
 }
@@ -41,7 +41,7 @@ pub(super) fn header_differs(mock: &mut Answer, azurite: &mut Answer, name: &str
     differs
 }
 
-/// Whether both name the same level of JSON.
+/// Whether both name the same level of JSON metadata.
 pub(super) fn content_type(mock: &mut Answer, azurite: &mut Answer) -> bool {
     let level = |answer: &Answer| {
         let kind = answer.headers.get("content-type")?.strip_prefix("application/json;odata=")?;
@@ -59,7 +59,7 @@ pub(super) fn is(answer: &Answer, status: u16, code: &str) -> bool {
     answer.status == status && answer.code.as_deref() == Some(code)
 }
 
-/// Whether a batch was refused for what it is.
+/// Whether a batch was refused because of its structure.
 pub(super) fn breaks_rule(answer: &Answer) -> bool {
     let rules = ["InvalidDuplicateRow", "CommandsInBatchActOnDifferentPartitions", "InvalidInput"];
     let code = answer.parts.first().and_then(|part| part.code.as_deref());
@@ -72,7 +72,7 @@ pub(super) fn pages_differ(mock: &Answer, azurite: &mut Answer) -> bool {
     differ && put_aside(mock, azurite)
 }
 
-/// Looks at the bodies, and at the rows in them if there are as many.
+/// Compares the bodies, and the rows in them if the numbers are equal.
 pub(super) fn in_rows(
     mock: &mut Answer,
     azurite: &mut Answer,
@@ -91,7 +91,7 @@ pub(super) fn in_rows(
     found
 }
 
-/// Removes a member that both have and whose values differ.
+/// Removes a member that both bodies have with different values.
 pub(super) fn member_differs(first: &mut Value, second: &mut Value, name: &str) -> bool {
     let (Some(first), Some(second)) = (first.as_object_mut(), second.as_object_mut()) else {
         return false;
@@ -105,7 +105,7 @@ pub(super) fn member_differs(first: &mut Value, second: &mut Value, name: &str) 
     differs
 }
 
-/// Removes the nulls that the second has not.
+/// Removes nulls that the second body lacks.
 pub(super) fn nulls_of_the_first(first: &mut Value, second: &mut Value) -> bool {
     let (Some(first), Some(second)) = (first.as_object_mut(), second.as_object()) else {
         return false;

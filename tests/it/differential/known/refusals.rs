@@ -1,4 +1,4 @@
-//! What is refused, and how.
+//! Refused requests, and their errors.
 
 use super::super::answer::Answer;
 use super::super::sent::{Condition, Odd};
@@ -7,7 +7,7 @@ use super::{DOCUMENTED, EMULATOR, Fault, Known, LIVE, RECORDED};
 
 pub(super) const KNOWN: &[Known] = &[
     Known {
-        name: "takes a filter that cannot be read, or refuses it otherwise",
+        name: "accepts an invalid filter, or refuses it with another code",
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |sent, mock, azurite| {
@@ -34,7 +34,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "refuses a delete without If-Match by no code",
+        name: "refuses a delete without If-Match without a code",
         fault: Fault::Azurite,
         source: DOCUMENTED,
         recognise: |_, mock, azurite| {
@@ -43,7 +43,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "tells another refusal of an ETag that is none",
+        name: "returns another error for an invalid ETag",
         fault: Fault::Azurite,
         source: EMULATOR,
         recognise: |sent, mock, azurite| {
@@ -61,7 +61,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "has another code, or none, for the name of a table",
+        name: "has another code, or none, for an invalid table name",
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |sent, mock, azurite| {
@@ -70,7 +70,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "stores a body that is no entity, or refuses it by another code",
+        name: "stores an invalid entity, or refuses it with another code",
         fault: Fault::Azurite,
         source: DOCUMENTED,
         recognise: |sent, mock, azurite| {
@@ -81,7 +81,7 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
-        name: "tells a refusal in other words",
+        name: "reports a refusal in other words",
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |_, mock, azurite| {

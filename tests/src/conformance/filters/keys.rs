@@ -10,7 +10,7 @@ use super::values::Level;
 use super::{Case, cases, check};
 use crate::Target;
 
-/// A day, and the time of the day from the last one on.
+/// A day, and the time of the day in descending order.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 struct Visit {
     #[table(partition_key)]
@@ -29,7 +29,7 @@ struct Flag {
     id: Uuid,
 }
 
-/// A number with a sign, and text that a key cannot hold as it is.
+/// A number with a sign, and text that is escaped in a key.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 struct File {
     #[table(partition_key)]
@@ -38,7 +38,7 @@ struct File {
     path: Escaped,
 }
 
-/// Text as it is, and a number with a sign, the largest one first.
+/// Plain text, and a number with a sign in descending order.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 struct Score {
     #[table(partition_key)]
@@ -68,7 +68,7 @@ fn time(n: i64) -> EdmDateTime {
     EdmDateTime::from_ticks(EdmDateTime::MIN.ticks() + n).unwrap()
 }
 
-/// As the service has them: by PartitionKey, then RowKey.
+/// In the service's order: by PartitionKey, then RowKey.
 fn sorted<E>(mut rows: Vec<E>, key: impl Fn(&E) -> (String, String)) -> Vec<E> {
     rows.sort_by_key(|row| {
         let (partition, row) = key(row);

@@ -1,4 +1,4 @@
-//! Conditions put together, and what can stand beside the columns in an expression.
+//! Combined conditions, and the values allowed next to columns in an expression.
 
 use azure_table_client::filter;
 use azure_table_client::filter::Condition;
@@ -98,7 +98,7 @@ fn on_values_of_all_sorts() -> Vec<Case<Row>> {
     }
 }
 
-/// Conditions bind as they do in Rust, and values are any of its expressions.
+/// Conditions bind like in Rust, and values can be any Rust expression.
 pub async fn filters_of_several_conditions(target: &Target) {
     let mut cases = on_precedence();
     cases.extend(on_negations());

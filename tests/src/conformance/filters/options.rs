@@ -1,4 +1,4 @@
-//! Filters on properties that not every row has.
+//! Filters on properties that some rows lack.
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::{TableEntity, filter};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Address, Case, Status, cases, check};
 use crate::Target;
 
-/// A row of which only the keys are certain.
+/// A row that always has its keys only.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 struct Sparse {
     #[table(partition_key)]
@@ -101,7 +101,7 @@ fn on_other_types() -> Vec<Case<Sparse>> {
     }
 }
 
-/// A row without the property is in no comparison, and so in the negation of each.
+/// A row without the property matches no comparison, and so the negation of each.
 pub async fn filters_on_optional_properties(target: &Target) {
     let mut cases = on_numbers();
     cases.extend(on_other_types());

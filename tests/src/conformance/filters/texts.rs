@@ -1,4 +1,5 @@
-//! Filters on text: quotes, what URLs and OData give a meaning, and the order by UTF-16 code units.
+//! Filters on text: quotes, characters with a meaning in URLs and OData, and the order by UTF-16
+//! code units.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -60,7 +61,7 @@ fn rows() -> Vec<Note> {
     (0..).zip(&TEXTS).map(row).collect()
 }
 
-/// By UTF-16 code units.
+/// Compares by UTF-16 code units.
 fn order(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -125,7 +126,7 @@ fn on_beginnings() -> Vec<Case<Note>> {
     }
 }
 
-/// Whatever a text holds, it is found as text and in its order.
+/// Every text is found as text and in its order.
 pub async fn filters_on_text(target: &Target) {
     let mut cases = on_what_looks_like_syntax();
     cases.extend(on_the_order_of_characters());

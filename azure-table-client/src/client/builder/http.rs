@@ -1,0 +1,139 @@
+//! The settings of the HTTP client, which only the feature `reqwest` has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::TableServiceClientBuilder;
+use crate::error::Error;
+use crate::transport::{HttpTransport, Transport};
+
+/// A page has at most 4 MiB of data; JSON and escapes enlarge it.
+const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The settings of the HTTP client. A custom transport cannot honour any of them.
+#[derive(Default)]
+pub(super) struct HttpSettings {
+    client: Option<reqwest::Client>,
+    connect_timeout: Option<Duration>,
+    max_response_bytes: Option<usize>,
+}
+
+impl HttpSettings {
+    /// Returns an error if one of the settings is present.
+    fn check_unused(&self) -> Result<(), Error> {
+        let present = [
+            ("http_client", self.client.is_some()),
+            ("connect_timeout", self.connect_timeout.is_some()),
+            ("max_response_bytes", self.max_response_bytes.is_some()),
+        ];
+        match present.iter().find(|(_, is_set)| *is_set) {
+            Some((name, _)) => Err(Error::configuration(format!(
+                "{name} has no effect on a custom transport: remove it, and configure the transport itself"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+        let max_response_bytes = self.max_response_bytes.unwrap_or(DEFAULT_MAX_RESPONSE_BYTES);
+        let transport = match (self.client, self.connect_timeout) {
+            (Some(_), Some(_)) => {
+                return Err(Error::configuration(
+                    "connect_timeout has no effect on an HTTP client of your own: call \
+                     reqwest::ClientBuilder::connect_timeout instead",
+                ));
+            }
+            (Some(client), None) => Ok(HttpTransport::with_client(client, max_response_bytes)),
+            (None, Some(timeout)) => HttpTransport::connecting_within(timeout, max_response_bytes),
+            (None, None) => HttpTransport::new(max_response_bytes),
+        };
+        let transport = transport.map_err(|error| {
+            let cause = std::error::Error::source(&error).unwrap_or(&error);
+            Error::configuration(format!("the HTTP client could not be built: {cause}"))
+                .with_source(error)
+        })?;
+        Ok(Arc::new(transport))
+    }
+}
+
+/// Returns the transport of a client.
+pub(super) fn transport(
+    custom: Option<Arc<dyn Transport>>,
+    settings: HttpSettings,
+) -> Result<Arc<dyn Transport>, Error> {
+    let Some(custom) = custom else { return settings.into_transport() };
+    settings.check_unused()?;
+    Ok(custom)
+}
+
+impl TableServiceClientBuilder {
+    /// Sets the time limit for opening a connection; 10 s by default.
+    ///
+    /// Together with [`http_client`](Self::http_client) or [`transport`](Self::transport) it is an error of
+    /// [`build`](Self::build): both have their own limit.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.http.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the largest response that the client accepts; 64 MiB by default.
+    ///
+    /// Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.http.max_response_bytes = Some(bytes);
+        self
+    }
+
+    /// Sends through this HTTP client, for proxies, certificates and connection pools of your own.
+    ///
+    /// Build it with `.retry(reqwest::retry::never())` and `.redirect(reqwest::redirect::Policy::none())`: the
+    /// [retry policy](Self::retry) counts each attempt, and a redirect would carry the credential to another
+    /// host. Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
+    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+        self.http.client = Some(client);
+        self
+    }
+}
+
+#[cfg(all(test, feature = "mock"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::TableServiceClient;
+    use crate::auth::Credential;
+    use crate::error::ErrorKind;
+    use crate::mock::MockTableService;
+
+    fn builder() -> TableServiceClientBuilder {
+        TableServiceClient::builder(
+            "http://127.0.0.1:10002/devstoreaccount1",
+            Credential::Anonymous,
+        )
+    }
+
+    #[track_caller]
+    fn assert_refused(builder: TableServiceClientBuilder, setting: &str) {
+        let error = builder.build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+        assert!(error.to_string().starts_with(&format!("{setting} has no effect")), "{error}");
+    }
+
+    #[test]
+    fn a_custom_transport_refuses_the_settings_of_the_http_client() {
+        let custom = || builder().transport(MockTableService::new().transport());
+        assert_refused(custom().connect_timeout(Duration::from_secs(1)), "connect_timeout");
+        assert_refused(custom().max_response_bytes(1 << 20), "max_response_bytes");
+        custom().build().unwrap();
+    }
+
+    #[test]
+    #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))]
+    fn an_http_client_of_your_own_has_its_own_connect_timeout() {
+        let client = reqwest::Client::new();
+        let own = || builder().http_client(client.clone());
+        assert_refused(own().connect_timeout(Duration::from_secs(1)), "connect_timeout");
+        assert_refused(own().transport(MockTableService::new().transport()), "http_client");
+        own().max_response_bytes(1 << 20).build().unwrap();
+    }
+}

@@ -1,0 +1,45 @@
+//! The builder without an HTTP client: the client needs a custom transport.
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::transport::Transport;
+
+/// The settings of the HTTP client, which the feature `reqwest` adds.
+#[derive(Default)]
+pub(super) struct HttpSettings {}
+
+/// Returns the transport of a client.
+pub(super) fn transport(
+    custom: Option<Arc<dyn Transport>>,
+    _: HttpSettings,
+) -> Result<Arc<dyn Transport>, Error> {
+    custom.ok_or_else(|| {
+        Error::configuration(
+            "the client has no transport: call transport(..) on its builder, or turn on the feature \
+             rustls, native-tls or reqwest of azure-table-client",
+        )
+    })
+}
+
+#[cfg(all(test, feature = "mock"))]
+mod tests {
+    use super::super::TableServiceClientBuilder;
+    use crate::error::ErrorKind;
+    use crate::mock::MockTableService;
+
+    #[test]
+    fn without_reqwest_a_client_needs_a_transport() {
+        let mock = MockTableService::new();
+        let builder = || {
+            TableServiceClientBuilder::from_connection_string(&mock.connection_string()).unwrap()
+        };
+        let error = builder().build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Configuration);
+        assert!(
+            error.to_string().starts_with("the client has no transport: call transport(..)"),
+            "{error}"
+        );
+        builder().transport(mock.transport()).build().unwrap();
+    }
+}

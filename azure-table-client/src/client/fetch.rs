@@ -1,0 +1,153 @@
+//! The requests for the pages of a query.
+
+use std::sync::Arc;
+
+use crate::client_core::ClientCore;
+use crate::dialect::Dialect;
+use crate::entity::{EntityKey, ReadRow};
+use crate::error::{Error, ErrorCode};
+use crate::filter::{Filter, MAX_QUERIES, Plan, QueryFilter, Split};
+use crate::operation::continuation::{Continuation, Position};
+use crate::operation::query::{self, PageToken, QuerySpec, Rows};
+use crate::pipeline::{CallOptions, CallTrace};
+use crate::wire::Operation;
+
+/// A query whose settings are valid, before its first page.
+pub(super) struct CheckedQuery<T> {
+    pub(super) fetcher: PageFetcher<T>,
+    pub(super) filter: Option<QueryFilter>,
+    pub(super) take: Option<u64>,
+    pub(super) start: Option<Continuation>,
+}
+
+/// The settings that all requests of a query share.
+pub(super) struct PageFetcher<T> {
+    pub(super) pipeline: Arc<ClientCore>,
+    pub(super) table: Arc<str>,
+    pub(super) select: Vec<String>,
+    pub(super) reader: Arc<dyn ReadRow<T>>,
+    pub(super) page_size: Option<u32>,
+    pub(super) options: CallOptions,
+}
+
+impl<T> Clone for PageFetcher<T> {
+    fn clone(&self) -> Self {
+        self.with_reader(self.select.clone(), Arc::clone(&self.reader))
+    }
+}
+
+impl<T> PageFetcher<T> {
+    /// Returns a fetcher of the same table that reads other columns.
+    pub(super) fn with_reader<U>(
+        &self,
+        select: Vec<String>,
+        reader: Arc<dyn ReadRow<U>>,
+    ) -> PageFetcher<U> {
+        PageFetcher {
+            pipeline: Arc::clone(&self.pipeline),
+            table: Arc::clone(&self.table),
+            select,
+            reader,
+            page_size: self.page_size,
+            options: self.options.clone(),
+        }
+    }
+
+    /// The trace of one page, or of all pages. The row of a point query may be missing.
+    pub(super) fn trace(&self, is_point: bool) -> CallTrace<'_> {
+        let trace = self.pipeline.trace(Operation::Query, &*self.table);
+        trace.expecting(is_point.then_some(ErrorCode::is_missing_entity))
+    }
+
+    /// Sends the request for one page, and reads its rows with `reader`.
+    pub(super) async fn fetch<R>(
+        &self,
+        page: &PageRequest,
+        reader: &dyn ReadRow<R>,
+        top: Option<u32>,
+        start: Option<&PageToken>,
+        trace: &CallTrace<'_>,
+    ) -> Result<Rows<R>, Error> {
+        let protocol = self.pipeline.protocol(&self.options)?;
+        let mut request = match page {
+            PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
+            PageRequest::Query(spec) => query::query(protocol, &self.table, spec, top, start)?,
+        };
+        request.needs_types = reader.keeps_others();
+        let reply = self.pipeline.send(&request, &self.options, trace).await?;
+        let rows = match page {
+            PageRequest::Point(_) => query::point_rows(reply, &request, reader)?,
+            PageRequest::Query(_) => query::rows(reply, &request, reader)?,
+        };
+        trace.page(rows.values.len());
+        Ok(rows)
+    }
+}
+
+/// Splits a filter that is too long for one request; returns `None` if one request is enough.
+pub(super) fn split(pipeline: &ClientCore, filter: &QueryFilter) -> Result<Option<Split>, Error> {
+    let fits = |filter: &Filter, text: &str| {
+        filter.comparisons() <= pipeline.settings.max_comparisons && query::fits_in_url(text)
+    };
+    if fits(filter.tree(), filter.text()) {
+        return Ok(None);
+    }
+    let filter = filter.tree();
+    let split = Split::of(filter, &|filter| fits(filter, &filter.to_string()));
+    let split = split.ok_or_else(|| {
+        Error::invalid_input(format!(
+            "the lists in the filter need more than {MAX_QUERIES} queries: request fewer values at once"
+        ))
+    })?;
+    // A split drops alternatives that no row satisfies, so that one filter may be left.
+    let is_same = split.filters.len() == 1 && split.filters[0] == *filter;
+    Ok((!is_same).then_some(split))
+}
+
+/// The rows that a request returns.
+pub(super) enum PageRequest {
+    /// The row with this key.
+    Point(EntityKey),
+    Query(QuerySpec),
+}
+
+impl PageRequest {
+    pub(super) fn new(dialect: Dialect, filter: Option<QueryFilter>, select: &[String]) -> Self {
+        match filter.as_ref().and_then(|filter| point(dialect, filter)) {
+            Some(key) => Self::Point(key),
+            None => {
+                let filter = filter.map(QueryFilter::into_text);
+                Self::Query(QuerySpec { filter, select: select.to_vec() })
+            }
+        }
+    }
+}
+
+/// The key that a filter states, if its row can be read by the key.
+fn point(dialect: Dialect, filter: &QueryFilter) -> Option<EntityKey> {
+    let (partition_key, row_key) = Plan::point_of(filter.tree())?;
+    // The path of a request cannot hold an invalid key; as a filter, it matches no row.
+    dialect.check_keys(partition_key, row_key).ok()?;
+    let key = EntityKey::new(partition_key, row_key);
+    query::is_read_by_path(&key, filter.text()).then_some(key)
+}
+
+/// One of the requests that a query is split into, page by page.
+pub(super) struct SubQuery {
+    pub(super) request: PageRequest,
+    /// The start of its next page.
+    pub(super) next: Position,
+}
+
+impl SubQuery {
+    pub(super) const fn is_over(&self) -> bool {
+        matches!(self.next, Position::End)
+    }
+
+    pub(super) const fn token(&self) -> Option<&PageToken> {
+        match &self.next {
+            Position::At(token) => Some(token),
+            Position::Start | Position::End => None,
+        }
+    }
+}

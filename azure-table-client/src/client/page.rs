@@ -1,0 +1,86 @@
+//! One page of a query, and the cost of reading it.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::vec;
+
+use crate::operation::Location;
+use crate::operation::continuation::Continuation;
+
+/// One page of a query. It may be empty although more pages follow.
+///
+/// Iterating over a page yields its entities.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The entities in order of PartitionKey and RowKey.
+    pub entities: Vec<T>,
+    /// The start of the next page; `None` on the last page. It ignores the limit of
+    /// [`take`](super::Query::take): rows beyond the limit count as a next page.
+    pub continuation: Option<Continuation>,
+    /// The service's id of the request; of several requests, the id of the last one.
+    pub request_id: Option<String>,
+    /// The cost of the page.
+    pub cost: QueryCost,
+}
+
+impl<T> Page<T> {
+    pub(super) fn empty() -> Self {
+        let cost = QueryCost::default();
+        Self { entities: Vec::new(), continuation: None, request_id: None, cost }
+    }
+
+    /// Truncates the page to the rows that are `left` to take, and subtracts them.
+    pub(super) fn take_from(&mut self, left: &mut Option<u64>) {
+        let Some(left) = left else { return };
+        self.entities.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+        self.cost.rows = self.entities.len() as u64;
+        *left = left.saturating_sub(self.cost.rows);
+    }
+}
+
+impl<T> IntoIterator for Page<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entities.into_iter()
+    }
+}
+
+/// The cost of a query.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryCost {
+    /// The number of pages that the service returned.
+    pub pages: u64,
+    /// The number of entities found.
+    pub rows: u64,
+    /// The number of requests, including retries.
+    pub requests: u64,
+    /// The number of pages from the [secondary](crate::Location::Secondary), which lags behind.
+    pub secondary_pages: u64,
+}
+
+impl QueryCost {
+    pub(super) fn of_page(rows: usize, attempts: u32, location: Location) -> Self {
+        let secondary_pages = u64::from(location == Location::Secondary);
+        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts), secondary_pages }
+    }
+}
+
+impl AddAssign for QueryCost {
+    fn add_assign(&mut self, other: Self) {
+        self.pages += other.pages;
+        self.rows += other.rows;
+        self.requests += other.requests;
+        self.secondary_pages += other.secondary_pages;
+    }
+}
+
+impl fmt::Display for QueryCost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pages, rows, requests, .. } = self;
+        write!(f, "{rows} rows in {pages} pages by {requests} requests")
+    }
+}

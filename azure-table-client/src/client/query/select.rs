@@ -1,0 +1,136 @@
+//! The columns that a query reads.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::Query;
+use crate::entity::{Lenient, ReadRow, Readable, TableEntity};
+use crate::error::Error;
+use crate::filter::{HasColumns, Projected, Projection, ProjectionOf};
+use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
+
+impl<E: TableEntity> Query<E> {
+    /// Transfers only the properties with these names, and PartitionKey, RowKey and Timestamp. Fields of `E`
+    /// that are not selected must be Options or have a default. Replaces an earlier selection.
+    ///
+    /// The names are checked when the query is sent; an invalid property name is an error of
+    /// kind [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
+    ///
+    /// Writing such an entity back by [`replace`](crate::client::TableClient::replace) deletes the other
+    /// properties. A property is selected by its name in the row, so an alias must be selected as well. The
+    /// discriminator of an enum of entities is always selected.
+    pub fn select_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        let system = SYSTEM_PROPERTIES.map(str::to_owned);
+        let own = names.into_iter().map(Into::into);
+        let own = own.filter(|name: &String| Some(name.as_str()) != E::DISCRIMINATOR);
+        let own = own.chain(E::DISCRIMINATOR.map(str::to_owned));
+        let own = own.filter(|name| !system.contains(name)).map(|name| {
+            check_property_name(&name)?;
+            Ok(name)
+        });
+        self.select = own.chain(system.clone().map(Ok)).collect();
+        self
+    }
+}
+
+impl<E, T> Query<E, T> {
+    /// Transfers only these columns, and returns their values: `|b| b.text` reads texts, and
+    /// `|b| (b.text, b.rating)` reads pairs. Replaces an earlier selection.
+    ///
+    /// A key is read as its part, or as the tuple of its parts. A property is read like in the entity,
+    /// including policies and defaults; a problem that the entity would collect is an error. A tuple has up
+    /// to ten columns, and may contain tuples. Errors about a row contain its keys only if they are
+    /// selected. A column of an enum of entities is read for all kinds that have such a property.
+    ///
+    /// # Errors
+    /// Selecting a property twice is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) when
+    /// the query is sent.
+    pub fn select<P: Projection<E>>(
+        self,
+        columns: impl FnOnce(E::Columns<E>) -> P,
+    ) -> Query<E, P::Output>
+    where
+        E: HasColumns + 'static,
+    {
+        self.project(columns(E::typed_columns("")))
+    }
+
+    /// Transfers only the columns of `S`, and returns values of `S`, a struct with `#[derive(Projection)]`.
+    ///
+    /// ```
+    /// use azure_table_client::filter::Projection;
+    /// # use azure_table_client::{TableEntity, mock::MockTableService};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "Blogs")]
+    /// # struct Blog {
+    /// #     #[table(partition_key)]
+    /// #     channel: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     text: String,
+    /// #     rating: Option<i32>,
+    /// # }
+    ///
+    /// #[derive(Projection)]
+    /// #[table(of = "Blog")]
+    /// struct Summary {
+    ///     id: u32,
+    ///     rating: Option<i32>,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let blogs = MockTableService::new().client().table::<Blog>();
+    /// # blogs.create().await?;
+    /// # let blog = Blog { channel: "Channel9".into(), id: 1, text: "Hello".into(), rating: Some(3) };
+    /// # blogs.insert(&blog).await?;
+    /// let summaries = blogs.query().filter(|b| b.rating.ge(3)).select_as::<Summary>().await?;
+    /// assert_eq!((summaries[0].id, summaries[0].rating), (1, Some(3)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn select_as<S: ProjectionOf<E, Columns = E::Columns<E>>>(self) -> Query<E, S>
+    where
+        E: HasColumns + 'static,
+    {
+        self.project(S::projection(E::typed_columns("")))
+    }
+
+    /// Reads the rows with `projection`.
+    pub(crate) fn project<P: Projection<E>>(self, projection: P) -> Query<E, P::Output>
+    where
+        E: 'static,
+    {
+        let projected = Projected::new(projection);
+        let selection = projected.selection();
+        let select = selection.check().map(|()| selection.names().map(str::to_owned).collect());
+        self.reading(Arc::new(projected), select.map_err(Error::from))
+    }
+
+    /// Reads the rows without a struct, as far as they can be read.
+    pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
+        let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
+        self.reading(Arc::new(Lenient), select)
+    }
+
+    fn reading<U>(
+        self,
+        reader: Arc<dyn ReadRow<U>>,
+        select: Result<Vec<String>, Error>,
+    ) -> Query<E, U> {
+        Query {
+            pipeline: self.pipeline,
+            table: self.table,
+            filter: self.filter,
+            select,
+            reader,
+            scan_allowed: self.scan_allowed,
+            fault: self.fault,
+            page_size: self.page_size,
+            take: self.take,
+            start: self.start,
+            options: self.options,
+            entity: PhantomData,
+        }
+    }
+}

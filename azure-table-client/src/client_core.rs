@@ -1,0 +1,68 @@
+//! The state that everything of one client shares: its pipeline, and the settings above the pipeline.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::limits::COMPARISONS;
+use crate::operation::Target;
+use crate::operation::query::ScanPolicy;
+use crate::pipeline::Pipeline;
+
+/// The shared state of a client. It dereferences to its pipeline.
+#[derive(Debug)]
+pub(crate) struct ClientCore {
+    pipeline: Pipeline,
+    pub(crate) settings: Settings,
+}
+
+/// The settings of queries and of the outcomes of writes. The pipeline does not read them.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) scans: ScanPolicy,
+    pub(crate) max_comparisons: usize,
+    /// Whether rows are read back when the outcome of a write is unknown.
+    pub(crate) resolves: bool,
+    /// Whether a matching state proves nothing.
+    pub(crate) exact: bool,
+    /// Whether a matching state proves a conditional update.
+    pub(crate) accept_matching_state: bool,
+    /// The column that holds the id of the last write.
+    pub(crate) write_id: Option<Arc<str>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            scans: ScanPolicy::default(),
+            max_comparisons: COMPARISONS,
+            resolves: true,
+            exact: false,
+            accept_matching_state: false,
+            write_id: None,
+        }
+    }
+}
+
+impl ClientCore {
+    pub(crate) const fn new(pipeline: Pipeline, settings: Settings) -> Self {
+        Self { pipeline, settings }
+    }
+
+    /// Returns a table as a target of writes.
+    pub(crate) fn target(&self, table: &Arc<str>) -> Target {
+        Target {
+            table: Arc::clone(table),
+            base: self.endpoint.shared_base(),
+            protocol: self.protocol,
+            write_id: self.settings.write_id.clone(),
+        }
+    }
+}
+
+impl Deref for ClientCore {
+    type Target = Pipeline;
+
+    fn deref(&self) -> &Pipeline {
+        &self.pipeline
+    }
+}

@@ -1,0 +1,16 @@
+//! Decoding: from the properties of a row to an entity.
+
+mod columns;
+mod error;
+mod raw;
+mod read_row;
+mod reading;
+mod row;
+
+pub use columns::Columns;
+pub use error::{DecodeError, DecodeReason};
+pub(crate) use raw::{Annotation, RawProperty, RawValue};
+pub(crate) use read_row::{Entities, Keyed, KeysOnly, ReadRow};
+pub use reading::{Accept, Policy, Reading};
+pub use row::Row;
+pub(crate) use row::{Form, MAX_OTHERS, RawText};

@@ -1,0 +1,69 @@
+//! Readers of the rows of a response: whole entities, or the columns of a projection.
+
+use super::{Columns, DecodeError, Row};
+use crate::entity::TableEntity;
+use crate::key::EntityKey;
+
+/// Makes values of type `T` of the rows of a reply.
+pub(crate) trait ReadRow<T>: Send + Sync {
+    /// The columns that are read of each row.
+    fn columns(&self) -> Columns;
+
+    /// Whether properties without a column are kept in the row.
+    fn keeps_others(&self) -> bool;
+
+    /// The value of a row.
+    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError>;
+}
+
+/// Whole entities.
+pub(crate) struct Entities;
+
+impl<T: TableEntity> ReadRow<T> for Entities {
+    fn columns(&self) -> Columns {
+        Columns::of::<T>()
+    }
+
+    fn keeps_others(&self) -> bool {
+        T::KEEPS_OTHERS
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
+        T::from_row(row)
+    }
+}
+
+/// Values with the keys of their rows.
+pub(crate) struct Keyed<'r, T>(pub(crate) &'r dyn ReadRow<T>);
+
+impl<T> ReadRow<(EntityKey, T)> for Keyed<'_, T> {
+    fn columns(&self) -> Columns {
+        self.0.columns()
+    }
+
+    fn keeps_others(&self) -> bool {
+        self.0.keeps_others()
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<(EntityKey, T), DecodeError> {
+        let key = row.entity_key().ok_or_else(|| row.missing("RowKey"))?;
+        Ok((key, self.0.read_row(row)?))
+    }
+}
+
+/// The keys alone.
+pub(crate) struct KeysOnly;
+
+impl ReadRow<EntityKey> for KeysOnly {
+    fn columns(&self) -> Columns {
+        Columns::new(&[])
+    }
+
+    fn keeps_others(&self) -> bool {
+        false
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<EntityKey, DecodeError> {
+        row.entity_key().ok_or_else(|| row.missing("RowKey"))
+    }
+}

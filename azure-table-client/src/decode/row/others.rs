@@ -1,0 +1,177 @@
+//! The properties of a row that have no column.
+
+use std::borrow::Cow;
+
+use super::{PARTITION_KEY, ROW_KEY, RawText, Row, SYSTEM_SLOTS, TIMESTAMP};
+use crate::decode::raw::{Annotation, RawProperty, RawValue};
+use crate::decode::{DecodeError, DecodeReason};
+use crate::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
+use crate::entity::TableEntity;
+use crate::etag::ETag;
+use crate::key::EntityKey;
+use crate::limits::SYSTEM_PROPERTIES;
+
+impl<'de> Row<'de> {
+    pub(crate) const fn keeps_others(&self) -> bool {
+        self.keeps_others
+    }
+
+    /// The place for a property that has no slot.
+    pub(crate) fn other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
+        // An annotation and its value are neighbours as a rule, hence from the end.
+        let at = self.others.iter().rposition(|(known, _)| *known == name).unwrap_or_else(|| {
+            self.others.push((name, RawProperty::default()));
+            self.others.len() - 1
+        });
+        &mut self.others[at].1
+    }
+
+    pub(crate) fn other_count(&self) -> usize {
+        self.others.len()
+    }
+
+    /// The properties that have no column, in the order of the reply; nulls are left out.
+    ///
+    /// Empty unless the entity sets [`KEEPS_OTHERS`](crate::TableEntity::KEEPS_OTHERS).
+    ///
+    /// # Errors
+    /// A value is not of its annotated type, or the reply has no types (no metadata).
+    pub fn take_others(&mut self) -> Result<Vec<(String, EdmValue)>, DecodeError> {
+        let (values, errors) = self.take_readable_others();
+        errors.into_iter().next().map_or(Ok(values), Err)
+    }
+
+    /// The same properties, and the errors of those that cannot be read.
+    pub(crate) fn take_readable_others(&mut self) -> (Vec<(String, EdmValue)>, Vec<DecodeError>) {
+        let others = std::mem::take(&mut self.others);
+        let mut values = Vec::with_capacity(others.len());
+        let mut errors = Vec::new();
+        for (name, property) in others {
+            if matches!(property.value, RawValue::Missing | RawValue::Null) {
+                continue;
+            }
+            let resolved = if self.form.typed {
+                property.annotation.resolve(property.value, true, None)
+            } else {
+                Err(DecodeReason::Untyped)
+            };
+            match resolved {
+                Ok(value) => values.push((name.into_owned(), value.into_value())),
+                Err(reason) => errors.push(self.error_about(&name, reason)),
+            }
+        }
+        (values, errors)
+    }
+
+    /// Makes the first property that has no column an error.
+    ///
+    /// # Errors
+    /// There is one that is not null.
+    pub(crate) fn refuse_others(&self) -> Result<(), DecodeError> {
+        let mut others = self.others.iter();
+        match others
+            .find(|(_, property)| !matches!(property.value, RawValue::Missing | RawValue::Null))
+        {
+            Some((name, _)) => Err(self.error_about(name, DecodeReason::Unknown)),
+            None => Ok(()),
+        }
+    }
+
+    /// The text of a property that has no column; `None` if it is missing or null.
+    pub(crate) fn other_text(&self, name: &str) -> Result<Option<&str>, DecodeError> {
+        let Some((_, property)) = self.others.iter().find(|(known, _)| known == name) else {
+            return Ok(None);
+        };
+        let found = match (&property.value, property.annotation) {
+            (RawValue::Missing | RawValue::Null, _) => return Ok(None),
+            (RawValue::Text(text), Annotation::None | Annotation::Edm(EdmType::String)) => {
+                return Ok(Some(text));
+            }
+            (RawValue::NoUnicode { offset }, _) => {
+                return Err(self.error_about(name, DecodeReason::NoUnicode { offset: *offset }));
+            }
+            (_, Annotation::Edm(found)) => found,
+            (RawValue::Boolean(_), _) => EdmType::Boolean,
+            (RawValue::Integer(_), _) => EdmType::Int32,
+            (RawValue::Float(_), _) => EdmType::Double,
+            _ => return Err(self.error_about(name, DecodeReason::NoScalar)),
+        };
+        let reason = ConvertError::WrongType { expected: EdmType::String, found };
+        Err(self.error_about(name, DecodeReason::Convert(reason)))
+    }
+
+    /// The error of an entity of an unknown kind; `property` is the discriminator.
+    pub(crate) fn unknown_kind(&self, property: &str, known: &str) -> DecodeError {
+        let reason = match self.other_text(property) {
+            Err(error) => return error,
+            Ok(Some(kind)) => DecodeReason::Other(format!("{kind:?} is none of {known}")),
+            Ok(None) if SYSTEM_PROPERTIES.contains(&property) => {
+                DecodeReason::Key(format!("the key is of none of the forms of {known}"))
+            }
+            Ok(None) => DecodeReason::Missing,
+        };
+        self.error_about(property, reason)
+    }
+
+    /// Builds the entity of another type from this row, which must keep the others and have no
+    /// columns; `without` is not handed on.
+    pub(crate) fn read_as<V: TableEntity>(
+        &mut self,
+        without: Option<&str>,
+    ) -> Result<V, DecodeError> {
+        let mut row = Row::of::<V>(self.form);
+        row.etag = self.etag.take();
+        for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {
+            *to = from;
+        }
+        for (name, property) in self.others.drain(..) {
+            if without == Some(&*name) {
+                continue;
+            }
+            match row.columns.find(&name) {
+                Some(column) => row.slots[SYSTEM_SLOTS + column] = property,
+                None if V::KEEPS_OTHERS => row.others.push((name, property)),
+                None => {}
+            }
+        }
+        let entity = V::from_row(&mut row);
+        self.slots.resize_with(SYSTEM_SLOTS, RawProperty::default);
+        entity
+    }
+
+    /// Fills the row of an entity that is at hand with its properties.
+    pub(crate) fn fill(
+        &mut self,
+        key: &'de EntityKey,
+        etag: Option<&'de ETag>,
+        timestamp: Option<EdmDateTime>,
+        properties: impl Iterator<Item = (&'de str, &'de EdmValue)>,
+    ) {
+        self.clear();
+        self.etag = etag.map(|etag| RawText::Plain(Cow::Borrowed(etag.as_str())));
+        let text = |text: &'de str| RawProperty {
+            annotation: Annotation::None,
+            value: RawValue::Text(Cow::Borrowed(text)),
+        };
+        self.slots[PARTITION_KEY] = text(&key.partition_key);
+        self.slots[ROW_KEY] = text(&key.row_key);
+        if let Some(timestamp) = timestamp {
+            let value = RawValue::Text(Cow::Owned(timestamp.to_string()));
+            self.slots[TIMESTAMP] = RawProperty { annotation: Annotation::None, value };
+        }
+        for (name, value) in properties {
+            let property = RawProperty::of(value);
+            match self.columns.find(name) {
+                Some(column) => self.slots[SYSTEM_SLOTS + column] = property,
+                None if self.keeps_others => self.others.push((Cow::Borrowed(name), property)),
+                None => {}
+            }
+        }
+    }
+
+    /// The properties that have no column, as they were read.
+    #[cfg(feature = "mock")]
+    pub(crate) fn take_raw_others(&mut self) -> Vec<(Cow<'de, str>, RawProperty<'de>)> {
+        std::mem::take(&mut self.others)
+    }
+}

@@ -1,0 +1,227 @@
+//! Creation of errors, and the context that the layers add to them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+
+use super::text::{self, MESSAGE_CHARS};
+use super::{Error, ErrorCode, ErrorKind, Inner, Outcome};
+use crate::edm::DateTimeError;
+use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
+use crate::filter::FilterError;
+use crate::limits::LimitError;
+use crate::transport::{TransportError, TransportErrorKind};
+use crate::wire::service_error::ErrorBody;
+use crate::wire::{NoServiceVersion, Operation};
+
+impl Error {
+    fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            outcome: Outcome::NotApplied,
+            state_matches: false,
+            operation: None,
+            status: None,
+            code: None,
+            request_id: None,
+            client_request_id: None,
+            batch_index: None,
+            entity_key: None,
+            attempts: 0,
+            rounds: 0,
+            retry_after: None,
+            deadline: None,
+            hint: None,
+            source: None,
+        }))
+    }
+
+    pub(crate) fn configuration(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Configuration, message)
+    }
+
+    #[cfg(feature = "entra")]
+    pub(crate) fn credential(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Credential, message)
+    }
+
+    pub(crate) fn invalid_input(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    pub(crate) fn not_single(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::NotSingle, message)
+    }
+
+    pub(crate) fn timeout(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Timeout, message)
+    }
+
+    /// A call reached its deadline; `message` states what it waited for, unless that is a response.
+    pub(crate) fn deadline(deadline: Duration, message: &'static str) -> Self {
+        let mut error = Self::timeout(message);
+        error.0.deadline = Some(deadline);
+        error
+    }
+
+    pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
+        let message = match message.into() {
+            // It may quote a header of any server.
+            Cow::Owned(message) => Cow::Owned(text::bounded(&message, MESSAGE_CHARS).into_owned()),
+            message @ Cow::Borrowed(_) => message,
+        };
+        Self::new(ErrorKind::UnexpectedReply, message)
+    }
+
+    pub(crate) fn service(body: ErrorBody) -> Self {
+        // The message is the first line; request id and time follow.
+        let message = body.message.lines().next().unwrap_or_default();
+        let (batch_index, message) = split_index(message);
+        let mut error =
+            Self::new(ErrorKind::Service, text::bounded(message, MESSAGE_CHARS).into_owned());
+        error.0.batch_index = batch_index;
+        error.0.code = Some(ErrorCode::from(body.code));
+        error
+    }
+
+    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
+        self.0.outcome = outcome;
+        self
+    }
+
+    pub(crate) fn with_state_matches(mut self, matches: bool) -> Self {
+        self.0.state_matches = matches;
+        self
+    }
+
+    pub(crate) fn with_operation(mut self, operation: Operation, resource: &str) -> Self {
+        self.0.operation = Some((operation, resource.to_owned()));
+        self
+    }
+
+    pub(crate) fn with_reply(mut self, status: StatusCode, request_id: Option<&str>) -> Self {
+        self.0.status = Some(status);
+        self.0.request_id = request_id.map(str::to_owned);
+        self
+    }
+
+    /// Sets the operation of a transaction that failed, and its entity.
+    pub(crate) fn with_batch(mut self, index: Option<usize>, key: Option<EntityKey>) -> Self {
+        self.0.batch_index = index;
+        self.0.entity_key = key;
+        self
+    }
+
+    /// Names the entity, unless the error names one already. The key is made for errors alone.
+    pub(crate) fn with_entity_key(mut self, key: impl FnOnce() -> Option<EntityKey>) -> Self {
+        if self.0.entity_key.is_none() {
+            self.0.entity_key = key();
+        }
+        self
+    }
+
+    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.retry_after = wait;
+        self
+    }
+
+    pub(crate) fn with_attempts(mut self, attempts: u32, client_request_id: &str) -> Self {
+        self.0.attempts = attempts;
+        self.0.client_request_id = Some(client_request_id.to_owned());
+        self
+    }
+
+    pub(crate) fn with_rounds(mut self, rounds: u32) -> Self {
+        self.0.rounds = rounds;
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.0.hint = hint.map(String::into_boxed_str);
+        self
+    }
+
+    pub(crate) fn with_source(
+        mut self,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+}
+
+/// `"3:The specified…"` is about the operation at index 3.
+fn split_index(message: &str) -> (Option<usize>, &str) {
+    match message.split_once(':') {
+        Some((index, rest)) if !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()) => {
+            (index.parse().ok(), rest)
+        }
+        _ => (None, message),
+    }
+}
+
+macro_rules! invalid_input {
+    ($($source:ty),*) => {$(
+        impl From<$source> for Error {
+            fn from(source: $source) -> Self {
+                Self::invalid_input(source.to_string()).with_source(source)
+            }
+        }
+    )*};
+}
+
+invalid_input!(LimitError, EncodeError, KeyError, FilterError, DateTimeError, NoServiceVersion);
+
+impl From<DecodeError> for Error {
+    fn from(source: DecodeError) -> Self {
+        let key = source.key().cloned();
+        Self::new(ErrorKind::Decode, source.to_string()).with_source(source).with_entity_key(|| key)
+    }
+}
+
+impl From<TransportError> for Error {
+    fn from(source: TransportError) -> Self {
+        let (kind, outcome) = match source.kind() {
+            TransportErrorKind::Connect => (ErrorKind::Connect, Outcome::NotApplied),
+            TransportErrorKind::Invalid => (ErrorKind::InvalidInput, Outcome::NotApplied),
+            TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
+            TransportErrorKind::TooLarge => (ErrorKind::UnexpectedReply, Outcome::Unknown),
+        };
+        Self::new(kind, source.to_string()).with_outcome(outcome).with_source(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_errors_are_taken_apart() {
+        let message = "3:The update condition specified in the request was not satisfied.\nRequestId:x\nTime:y";
+        let error = Error::service(ErrorBody {
+            code: "UpdateConditionNotSatisfied".into(),
+            message: message.into(),
+        })
+        .with_reply(StatusCode::PRECONDITION_FAILED, Some("abc"))
+        .with_operation(Operation::Merge, "Blogs");
+        assert!(error.is_precondition_failed());
+        assert_eq!(error.batch_index(), Some(3));
+        assert_eq!(error.code(), Some(&ErrorCode::UpdateConditionNotSatisfied));
+        assert_eq!(
+            error.to_string(),
+            "Merge on Blogs: The update condition specified in the request was not satisfied. \
+             (412 UpdateConditionNotSatisfied, operation 3 of the batch, request id abc)"
+        );
+    }
+
+    #[test]
+    fn an_index_is_not_guessed() {
+        assert_eq!(split_index("no index"), (None, "no index"));
+        assert_eq!(split_index("Time: 12"), (None, "Time: 12"));
+        assert_eq!(split_index("12:x"), (Some(12), "x"));
+        assert_eq!(split_index("99999999999999999999999:x").0, None);
+    }
+}

@@ -1,0 +1,72 @@
+//! The filter of a query.
+
+use super::{Filter, FilterError};
+
+/// A filter and the text that is sent for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QueryFilter {
+    tree: Filter,
+    text: String,
+}
+
+impl QueryFilter {
+    /// Keeps the text of the caller.
+    pub(crate) fn parse(text: &str) -> Result<Self, FilterError> {
+        Ok(Self { tree: Filter::parse(text)?, text: text.to_owned() })
+    }
+
+    /// Displays `tree` as text. Fails if it is nested too deeply for the text to be parsed.
+    pub(crate) fn checked(tree: Filter) -> Result<Self, FilterError> {
+        tree.check_depth()?;
+        Ok(tree.into())
+    }
+
+    pub(crate) const fn tree(&self) -> &Filter {
+        &self.tree
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+impl From<Filter> for QueryFilter {
+    fn from(tree: Filter) -> Self {
+        Self { text: tree.to_string(), tree }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CompareOp, FilterErrorKind};
+    use super::*;
+
+    #[test]
+    fn the_text_of_the_caller_is_kept_and_a_tree_is_displayed() {
+        let parsed = QueryFilter::parse("( 3 le A )").unwrap();
+        assert_eq!(parsed.text(), "( 3 le A )");
+        let built = QueryFilter::checked(parsed.tree().clone()).unwrap();
+        assert_eq!((built.tree(), built.text()), (parsed.tree(), "A ge 3"));
+    }
+
+    #[test]
+    fn a_tree_that_is_nested_too_deeply_is_refused() {
+        let one = || Filter::compare("A", CompareOp::Eq, 1).unwrap();
+        let nested = |levels| {
+            (0..levels)
+                .fold(one(), |filter, n| if n % 2 == 0 { filter | one() } else { filter & one() })
+        };
+        let allowed = QueryFilter::checked(nested(200)).unwrap();
+        assert_eq!(Filter::parse(allowed.text()).unwrap(), *allowed.tree());
+        let error = QueryFilter::checked(nested(204)).unwrap_err();
+        assert_eq!(error.kind(), FilterErrorKind::TooDeep);
+        assert_eq!(
+            error.to_string(),
+            "nested too deeply: expected at most 100 levels of parentheses and not"
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! The builder of a [`MockTableService`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::core::{Core, Rules, ServiceClock};
+use super::faults::FaultPlan;
+use super::observer::Observer;
+use super::recorder::{self, RecordedRequest, Recorder};
+#[cfg(feature = "mock-data")]
+use super::store::{Disk, Opened};
+use super::store::{Journal, Replica, Storage, Store};
+use super::{Inner, MockTableService};
+use crate::auth::{DEVELOPMENT_KEY, SharedKey};
+use crate::clock::{Clock, SharedClock, TokioClock};
+use crate::error::Error;
+use crate::limits::KEY_UTF16_UNITS;
+
+/// Configures a [`MockTableService`].
+#[must_use]
+pub struct MockTableServiceBuilder {
+    rules: Rules,
+    account_key: String,
+    clock: Option<SharedClock>,
+    replication_lag: Duration,
+    kept_requests: usize,
+    kept_payload_bytes: usize,
+    observer: Option<Observer>,
+    #[cfg(feature = "mock-data")]
+    data: Option<Opened>,
+}
+
+impl MockTableServiceBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            rules: Rules {
+                credential: SharedKey::development(),
+                loose: false,
+                tokens: None,
+                max_comparisons: None,
+                max_key_units: KEY_UTF16_UNITS,
+            },
+            account_key: DEVELOPMENT_KEY.to_owned(),
+            clock: None,
+            replication_lag: Duration::ZERO,
+            kept_requests: recorder::KEPT_REQUESTS,
+            kept_payload_bytes: recorder::KEPT_PAYLOAD_BYTES,
+            observer: None,
+            #[cfg(feature = "mock-data")]
+            data: None,
+        }
+    }
+
+    /// Sets the account and its key in base64. The default is the development account.
+    ///
+    /// # Errors
+    /// The key is not valid base64, or the name is not a valid account name.
+    pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
+        self.rules.credential = SharedKey::new(name, key)?;
+        key.clone_into(&mut self.account_key);
+        Ok(self)
+    }
+
+    /// Sets the clock. The default clock follows tokio's time. The service reads the clock in the middle
+    /// of a write, so the clock must not call the service.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Accepts requests without a valid signature. A request without a version then uses the newest
+    /// version, and the response is JSON even if the request does not accept it.
+    pub fn loose(mut self, loose: bool) -> Self {
+        self.rules.loose = loose;
+        self
+    }
+
+    /// Accepts Entra ID tokens for which `is_valid` returns `true`. The default refuses all tokens. A
+    /// request with another token, or without authorization in a version from 2020-12-06 on, receives a
+    /// challenge: the all-zero tenant and the resource `https://storage.azure.com`.
+    pub fn tokens(mut self, is_valid: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.rules.tokens = Some(Arc::new(is_valid));
+        self
+    }
+
+    /// Refuses filters with more comparisons. The documentation states a limit of 15. It is unknown
+    /// whether the service enforces it, so there is no limit by default.
+    pub fn max_comparisons(mut self, comparisons: usize) -> Self {
+        self.rules.max_comparisons = Some(comparisons);
+        self
+    }
+
+    /// Refuses longer keys, in UTF-16 code units. The documentation states 1 KiB, which is 512 units.
+    /// The service's own error message states 1,024, which is the default.
+    pub fn max_key_units(mut self, units: usize) -> Self {
+        self.rules.max_key_units = units.min(KEY_UTF16_UNITS);
+        self
+    }
+
+    /// Sets the delay after which the secondary location shows a write. By default the delay is zero.
+    pub fn replication_lag(mut self, lag: Duration) -> Self {
+        self.replication_lag = lag;
+        self
+    }
+
+    /// Sets how many requests the recorder keeps. The default is 10,000.
+    pub fn kept_requests(mut self, requests: usize) -> Self {
+        self.kept_requests = requests;
+        self
+    }
+
+    /// Sets how many bytes of request bodies the recorder keeps in total. The default is 32 MiB. The
+    /// newest bodies are kept.
+    pub fn kept_payload_bytes(mut self, bytes: usize) -> Self {
+        self.kept_payload_bytes = bytes;
+        self
+    }
+
+    /// Calls `observer` with each request after its response is computed, and with the request's path and
+    /// query. The signature in the query is masked. Use it for logs. The response waits until `observer`
+    /// returns. `observer` must not call the service, which may hold a lock meanwhile.
+    pub fn observer(
+        mut self,
+        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// Stores all tables in this file, a [redb] database, which is created if it does not exist.
+    ///
+    /// A change is on disk before a response shows it, so a crash loses no change that a client knows of.
+    /// All rows are also kept in memory. If the disk fails, the service responds to every later request with
+    /// 500. Only [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive)
+    /// wait for the disk; [`respond`](MockTableService::respond) does not. Do not remove the file while the
+    /// service uses it.
+    ///
+    /// [redb]: https://docs.rs/redb
+    ///
+    /// # Errors
+    /// The file cannot be opened, is in use, or is not a redb database.
+    #[cfg(feature = "mock-data")]
+    pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let opened = Disk::open(path).map_err(|error| {
+            Error::configuration(format!("{} cannot be opened", path.display())).with_source(error)
+        })?;
+        self.data = Some(opened);
+        Ok(self)
+    }
+
+    /// Creates the service. It has no tables, except those of its `data` file.
+    pub fn build(mut self) -> MockTableService {
+        let store = self.storage();
+        let clock =
+            self.clock.unwrap_or_else(|| Arc::new(TokioClock::starting_at(SystemTime::now())));
+        let recorder = Recorder::new(self.kept_requests, self.kept_payload_bytes, self.observer);
+        MockTableService(Arc::new(Inner {
+            core: Core { store, rules: self.rules, clock: ServiceClock::new(clock) },
+            faults: FaultPlan::default(),
+            recorder,
+            account_key: self.account_key,
+        }))
+    }
+
+    fn storage(&mut self) -> Storage {
+        let lag = self.replication_lag;
+        let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag)));
+        #[cfg(feature = "mock-data")]
+        if let Some(opened) = self.data.take() {
+            return opened.into_storage(journal);
+        }
+        Storage::new(Store::default(), journal)
+    }
+}
+
+impl fmt::Debug for MockTableServiceBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MockTableServiceBuilder")
+            .field("credential", &self.rules.credential)
+            .field("loose", &self.rules.loose)
+            .field("max_comparisons", &self.rules.max_comparisons)
+            .field("max_key_units", &self.rules.max_key_units)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,147 @@
+//! The delivery of a request to the core: with the faults of the plan, and with a record of it.
+
+use std::time::{Instant, SystemTime};
+
+use http::header::{self, HeaderValue};
+use http::{Method, StatusCode};
+
+use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
+use super::handlers::{self, Scan};
+use super::recorder::{self, RecordedRequest};
+use super::request::{RawRequest, Request};
+use super::{MockTableService, observer, reply};
+use crate::transport::HttpResponse;
+
+/// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
+/// headers to this size.
+const MAX_URL_BYTES: usize = 16 * 1024;
+
+impl MockTableService {
+    /// Responds for a host that can neither wait nor break a connection.
+    pub(super) fn respond_to(&self, request: RawRequest<'_>) -> HttpResponse {
+        let request = Request::read(request, &self.core().rules);
+        let effects = self.effects_on(&request, Host::ResponsesOnly);
+        self.deliver_due();
+        self.deliver(&request, &effects, self.core().clock.now())
+    }
+
+    /// Decides which faults strike a request that arrives now.
+    pub(super) fn effects_on(&self, request: &Request<'_>, host: Host) -> Effects {
+        self.0.faults.decide(host, request, self.core().clock.unskewed.now())
+    }
+
+    /// Responds to a request that arrived at this time, and records it.
+    pub(super) fn deliver(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+    ) -> HttpResponse {
+        if effects.is_delivered_twice {
+            let first = Effects { is_delivered_twice: false, ..effects.clone() };
+            self.deliver(request, &first, arrived);
+        }
+        let started = Instant::now();
+        let mut scan = None;
+        let mut response = match &effects.replacement {
+            _ if request.raw.url_bytes() > MAX_URL_BYTES => proxy_page(StatusCode::URI_TOO_LONG),
+            None => self.handle(request, effects, arrived, &mut scan),
+            Some(replacement) => {
+                if replacement.is_applied {
+                    self.handle(request, effects, arrived, &mut scan);
+                }
+                self.replace(request, replacement)
+            }
+        };
+        if effects.is_body_cut {
+            response.body.truncate(response.body.len() / 2);
+        }
+        self.record(request, scan, response.status, (arrived, started));
+        response
+    }
+
+    fn handle(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+        scan: &mut Option<Scan>,
+    ) -> HttpResponse {
+        let core = self.core();
+        let request_id = reply::new_id();
+        let reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
+            .unwrap_or_else(|failure| {
+                handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
+            });
+        let mut response = reply.finish(&request.raw, &request_id, core.clock.now());
+        handlers::add_cors_headers(core, &request.raw, &mut response.headers);
+        if request.raw.method == Method::HEAD {
+            response.body.clear();
+        }
+        response
+    }
+
+    /// The response that the fault plan sends in place of the service's own.
+    fn replace(&self, request: &Request<'_>, replacement: &Replacement) -> HttpResponse {
+        let clock = &self.core().clock;
+        let mut response = match &replacement.body {
+            ReplacementBody::Html(status) => proxy_page(*status),
+            ReplacementBody::Failure(failure) => handlers::refuse(request, failure, clock),
+        };
+        if !replacement.has_body {
+            response.body.clear();
+            response.headers.remove(header::CONTENT_TYPE);
+        }
+        if let Some((name, text)) = replacement.retry_after.map(|wait| wait.header(clock.now()))
+            && let Ok(value) = HeaderValue::from_str(&text)
+        {
+            response.headers.insert(name, value);
+        }
+        response
+    }
+
+    /// Returns the response once all changes that it can show are on disk.
+    #[cfg(feature = "mock-data")]
+    pub(super) async fn once_written(
+        &self,
+        request: &Request<'_>,
+        response: HttpResponse,
+    ) -> HttpResponse {
+        match &self.core().store.journal.disk {
+            Some(disk) if disk.written().await.is_err() => {
+                let failure = super::failure::Failure::internal_error();
+                handlers::refuse(request, &failure, &self.core().clock)
+            }
+            _ => response,
+        }
+    }
+
+    fn record(
+        &self,
+        request: &Request<'_>,
+        scan: Option<Scan>,
+        status: StatusCode,
+        (arrived, started): (SystemTime, Instant),
+    ) {
+        let operation = request.operation_or_other();
+        let recorder = &self.0.recorder;
+        let recorded = RecordedRequest {
+            arrived,
+            took: started.elapsed(),
+            method: request.raw.method.clone(),
+            operation,
+            operations: request.operation_count(),
+            table: request.table().map(str::to_owned),
+            status: status.as_u16(),
+            plan: scan.map(|scan| scan.plan),
+            scanned_rows: scan.map_or(0, |scan| scan.rows),
+            attempt: 1,
+            payload: recorder.payload(request.raw.body),
+            payload_len: request.raw.body.len(),
+        };
+        if let Some(observer) = &recorder.observer {
+            observer(&recorded, &observer::target(&request.raw));
+        }
+        recorder.add(recorded, recorder::call_hash(&request.raw, operation));
+    }
+}

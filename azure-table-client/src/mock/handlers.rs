@@ -1,0 +1,125 @@
+//! The handlers of requests: functions over the core, one file per kind of resource.
+
+mod acl;
+mod batch;
+mod cors;
+mod entities;
+mod evaluate;
+mod exchange;
+mod query;
+mod select;
+mod service;
+mod tables;
+
+use std::time::SystemTime;
+
+use http::{Method, StatusCode, header};
+
+pub(super) use self::cors::add_cors_headers;
+pub(super) use self::entities::entity_with_keys;
+use self::exchange::Exchange;
+pub(super) use self::query::Scan;
+#[cfg(test)]
+pub(super) use self::query::write_token;
+pub(super) use self::select::Select;
+pub(super) use self::tables::name_in as table_name_in;
+use super::authorize::{CHALLENGE, authorize};
+use super::core::{Core, ServiceClock};
+use super::failure::Failure;
+use super::faults::Effects;
+use super::reply::{self, Reply};
+use super::request::{Location, MAX_BODY_BYTES, Request, Resource};
+use crate::edm::EdmDateTime;
+use crate::transport::HttpResponse;
+use crate::wire::Operation;
+
+/// Responds to a request that arrived at this time.
+pub(super) fn respond(
+    core: &Core,
+    request: &Request<'_>,
+    effects: &Effects,
+    arrived: SystemTime,
+    request_id: &str,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    if request.raw.method == Method::OPTIONS {
+        // CORS rules belong to an account.
+        request.location.ok_or_else(Failure::resource_not_found)?;
+        return cors::preflight(core, &request.raw);
+    }
+    let location = request.location.unwrap_or(Location::Primary);
+    let grant = authorize(core, &request.raw, location, arrived)?;
+    if request.raw.body.len() > MAX_BODY_BYTES {
+        return Err(Failure::body_too_large());
+    }
+    request.raw.check_timeout()?;
+    if request.is_xml() {
+        let operation = request.operation()?;
+        let table = request.resource()?.table();
+        grant.allows(operation, table)?;
+        let table = table.unwrap_or_default();
+        let request = &request.raw;
+        return match (operation, table) {
+            (Operation::GetTableAcl, table) => acl::get(core, request, table),
+            (Operation::SetTableAcl, table) => acl::set(core, request, table),
+            (Operation::GetServiceProperties, _) => service::properties(core, request),
+            (Operation::SetServiceProperties, _) => service::set_properties(core, request),
+            (Operation::GetStats, _) => service::stats(core, location),
+            _ => Err(Failure::not_implemented()),
+        };
+    }
+    if request.resource() == Ok(&Resource::Batch) {
+        request.operation()?;
+        if !request.protocol()?.has_batches() {
+            return Err(Failure::missing_header());
+        }
+        // Each operation selects the format of its own response.
+        return batch::respond(core, request, &grant, request_id, scan);
+    }
+    let exchange = Exchange { effects: Some(effects), ..Exchange::new(core, request, &grant)? };
+    let operation = request.operation()?;
+    let resource = request.resource()?;
+    grant.allows(operation, resource.table())?;
+    match (resource, operation) {
+        (Resource::Tables, Operation::ListTables) => tables::list(core, &exchange),
+        (Resource::Tables, Operation::CreateTable) => tables::create(core, &exchange),
+        (Resource::Table(name), Operation::GetTable) => tables::get(core, &exchange, name),
+        (Resource::Table(name), Operation::DeleteTable) => tables::delete(core, &exchange, name),
+        (Resource::Entities(table), Operation::Query) => query::query(core, &exchange, table, scan),
+        (Resource::Entity(path), Operation::Get) => entities::get(core, &exchange, path, scan),
+        _ => entities::write(core, &exchange),
+    }
+}
+
+/// The reply for a failure, in the format that the request accepts, if that is known.
+pub(super) fn refusal(
+    request: &Request<'_>,
+    failure: &Failure,
+    request_id: &str,
+    now: EdmDateTime,
+) -> Reply {
+    let protocol = request.protocol().ok();
+    // The client of an XML operation does not need to accept XML.
+    let is_xml = !request.raw.headers.contains_key(header::ACCEPT) && request.raw.comp().is_some();
+    let format = protocol.filter(|_| !is_xml);
+    let format = format.and_then(|protocol| protocol.format(&request.raw).ok());
+    let mut reply = Reply::failure(failure, format, request_id, now);
+    if failure.status == StatusCode::UNAUTHORIZED {
+        reply.text_header(header::WWW_AUTHENTICATE, CHALLENGE);
+    }
+    if let Some(protocol) = protocol {
+        reply.preference_applied(protocol.preference(&request.raw));
+    }
+    reply
+}
+
+/// The complete response for a failure.
+pub(super) fn refuse(
+    request: &Request<'_>,
+    failure: &Failure,
+    clock: &ServiceClock,
+) -> HttpResponse {
+    let request_id = reply::new_id();
+    let reply = refusal(request, failure, &request_id, clock.edm_now());
+    reply.finish(&request.raw, &request_id, clock.now())
+}

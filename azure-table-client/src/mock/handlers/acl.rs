@@ -1,0 +1,62 @@
+//! The stored access policies of a table.
+//!
+//! Source: [Get Table ACL][get] and [Set Table ACL][set].
+//!
+//! [get]: https://learn.microsoft.com/rest/api/storageservices/get-table-acl
+//! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl
+
+use std::sync::Arc;
+
+use http::{StatusCode, header};
+
+use crate::limits::check_table_name;
+use crate::mock::core::Core;
+use crate::mock::failure::Failure;
+use crate::mock::policies::Policies;
+use crate::mock::reply::Reply;
+use crate::mock::request::RawRequest;
+use crate::mock::store::JournalEntry;
+
+/// The largest body of a list of policies. The limits of its elements are stricter.
+const MAX_BYTES: usize = 10_000;
+
+pub(super) fn get(core: &Core, request: &RawRequest<'_>, table: &str) -> Result<Reply, Failure> {
+    check_media_types(request)?;
+    check_table_name(table)?;
+    let policies = core.store.read().existing_table(table, core.clock.now())?.policies();
+    Ok(Reply::xml(policies.write()))
+}
+
+pub(super) fn set(core: &Core, request: &RawRequest<'_>, table: &str) -> Result<Reply, Failure> {
+    check_media_types(request)?;
+    check_table_name(table)?;
+    if request.body.len() > MAX_BYTES {
+        return Err(Failure::body_too_large());
+    }
+    let policies = Policies::read(request.body)?;
+    let store = core.store.write();
+    let table = store.existing_table(table, core.clock.now())?;
+    table.set_policies(Arc::new(policies));
+    core.log(|| JournalEntry::Policies { table: table.name().clone(), policies: table.policies() });
+    Ok(Reply::of_service(StatusCode::NO_CONTENT))
+}
+
+/// Checks that the body and the accepted response are XML. Both headers are optional, and some clients
+/// declare an empty body as JSON.
+fn check_media_types(request: &RawRequest<'_>) -> Result<(), Failure> {
+    let is_xml = |kind: &str| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/xml")
+    };
+    let sent = request.header(&header::CONTENT_TYPE);
+    let sent = sent.filter(|kind| !kind.trim().is_empty() && !request.body.is_empty());
+    let accepted = request.header(&header::ACCEPT).filter(|kinds| !kinds.trim().is_empty());
+    let accepts_xml = |kinds: &str| {
+        let any = ["*/*", "application/*"];
+        kinds.split(',').any(|kind| is_xml(kind) || any.contains(&kind.trim()))
+    };
+    if sent.is_some_and(|kind| !is_xml(kind)) || accepted.is_some_and(|kinds| !accepts_xml(kinds)) {
+        return Err(Failure::media_type_not_supported());
+    }
+    Ok(())
+}

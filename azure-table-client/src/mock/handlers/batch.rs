@@ -1,0 +1,256 @@
+//! `$batch`: an entity group transaction, or the query of one entity.
+//!
+//! Source: [Performing entity group transactions][batch]. Recordings show the indexes in error messages
+//! and the headers of the parts.
+//!
+//! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
+
+use std::collections::HashSet;
+
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use super::entities::{self, reply_to_write, staged};
+use super::exchange::Exchange;
+use super::query::Scan;
+use super::refusal;
+use crate::mock::authorize::Grant;
+use crate::mock::core::Core;
+use crate::mock::failure::Failure;
+use crate::mock::reply::{Reply, new_id};
+use crate::mock::request::{BatchPart, Request, Resource};
+use crate::mock::store::{StoredKey, Write};
+use crate::wire::Operation;
+use crate::wire::headers::DATA_SERVICE_VERSION;
+use crate::wire::multipart::{Writer, media_type};
+
+/// The typical length of the response to one operation.
+const RESPONSE_BYTES: usize = 640;
+const MAX_CHANGES: usize = 100;
+
+static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
+
+/// The failure of a changeset, and the operation that caused it.
+#[derive(Debug)]
+struct BatchFailure {
+    index: usize,
+    failure: Failure,
+    /// The batch broke a rule of batches. Otherwise the operation would also have failed alone.
+    is_of_batch: bool,
+}
+
+/// Responds to a batch. A batch that can be read is accepted even if its operations fail.
+pub(super) fn respond(
+    core: &Core,
+    request: &Request<'_>,
+    grant: &Grant,
+    request_id: &str,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    let parts = request.batch()?;
+    let refuse = |writer: &mut Writer<'_>, operation, failure: &BatchFailure| {
+        refuse(writer, core, operation, failure, request_id);
+    };
+    let boundary = format!("batchresponse_{}", new_id());
+    let mut body = Vec::with_capacity(RESPONSE_BYTES * request.operation_count());
+    let mut batch = Writer::new(&mut body, &boundary);
+    match parts {
+        [] => return Err(Failure::invalid_input()),
+        [BatchPart::Single(query)] => match get(core, query, grant, scan) {
+            Ok(reply) => write_part(&mut batch, query, reply),
+            Err(failure) => refuse(&mut batch, Some(query), &BatchFailure::of_batch(0, failure)),
+        },
+        [BatchPart::Changeset(first), others @ ..]
+            if others.iter().all(|part| matches!(part, BatchPart::Changeset(_))) =>
+        {
+            let boundary = format!("changesetresponse_{}", new_id());
+            let mut changeset = batch.parts(&boundary);
+            match apply(core, first, grant) {
+                Ok(replies) => {
+                    for (operation, reply) in first.iter().zip(replies) {
+                        write_part(&mut changeset, operation, reply);
+                    }
+                }
+                Err(failure) => refuse(&mut changeset, first.get(failure.index), &failure),
+            }
+            changeset.close();
+            // The service applies the first changeset and refuses the others.
+            for part in others {
+                let boundary = format!("changesetresponse_{}", new_id());
+                let mut changeset = batch.parts(&boundary);
+                let failure = BatchFailure::of_batch(0, Failure::invalid_input());
+                refuse(&mut changeset, part.operations().first(), &failure);
+                changeset.close();
+            }
+        }
+        // A query must be the only part: the operation after the first part is the invalid one.
+        [first, ..] => {
+            let index = first.operations().len();
+            let failure = BatchFailure::of_batch(index, Failure::invalid_input());
+            let operation = request.batch_operations().nth(index);
+            let operation = operation.or_else(|| request.batch_operations().last());
+            refuse(&mut batch, operation, &failure);
+        }
+    }
+    batch.close();
+    let mut reply = Reply::new(StatusCode::ACCEPTED, body);
+    reply.text_header(header::CONTENT_TYPE, &media_type(&boundary));
+    Ok(reply)
+}
+
+fn get(
+    core: &Core,
+    request: &Request<'_>,
+    grant: &Grant,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    match (entity_resource(request)?, request.verb()?) {
+        (Resource::Entity(path), "GET") => {
+            grant.allows(Operation::Get, Some(&path.table))?;
+            entities::get(core, &Exchange::new(core, request, grant)?, path, scan)
+        }
+        _ => Err(Failure::invalid_input()),
+    }
+}
+
+/// Applies all changes in one step, or none.
+fn apply(
+    core: &Core,
+    operations: &[Request<'_>],
+    grant: &Grant,
+) -> Result<Vec<Reply>, BatchFailure> {
+    let count = operations.len();
+    if count > MAX_CHANGES {
+        return Err(BatchFailure::of_batch(MAX_CHANGES - 1, Failure::too_many_changes()));
+    }
+    let of_operation = |(index, failure): (usize, Failure)| {
+        // The message of a changeset with one operation has no index.
+        let failure = if count > 1 { failure.at(index) } else { failure };
+        BatchFailure { index, failure, is_of_batch: false }
+    };
+    let mut group = EntityGroup::default();
+    let mut exchanges = Vec::with_capacity(count);
+    let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
+    for (index, request) in operations.iter().enumerate() {
+        let (exchange, table, write) =
+            stage(core, request, grant).map_err(|failure| of_operation((index, failure)))?;
+        group.add(table, &write.key).map_err(|failure| BatchFailure::of_batch(index, failure))?;
+        exchanges.push(exchange);
+        writes.push(write);
+    }
+    let Some((table, _)) = group.table_and_partition else {
+        return Ok(Vec::new());
+    };
+
+    let store = core.store.read();
+    let table = store
+        .existing_table(&table, core.clock.now())
+        .map_err(|failure| BatchFailure::of_batch(0, failure))?;
+    let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
+    let written = core.apply(table, writes).map_err(of_operation)?;
+    Ok(exchanges
+        .iter()
+        .zip(inserts.into_iter().zip(&written))
+        .map(|(exchange, (inserts, written))| {
+            reply_to_write(exchange, table.name(), inserts, written)
+        })
+        .collect())
+}
+
+/// Checks one operation of a changeset. Nothing is applied yet.
+fn stage<'a>(
+    core: &'a Core,
+    request: &'a Request<'a>,
+    grant: &'a Grant,
+) -> Result<(Exchange<'a>, &'a str, Write<'a>), Failure> {
+    let exchange = Exchange::new(core, request, grant)?;
+    let resource = entity_resource(request)?;
+    if request.verb()? == "GET" {
+        return Err(Failure::invalid_input());
+    }
+    grant.allows(request.operation()?, resource.table())?;
+    let (table, write) = staged(core, &exchange)?;
+    Ok((exchange, table, write))
+}
+
+/// The resource of an operation, which must be an entity or the entities of a table.
+fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure> {
+    request.verb()?;
+    match request.resource()? {
+        resource @ (Resource::Entities(_) | Resource::Entity(_))
+            if request.raw.comp().is_none() =>
+        {
+            Ok(resource)
+        }
+        _ => Err(Failure::invalid_input()),
+    }
+}
+
+/// Writes the response to an operation, with the headers of every part.
+fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: Reply) {
+    // A response without entity data has the first OData version.
+    let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
+    let version = match operation.protocol() {
+        _ if is_bare => "1.0;",
+        Ok(protocol) if protocol.odata() == 1 => "1.0;",
+        Ok(protocol) if protocol.odata() == 2 => "2.0;",
+        _ => "3.0;",
+    };
+    let Reply { status, mut headers, body, .. } = reply;
+    headers.remove(header::CONTENT_LENGTH);
+    if let Some(id) = operation.raw.headers.get(&CONTENT_ID) {
+        headers.insert(&CONTENT_ID, id.clone());
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(&DATA_SERVICE_VERSION, HeaderValue::from_static(version));
+    writer.response(status, &headers, &body);
+}
+
+/// Writes the response of a failure. An empty changeset has no operation, and therefore no response.
+fn refuse(
+    writer: &mut Writer<'_>,
+    core: &Core,
+    operation: Option<&Request<'_>>,
+    failure: &BatchFailure,
+    request_id: &str,
+) {
+    let Some(operation) = operation else {
+        return;
+    };
+    let now = core.clock.edm_now();
+    let mut reply = refusal(operation, &failure.failure, request_id, now);
+    if failure.is_of_batch {
+        reply.headers.remove("preference-applied");
+    }
+    write_part(writer, operation, reply);
+}
+
+/// The table and partition that the changes of a transaction share, and their rows, which must differ.
+#[derive(Default)]
+struct EntityGroup {
+    table_and_partition: Option<(String, Box<str>)>,
+    row_keys: HashSet<Box<str>>,
+}
+
+impl EntityGroup {
+    fn add(&mut self, name: &str, key: &StoredKey) -> Result<(), Failure> {
+        let (table, partition) = self
+            .table_and_partition
+            .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
+        if !name.eq_ignore_ascii_case(table) || *partition != key.partition {
+            return Err(Failure::different_partitions());
+        }
+        let is_new = self.row_keys.insert(key.row.clone());
+        is_new.then_some(()).ok_or_else(Failure::duplicate_row)
+    }
+}
+
+impl BatchFailure {
+    /// A failure of the batch itself. Its message always has the index.
+    fn of_batch(index: usize, failure: Failure) -> Self {
+        Self { index, failure: failure.at(index), is_of_batch: true }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Operations on one entity.
+
+use std::borrow::Cow;
+
+use http::{StatusCode, header};
+
+use super::exchange::Exchange;
+use super::query::Scan;
+use super::select::Select;
+use crate::filter::PlanKind;
+use crate::limits::check_table_name;
+use crate::mock::check::{check_keys, check_properties};
+use crate::mock::core::{Core, Rules};
+use crate::mock::failure::Failure;
+use crate::mock::payload::Item;
+use crate::mock::reply::Reply;
+use crate::mock::request::{EntityBody, EntityPath, RequestBody, Resource};
+use crate::mock::store::{
+    Change, Condition, Properties, StoredKey, StoredProperties, Update, Write, Written,
+};
+
+pub(super) fn get(
+    core: &Core,
+    exchange: &Exchange<'_>,
+    path: &EntityPath,
+    scan: &mut Option<Scan>,
+) -> Result<Reply, Failure> {
+    check_table_name(&path.table)?;
+    let select = Select::of(exchange)?;
+    let now = core.clock.now();
+    let store = core.store.at(exchange.grant.location, now);
+    let table = store.existing_table(&path.table, now)?;
+    let key = (&*path.partition_key, &*path.row_key);
+    // An entity outside of the grant's key range is not found, like in queries.
+    let row = table.get(key).filter(|_| exchange.grant.keys().contains(key));
+    *scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
+    let entity = row.ok_or_else(Failure::resource_not_found)?;
+    let payload = exchange.payload(table.name(), select.as_ref());
+    let body = payload.one(Item::Entity(key, &entity));
+    let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
+    reply.text_header(header::ETAG, &entity.version.etag());
+    Ok(reply)
+}
+
+/// Applies a write outside of a batch.
+pub(super) fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+    let (table, write) = staged(core, exchange)?;
+    let inserts = write.inserts();
+    let store = core.store.read();
+    let table = store.existing_table(table, core.clock.now())?;
+    let written = core.apply(table, vec![write]).map_err(|(_, failure)| failure)?;
+    let written = written.first().ok_or_else(Failure::internal_error)?;
+    Ok(reply_to_write(exchange, table.name(), inserts, written))
+}
+
+/// The checked write of a request and the name of its table. Nothing is applied yet.
+pub(super) fn staged<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+) -> Result<(&'a str, Write<'a>), Failure> {
+    let verb = exchange.request.verb()?;
+    if verb == "PATCH" && !exchange.protocol.has_patch() {
+        return Err(Failure::unsupported_verb());
+    }
+    let (table, write) = match exchange.request.resource()? {
+        Resource::Entities(table) => (table, insertion(core, exchange, table)?),
+        Resource::Entity(path) => (&path.table, change(core, exchange, verb, path)?),
+        _ => return Err(Failure::unsupported_verb()),
+    };
+    exchange.grant.covers((&write.key.partition, &write.key.row))?;
+    Ok((table, write))
+}
+
+fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
+    check_table_name(table)?;
+    let (key, properties) = entity_with_keys(&core.rules, exchange.request.body()?)?;
+    Ok(Write { key, change: Change::Insert(StoredProperties::new(&properties)) })
+}
+
+/// Reads and checks an entity whose keys are in the body.
+pub(in crate::mock) fn entity_with_keys<'a>(
+    rules: &Rules,
+    body: RequestBody<'a>,
+) -> Result<(StoredKey, Properties<'a>), Failure> {
+    let EntityBody { partition_key, row_key, properties } = EntityBody::parse(body)?;
+    let (Some(partition_key), Some(row_key)) = (partition_key, row_key) else {
+        return Err(Failure::properties_need_value());
+    };
+    let key = StoredKey::new(partition_key, row_key);
+    check_keys(&key, rules.max_key_units)?;
+    check_properties(&key, &properties)?;
+    Ok((key, properties))
+}
+
+fn change<'a>(
+    core: &Core,
+    exchange: &Exchange<'a>,
+    verb: &str,
+    path: &EntityPath,
+) -> Result<Write<'a>, Failure> {
+    check_table_name(&path.table)?;
+    let condition = exchange.request.raw.condition()?;
+    let key = StoredKey::new(&*path.partition_key, &*path.row_key);
+    if verb == "DELETE" {
+        if condition == Condition::None {
+            return Err(Failure::missing_header());
+        }
+        return Ok(Write { key, change: Change::Delete(condition) });
+    }
+    if condition == Condition::None && !exchange.protocol.has_upserts() {
+        return Err(Failure::invalid_input());
+    }
+    let body = EntityBody::parse(exchange.request.body()?)?;
+    let differs = |in_body: Option<Cow<'_, str>>, in_path: &str| {
+        in_body.is_some_and(|in_body| in_body != in_path)
+    };
+    if differs(body.partition_key, &key.partition) || differs(body.row_key, &key.row) {
+        return Err(Failure::invalid_input());
+    }
+    check_keys(&key, core.rules.max_key_units)?;
+    check_properties(&key, &body.properties)?;
+    let update = match verb {
+        "PUT" => Update::replace(body.properties),
+        _ => Update::Merge(body.properties),
+    };
+    Ok(Write { key, change: Change::Update(update, condition) })
+}
+
+/// The reply to a write that was applied.
+pub(super) fn reply_to_write(
+    exchange: &Exchange<'_>,
+    table: &str,
+    inserts: bool,
+    written: &Written,
+) -> Reply {
+    let Written { key, row: Some(row) } = written else {
+        return Reply::no_content();
+    };
+    let mut reply = if inserts {
+        exchange.created(table, Item::Entity((&key.partition, &key.row), row))
+    } else {
+        Reply::no_content()
+    };
+    reply.text_header(header::ETAG, &row.version.etag());
+    reply
+}

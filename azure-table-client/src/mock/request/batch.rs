@@ -1,0 +1,105 @@
+//! The parts of a `$batch` body.
+
+use std::borrow::Cow;
+
+use http::{HeaderName, HeaderValue, header};
+
+use super::{RawRequest, Request, split_origin};
+use crate::mock::core::Rules;
+use crate::mock::failure::Failure;
+use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION, X_MS_VERSION};
+use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+
+static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
+
+/// A part of a batch.
+#[derive(Debug)]
+pub(in crate::mock) enum BatchPart<'a> {
+    Changeset(Vec<Request<'a>>),
+    /// An operation outside of a changeset, which must be a query.
+    Single(Box<Request<'a>>),
+}
+
+impl<'a> BatchPart<'a> {
+    pub(in crate::mock) fn operations(&self) -> &[Request<'a>] {
+        match self {
+            Self::Changeset(operations) => operations,
+            Self::Single(operation) => std::slice::from_ref(operation),
+        }
+    }
+}
+
+/// Reads all parts, so that a batch that is malformed somewhere changes nothing.
+pub(super) fn read<'a>(
+    batch: &RawRequest<'a>,
+    rules: &Rules,
+) -> Result<Vec<BatchPart<'a>>, Failure> {
+    let inherited = Inherited::of(batch);
+    let operation = |message: &Message<'a>| {
+        let raw = inherited.operation(message)?;
+        // A batch in a batch is refused, so its parts are not read.
+        Ok(Request::read_one(raw, rules))
+    };
+    read_parts(batch, operation).map_err(|_| Failure::invalid_input())
+}
+
+fn read_parts<'a>(
+    batch: &RawRequest<'a>,
+    operation: impl Fn(&Message<'a>) -> Result<Request<'a>, MultipartError>,
+) -> Result<Vec<BatchPart<'a>>, MultipartError> {
+    let media_type = batch.header(&header::CONTENT_TYPE).unwrap_or_default();
+    let mut read = Vec::new();
+    for part in Parts::read(media_type, batch.body)? {
+        read.push(match part {
+            Ok(Part::Message(message)) => BatchPart::Single(Box::new(operation(&message)?)),
+            Ok(Part::Parts(parts)) => {
+                let operations = parts.map(|part| match part? {
+                    Part::Message(message) => operation(&message),
+                    Part::Parts(_) => Err(MultipartError::Depth),
+                });
+                BatchPart::Changeset(operations.collect::<Result<_, _>>()?)
+            }
+            // Some clients do not close a batch, and the service accepts that.
+            Err(MultipartError::NotClosed) => break,
+            Err(error) => return Err(error),
+        });
+    }
+    Ok(read)
+}
+
+/// The properties of a batch that its operations inherit.
+struct Inherited<'b, 'a> {
+    batch: &'b RawRequest<'a>,
+    version: Option<HeaderValue>,
+    /// For operations without an OData version of their own.
+    odata: Vec<(&'static HeaderName, HeaderValue)>,
+}
+
+impl<'b, 'a> Inherited<'b, 'a> {
+    fn of(batch: &'b RawRequest<'a>) -> Self {
+        let version = batch.version().ok().flatten();
+        let named = |name| Some((name, batch.headers.get(name)?.clone()));
+        Self {
+            batch,
+            version: version.and_then(|version| HeaderValue::from_str(version.as_str()).ok()),
+            odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
+        }
+    }
+
+    fn operation(&self, message: &Message<'a>) -> Result<RawRequest<'a>, MultipartError> {
+        let (method, target) = message.request()?;
+        let mut headers = message.headers()?;
+        let names_odata = ODATA_VERSIONS.iter().any(|name| headers.contains_key(*name));
+        let odata = self.odata.iter().filter(|_| !names_odata).cloned();
+        let version = self.version.clone().map(|version| (&X_MS_VERSION, version));
+        for (name, value) in odata.chain(version) {
+            headers.try_insert(name, value).map_err(|_| MultipartError::Head)?;
+        }
+        // The service ignores the host in the URL of an operation.
+        let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let RawRequest { origin, sender, .. } = *self.batch;
+        let (headers, body) = (Cow::Owned(headers), message.body);
+        Ok(RawRequest { method, origin, path, query, headers, body, sender })
+    }
+}

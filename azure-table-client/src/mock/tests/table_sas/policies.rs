@@ -1,0 +1,174 @@
+//! Stored access policies, address restrictions and the signatures of the client.
+
+use super::*;
+
+#[test]
+fn a_stored_policy_adds_missing_fields() {
+    let service = filled();
+    let set = |fields: &str| {
+        let body = format!(
+            "<SignedIdentifiers><SignedIdentifier><Id>p</Id><AccessPolicy>{fields}</AccessPolicy>\
+             </SignedIdentifier></SignedIdentifiers>"
+        );
+        assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", &body).status, 204);
+    };
+    let base = [("sv", "2019-02-02"), ("tn", "blogs"), ("si", "p")];
+    let get = |more: &[(&str, &str)]| {
+        let query = signed(&[&base, more].concat());
+        code(&send_with(&service, "GET", "/Blogs()", &query, ""))
+    };
+    let failed = (403, "AuthenticationFailed".to_owned());
+    let fine = (200, String::new());
+    assert_eq!(get(&[("sp", "r"), ("se", EXPIRY)]), failed, "there is none yet");
+    let (all, expiry) = (
+        "<Start>2017-11-10</Start><Expiry>2017-11-11</Expiry><Permission>r</Permission>",
+        ("se", EXPIRY),
+    );
+    for (policy, fields, expected) in [
+        (all, &[][..], &fine),
+        (all, &[("sp", "r")], &failed),
+        (all, &[expiry], &failed),
+        (all, &[("st", "2017-11-10")], &failed),
+        ("<Expiry>2017-11-11</Expiry>", &[("sp", "r")], &fine),
+        ("<Expiry>2017-11-11</Expiry>", &[("sp", "r"), ("st", "2017-11-10")], &fine),
+        ("<Expiry>2017-11-11</Expiry>", &[], &failed),
+        ("<Permission>r</Permission>", &[expiry], &fine),
+        ("<Permission>r</Permission>", &[], &failed),
+        ("", &[("sp", "r"), expiry], &fine),
+        ("<Expiry>2017-11-10</Expiry>", &[("sp", "r")], &failed),
+        ("<Start>2017-11-11</Start>", &[("sp", "r"), expiry], &failed),
+    ] {
+        set(policy);
+        assert_eq!(&get(fields), expected, "{policy} {fields:?}");
+    }
+    set("<Permission>a</Permission>");
+    assert_eq!(get(&[expiry]).1, "AuthorizationPermissionMismatch");
+    // Without its policy the signature is invalid.
+    set(all);
+    assert_eq!(get(&[]), fine);
+    assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", "").status, 204);
+    assert_eq!(get(&[]), failed);
+}
+
+#[tokio::test]
+async fn a_signature_may_be_restricted_to_addresses_and_https() {
+    let service = filled();
+    let ask = async |address: IpAddr, scheme: &str, fields: &[(&str, &str)]| {
+        let request = HttpRequest {
+            method: Method::GET,
+            url: format!("{scheme}://127.0.0.1/devstoreaccount1/Blogs()?{}", sas("r", fields)),
+            headers: [(http::header::ACCEPT, http::HeaderValue::from_static("*/*"))]
+                .into_iter()
+                .collect(),
+            body: bytes::Bytes::new(),
+        };
+        let response = service.transport_from(address).send(request).await.unwrap();
+        (code(&response), text(&response).to_owned())
+    };
+    let range = [("sip", "168.1.5.60-168.1.5.70")];
+    let inside = "168.1.5.70".parse().unwrap();
+    assert_eq!(ask(inside, "http", &range).await.0.0, 200);
+    assert_eq!(ask(LOCAL, "http", &[("sip", "127.0.0.1")]).await.0.0, 200);
+    for outside in ["168.1.5.71".parse().unwrap(), LOCAL, Ipv6Addr::LOCALHOST.into()] {
+        let (found, body) = ask(outside, "http", &range).await;
+        assert_eq!(found, (403, "AuthorizationSourceIPMismatch".into()));
+        assert!(body.contains(&format!("using this source IP {outside}.")), "{body}");
+    }
+    for (scheme, protocol, expected) in [
+        ("http", "https", (403, "AuthorizationProtocolMismatch")),
+        ("https", "https", (200, "")),
+        ("http", "https,http", (200, "")),
+        ("http", "http,https", (200, "")),
+    ] {
+        let (found, _) = ask(LOCAL, scheme, &[("spr", protocol)]).await;
+        assert_eq!(found, (expected.0, expected.1.to_owned()), "{scheme} {protocol}");
+    }
+}
+
+#[tokio::test]
+async fn the_client_sends_a_signature_unchanged() {
+    use crate::auth::SasToken;
+    use crate::{DynamicEntity, IfMatch, TableServiceClient};
+
+    let service = filled();
+    let token = SasToken::new(&sas("raud", &[("spk", "b"), ("epk", "b")])).unwrap();
+    let endpoint = format!("{IN_PROCESS_ORIGIN}/devstoreaccount1");
+    let client = TableServiceClient::builder(endpoint, token)
+        .transport(service.transport())
+        .clock(service.clock())
+        .build()
+        .unwrap();
+    let blogs = client.table_named::<DynamicEntity>("Blogs");
+    assert_eq!(blogs.query().await.unwrap().len(), 3);
+    blogs.insert(&DynamicEntity::new("b", "4")).await.unwrap();
+    blogs.delete(("b", "1"), IfMatch::Any).await.unwrap();
+    blogs
+        .transaction()
+        .delete(("b", "2"), IfMatch::Any)
+        .delete(("b", "3"), IfMatch::Any)
+        .await
+        .unwrap();
+    assert_eq!(blogs.query().await.unwrap().len(), 1);
+    let error = blogs.insert(&DynamicEntity::new("c", "4")).await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthorizationFailure");
+    let error = client.list_tables().await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthorizationFailure");
+    assert!(!format!("{error} {error:?}").contains("sig="));
+}
+
+#[tokio::test]
+async fn the_client_builds_signatures_that_name_a_policy() {
+    use crate::auth::{TablePermissions, TableSas};
+    use crate::{DynamicEntity, IfMatch, TableServiceClient};
+
+    let service = filled();
+    let set = |policy: &str| {
+        let body = format!(
+            "<SignedIdentifiers><SignedIdentifier><Id>readers</Id><AccessPolicy>{policy}\
+             </AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+        );
+        assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", &body).status, 204);
+    };
+    let holder = |sas: TableSas| {
+        let endpoint = format!("{IN_PROCESS_ORIGIN}/devstoreaccount1");
+        TableServiceClient::builder(endpoint, service.client().sign_table_sas(&sas).unwrap())
+            .transport(service.transport())
+            .clock(service.clock())
+            .build()
+            .unwrap()
+            .table_named::<DynamicEntity>("Blogs")
+    };
+    let expiry: EdmDateTime = EXPIRY.parse().unwrap();
+    let by_policy = || TableSas::new("Blogs").policy("readers");
+
+    set("<Expiry>2017-11-11</Expiry><Permission>r</Permission>");
+    let blogs = holder(by_policy());
+    assert_eq!(blogs.query().await.unwrap().len(), 9);
+    let error = blogs.delete(("b", "1"), IfMatch::Any).await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthorizationPermissionMismatch");
+    assert!(
+        error.hint().unwrap().contains("policy \"readers\", and Delete needs \"d\""),
+        "{error}"
+    );
+    let both = holder(by_policy().permissions(TablePermissions::READ));
+    let error = both.query().await.unwrap_err();
+    assert!(error.hint().unwrap().contains("signature has too"), "{error}");
+
+    set("<Permission>r</Permission>");
+    assert!(blogs.query().await.is_err(), "the expiry is missing now");
+    assert_eq!(holder(by_policy().expires_at(expiry)).query().await.unwrap().len(), 9);
+    set("<Expiry>2017-11-11</Expiry>");
+    let delete = holder(by_policy().permissions(TablePermissions::DELETE));
+    delete.delete(("b", "1"), IfMatch::Any).await.unwrap();
+
+    assert_eq!(send_signed(&service, "PUT", "/Blogs?comp=acl", "").status, 204);
+    let error = blogs.query().await.unwrap_err();
+    assert_eq!(error.code().unwrap(), "AuthenticationFailed");
+    assert!(error.hint().unwrap().contains("stored access policy \"readers\""), "{error}");
+}
+
+#[test]
+fn a_loose_service_ignores_signatures() {
+    let service = loose();
+    assert_eq!(send(&service, "GET", "/Blogs()?sv=x&sig=x", &[], "").status, 200);
+}

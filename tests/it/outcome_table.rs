@@ -1,0 +1,540 @@
+//! Produces each cell of the tables in the guide about reports of writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use azure_table_client::bulk::{Bulk, BulkOperation, BulkReport, Checkpoint, RowOutcome};
+use azure_table_client::client::Confirmation;
+use azure_table_client::context::{SaveOptions, SaveOutcome, SaveReport, TableContext};
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::{
+    DynamicEntity, ETag, EntityKey, Error, ErrorKind, Outcome, TableClient, TableServiceClient,
+};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+const GUIDE: &str = include_str!("../../azure-table-client/docs/guide/outcomes.md");
+
+/// Marks a report in the tables that is not true.
+const FALSE: &str = "(false)";
+
+const WRITE_ID: Uuid = Uuid::from_u128(17);
+/// The deadline of a write, and the give-up timeout of a bulk run.
+const DEADLINE: Duration = Duration::from_secs(5);
+/// The time for one attempt.
+const TRY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The delay of a late request or response.
+const DELAY: Duration = Duration::from_secs(30);
+/// After this time nothing is in flight any more.
+const QUIET: Duration = Duration::from_mins(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Insert,
+    Update,
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Situation {
+    ResponseLost,
+    Proxy503,
+    /// The deadline passes after the write was applied.
+    DeadlineAfter,
+    /// The deadline passes before the write is applied, if it ever is.
+    DeadlineBefore,
+    Drop,
+    RepeatedDelivery,
+    /// The next step after an applied write that was dropped or whose deadline passed.
+    NextApplied,
+    /// The same, where the request never arrived.
+    NextLost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Api {
+    Call,
+    Transaction,
+    Context,
+    Bulk,
+}
+
+/// A column of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Settings {
+    write_id: bool,
+    exact: bool,
+}
+
+type Cell = (Kind, Situation, Api, Settings);
+
+const KINDS: [(&str, Kind); 3] = [
+    ("# Inserts", Kind::Insert),
+    ("# Updates under an ETag", Kind::Update),
+    ("# Deletes under an ETag", Kind::Delete),
+];
+
+const SITUATIONS: [(&str, Situation); 8] = [
+    ("response lost", Situation::ResponseLost),
+    ("proxy 503", Situation::Proxy503),
+    ("deadline, applied", Situation::DeadlineAfter),
+    ("deadline, not yet applied", Situation::DeadlineBefore),
+    ("drop", Situation::Drop),
+    ("repeated delivery", Situation::RepeatedDelivery),
+    ("next step, applied", Situation::NextApplied),
+    ("next step, never arrived", Situation::NextLost),
+];
+
+const APIS: [(&str, Api); 4] = [
+    ("call", Api::Call),
+    ("transaction", Api::Transaction),
+    ("context", Api::Context),
+    ("bulk", Api::Bulk),
+];
+
+const COLUMNS: [(&str, Settings); 4] = [
+    ("default", Settings { write_id: false, exact: false }),
+    ("`exact`", Settings { write_id: false, exact: true }),
+    ("write id", Settings { write_id: true, exact: false }),
+    ("write id, `exact`", Settings { write_id: true, exact: true }),
+];
+
+/// The end of a write without a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Deadline,
+    Drop,
+}
+
+/// One way to produce a cell. All ways to produce the same cell lead to the same report.
+#[derive(Debug, Clone)]
+struct Way {
+    fault: Fault,
+    end: Option<End>,
+    /// Whether the next step follows, and its report counts.
+    is_followed: bool,
+    /// Whether two rows are written, by one request.
+    is_pair: bool,
+    /// Whether `exact` is set for the client, instead of for the write.
+    for_client: bool,
+}
+
+impl Way {
+    fn all(situation: Situation, api: Api, settings: Settings) -> Vec<Self> {
+        use End::{Deadline, Drop};
+        let (late_response, late_request) =
+            (Fault::delay_reply(DELAY), Fault::delay_request(DELAY));
+        let faults = match situation {
+            Situation::ResponseLost => vec![(Fault::lose_reply(), None)],
+            Situation::Proxy503 => {
+                let page = Fault::proxy_page(503).after_commit();
+                vec![(page.clone(), None), (page.without_body(), None)]
+            }
+            Situation::DeadlineAfter => vec![(late_response, Some(Deadline))],
+            Situation::DeadlineBefore => {
+                vec![(late_request, Some(Deadline)), (Fault::hang(), Some(Deadline))]
+            }
+            Situation::Drop => [late_response, late_request, Fault::hang()]
+                .map(|fault| (fault, Some(Drop)))
+                .to_vec(),
+            Situation::RepeatedDelivery => vec![(Fault::deliver_twice(), None)],
+            Situation::NextApplied => vec![
+                (late_request.clone(), Some(Deadline)),
+                (late_request, Some(Drop)),
+                (late_response, Some(Drop)),
+            ],
+            Situation::NextLost => {
+                vec![(Fault::hang(), Some(Deadline)), (Fault::hang(), Some(Drop))]
+            }
+        };
+        let is_followed = matches!(situation, Situation::NextApplied | Situation::NextLost);
+        let pairs: &[bool] = match api {
+            Api::Call => &[false],
+            Api::Transaction => &[true],
+            Api::Context | Api::Bulk => &[false, true],
+        };
+        let for_client: &[bool] = match (settings.exact, api) {
+            (false, _) => &[false],
+            (true, Api::Bulk) => &[true],
+            (true, _) => &[false, true],
+        };
+        let mut ways = Vec::new();
+        for (fault, end) in faults {
+            for &is_pair in pairs {
+                for &for_client in for_client {
+                    let fault = fault.clone().on_writes().times(1);
+                    ways.push(Self { fault, end, is_followed, is_pair, for_client });
+                }
+            }
+        }
+        ways
+    }
+}
+
+/// A table, and the write that is under test.
+struct Stage {
+    mock: MockTableService,
+    service: TableServiceClient,
+    table: TableClient<DynamicEntity>,
+    kind: Kind,
+    settings: Settings,
+    way: Way,
+    tags: Vec<ETag>,
+}
+
+fn row(row_key: &str, text: &str) -> DynamicEntity {
+    let mut row = DynamicEntity::new("p", row_key);
+    row.set("Text", text);
+    row
+}
+
+impl Stage {
+    async fn new(kind: Kind, settings: Settings, way: Way) -> Self {
+        let mock = MockTableService::new();
+        let other = mock.client().table_named::<DynamicEntity>("Blogs");
+        other.create().await.unwrap();
+        let mut tags = Vec::new();
+        for row_key in row_keys(&way) {
+            let tag = match kind {
+                Kind::Insert => ETag::from("W/\"none\""),
+                _ => other.insert(&row(row_key, "old")).await.unwrap().etag,
+            };
+            tags.push(tag);
+        }
+        let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
+        let client = client.unwrap().transport(mock.transport()).clock(mock.clock());
+        let client = client.try_timeout(TRY_TIMEOUT).exact(settings.exact && way.for_client);
+        let client = if settings.write_id { client.write_id_column("WriteId") } else { client };
+        let service = client.build().unwrap();
+        let table = service.table_named("Blogs");
+        Self { mock, service, table, kind, settings, way, tags }
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        row_keys(&self.way)
+    }
+
+    /// Whether `exact` is set for the write itself.
+    fn is_exact(&self) -> bool {
+        self.settings.exact && !self.way.for_client
+    }
+
+    /// Whether the write leaves an id that the caller chose.
+    fn has_write_id(&self) -> bool {
+        self.settings.write_id && self.kind != Kind::Delete
+    }
+
+    /// Whether the write was applied, by the rows of the store.
+    fn is_applied(&self) -> bool {
+        let rows = self.mock.rows("Blogs").unwrap();
+        let is_left = |row_key: &&str| {
+            let key = EntityKey::new("p", *row_key);
+            let row = rows.iter().find(|row| *row.key() == key);
+            match self.kind {
+                Kind::Delete => row.is_none(),
+                _ => row.is_some_and(|row| row.get::<String>("Text") == Some(Ok("new".into()))),
+            }
+        };
+        let applied = self.keys().iter().filter(|row_key| is_left(row_key)).count();
+        assert!(applied == 0 || applied == self.keys().len(), "one request writes all rows");
+        applied > 0
+    }
+
+    async fn report(&self, api: Api) -> String {
+        match api {
+            Api::Call => self.call().await,
+            Api::Transaction => self.transaction().await,
+            Api::Context => self.context().await,
+            Api::Bulk => self.bulk().await,
+        }
+    }
+
+    async fn call(&self) -> String {
+        let (key, tag) = (("p", "a"), &self.tags[0]);
+        macro_rules! sent {
+            ($call:expr) => {{
+                let mut call = $call;
+                if self.is_exact() {
+                    call = call.exact();
+                }
+                if self.has_write_id() {
+                    call = call.write_id(WRITE_ID);
+                }
+                if self.way.end == Some(End::Deadline) {
+                    call = call.deadline(DEADLINE);
+                }
+                let result = self.unless_dropped(call.into_future()).await;
+                result.map(|result| result.map(|written| written.confirmation))
+            }};
+        }
+        self.mock.faults().add(self.way.fault.clone());
+        let report = match self.kind {
+            Kind::Insert => sent!(self.table.insert(&row("a", "new"))),
+            Kind::Update => sent!(self.table.merge(&row("a", "new"), tag)),
+            Kind::Delete => sent!(self.table.delete(key, tag)),
+        };
+        self.then_was_applied(report).await
+    }
+
+    async fn transaction(&self) -> String {
+        let mut batch = self.table.transaction();
+        for (row_key, tag) in self.keys().iter().zip(&self.tags) {
+            batch = match self.kind {
+                Kind::Insert => batch.insert(&row(row_key, "new")),
+                Kind::Update => batch.merge(&row(row_key, "new"), tag),
+                Kind::Delete => batch.delete(("p", *row_key), tag),
+            };
+        }
+        if self.is_exact() {
+            batch = batch.exact();
+        }
+        if self.has_write_id() {
+            batch = batch.write_id(WRITE_ID);
+        }
+        if self.way.end == Some(End::Deadline) {
+            batch = batch.deadline(DEADLINE);
+        }
+        self.mock.faults().add(self.way.fault.clone());
+        let result = self.unless_dropped(batch.into_future()).await;
+        let report = result.map(|result| result.map(|committed| committed.confirmation));
+        self.then_was_applied(report).await
+    }
+
+    /// The report of a call or a transaction, or what its write id shows later.
+    async fn then_was_applied(&self, report: Option<Result<Confirmation, Error>>) -> String {
+        if !self.way.is_followed {
+            return match report {
+                None => "nothing".to_owned(),
+                Some(Ok(confirmation)) => of_success(confirmation),
+                Some(Err(error)) => of_error(&error),
+            };
+        }
+        assert!(report.is_none_or(|it| it.is_err_and(|it| it.outcome() == Outcome::Unknown)));
+        sleep(QUIET).await;
+        let mut reports = Vec::new();
+        for row_key in self.keys() {
+            reports.push(match self.table.was_applied(("p", *row_key), WRITE_ID).await {
+                Ok(Outcome::Applied) => of_success(Confirmation::WriteId),
+                Ok(Outcome::Unknown) => "unknown".to_owned(),
+                Err(error) if error.kind() == ErrorKind::InvalidInput => "nothing".to_owned(),
+                other => panic!("{other:?}"),
+            });
+        }
+        the_same(reports)
+    }
+
+    async fn context(&self) -> String {
+        let mut context = TableContext::new(&self.service);
+        let blogs = context.table_named::<DynamicEntity>("Blogs");
+        let rows = blogs.query().filter_text("PartitionKey eq 'p'").await.unwrap();
+        let mut blogs = context.table_named::<DynamicEntity>("Blogs");
+        if self.kind == Kind::Insert {
+            self.keys().iter().for_each(|key| blogs.add(&row(key, "new")).unwrap());
+        }
+        for mut row in rows {
+            match self.kind {
+                Kind::Delete => blogs.delete(&row).unwrap(),
+                _ => blogs.update(row.set("Text", "new")).unwrap(),
+            }
+        }
+        let options = if self.way.is_pair { SaveOptions::atomic() } else { SaveOptions::each() };
+        let options = if self.is_exact() { options.exact() } else { options };
+        let mut first = options.clone();
+        if self.way.end == Some(End::Deadline) {
+            first = first.deadline(DEADLINE);
+        }
+        self.mock.faults().add(self.way.fault.clone());
+        let _ = self.unless_dropped(context.save_changes_with(first)).await;
+        if self.way.is_followed {
+            assert_eq!(of_save(context.last_report()), "unknown");
+            sleep(QUIET).await;
+            let _ = context.save_changes_with(options).await;
+        }
+        assert_eq!(context.last_report().results.len(), self.keys().len());
+        of_save(context.last_report())
+    }
+
+    fn operations(&self) -> Vec<BulkOperation<DynamicEntity>> {
+        let rows = self.keys().iter().zip(self.tags.clone());
+        let operation = |(row_key, tag): (&&str, ETag)| match self.kind {
+            Kind::Insert => BulkOperation::Insert(row(row_key, "new")),
+            Kind::Update => BulkOperation::Merge(row(row_key, "new"), tag.into()),
+            Kind::Delete => BulkOperation::Delete(EntityKey::new("p", *row_key), tag.into()),
+        };
+        rows.map(operation).collect()
+    }
+
+    async fn bulk(&self) -> String {
+        let mut bulk = self.table.bulk().keep_results();
+        if self.way.end == Some(End::Deadline) {
+            bulk = bulk.give_up_after(DEADLINE);
+        }
+        let monitor = bulk.monitor();
+        self.mock.faults().add(self.way.fault.clone());
+        let _ = self.unless_dropped(bulk.run(self.operations())).await;
+        let report = if self.way.is_followed {
+            assert_eq!(monitor.checkpoint().resolved(), 0);
+            sleep(QUIET).await;
+            // The checkpoint is stored and read by another process.
+            let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();
+            let resumed: Bulk<_> = self.table.bulk().keep_results().resume(checkpoint);
+            let monitor = resumed.monitor();
+            let _ = resumed.run(self.operations()).await;
+            monitor.report()
+        } else {
+            monitor.report()
+        };
+        of_run(&report, self.keys().len())
+    }
+
+    /// The result of a future, unless it is dropped.
+    async fn unless_dropped<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        match self.way.end {
+            Some(End::Drop) => {
+                let result = timeout(DEADLINE, future).await;
+                assert!(result.is_err(), "it waits for its response");
+                None
+            }
+            _ => Some(future.await),
+        }
+    }
+}
+
+const fn row_keys(way: &Way) -> &'static [&'static str] {
+    if way.is_pair { &["a", "b"] } else { &["a"] }
+}
+
+fn of_success(confirmation: Confirmation) -> String {
+    format!("`{confirmation:?}`")
+}
+
+fn of_error(error: &Error) -> String {
+    match (error.outcome(), error.state_matches()) {
+        (Outcome::NotApplied, false) => "not applied",
+        (Outcome::Unknown, false) => "unknown",
+        (Outcome::Unknown, true) => "unknown, matches",
+        other => panic!("{other:?}: {error}"),
+    }
+    .to_owned()
+}
+
+fn of_save(report: &SaveReport) -> String {
+    let reports = report.results.iter().map(|result| match &result.outcome {
+        SaveOutcome::Applied { confirmation, .. } => of_success(*confirmation),
+        // A transaction names the row that was refused, and the others were rolled back.
+        SaveOutcome::NotAttempted => "not applied".to_owned(),
+        SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) => of_error(error),
+        other => panic!("{other:?}"),
+    });
+    the_same(reports.collect())
+}
+
+fn of_run(report: &BulkReport, rows: usize) -> String {
+    let reports = report.results.iter().map(|result| match &result.outcome {
+        RowOutcome::Applied { confirmation, .. } => of_success(*confirmation),
+        RowOutcome::Failed(error) | RowOutcome::Unknown(error) => of_error(error),
+        other => panic!("{other:?}"),
+    });
+    let reports: Vec<_> = reports.collect();
+    if reports.is_empty() {
+        assert_eq!((report.progress.read, report.progress.held()), (rows as u64, rows as u64));
+        return "not resolved".to_owned();
+    }
+    assert_eq!(reports.len(), rows);
+    the_same(reports)
+}
+
+/// All rows of one request have the same report.
+fn the_same(mut reports: Vec<String>) -> String {
+    reports.dedup();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    reports.remove(0)
+}
+
+/// Produces a cell in one way. A false report is marked, so that it shows in the table.
+async fn observe((kind, _, api, settings): Cell, way: Way) -> String {
+    let stage = Stage::new(kind, settings, way).await;
+    let report = stage.report(api).await;
+    let was_applied = stage.is_applied();
+    sleep(QUIET).await;
+    let is_applied = stage.is_applied();
+    let is_false = match &*report {
+        "not applied" => is_applied,
+        "nothing" | "not resolved" | "unknown" => false,
+        // A success, or a state that matches.
+        _ => !was_applied,
+    };
+    if is_false { format!("{report} {FALSE}") } else { report }
+}
+
+/// The cells of the guide's tables, and the report in each of them.
+fn documented() -> BTreeMap<Cell, String> {
+    let mut cells = BTreeMap::new();
+    for (heading, kind) in KINDS {
+        let section = GUIDE.split_once(&format!("{heading}\n")).expect(heading).1;
+        let section = section.split("\n# ").next().unwrap();
+        let mut lines = section.lines().filter_map(cells_of_line);
+        let header = lines.next().expect("a table");
+        let columns = COLUMNS.map(|(name, _)| name);
+        assert_eq!(header[..2], ["situation", "API"], "{heading}");
+        assert_eq!(header[2..], columns, "{heading}");
+        assert!(lines.next().unwrap().iter().all(|cell| *cell == "---"), "{heading}");
+        let mut situation = None;
+        for line in lines {
+            assert_eq!(line.len(), 2 + columns.len(), "{line:?}");
+            if !line[0].is_empty() {
+                let known = SITUATIONS.iter().find(|(name, _)| *name == line[0]);
+                situation = Some(known.unwrap_or_else(|| panic!("situation {:?}", line[0])).1);
+            }
+            for api in line[1].split(", ") {
+                let known = APIS.iter().find(|(name, _)| *name == api);
+                let api = known.unwrap_or_else(|| panic!("API {api:?}")).1;
+                for ((_, settings), text) in COLUMNS.iter().zip(&line[2..]) {
+                    let cell = (kind, situation.expect("a situation"), api, *settings);
+                    let earlier = cells.insert(cell, (*text).to_owned());
+                    assert_eq!(earlier, None, "{cell:?} is in the table twice");
+                }
+            }
+        }
+    }
+    cells
+}
+
+fn cells_of_line(line: &str) -> Option<Vec<&str>> {
+    let line = line.strip_prefix('|')?.strip_suffix('|')?;
+    Some(line.split('|').map(str::trim).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guide_states_the_report_of_each_write() {
+    let mut produced = BTreeMap::new();
+    for (_, kind) in KINDS {
+        for (_, situation) in SITUATIONS {
+            for (_, api) in APIS {
+                for (_, settings) in COLUMNS {
+                    let cell = (kind, situation, api, settings);
+                    let mut reports = BTreeSet::new();
+                    for way in Way::all(situation, api, settings) {
+                        reports.insert(observe(cell, way).await);
+                    }
+                    let reports: Vec<_> = reports.into_iter().collect();
+                    produced.insert(cell, reports.join(" or "));
+                }
+            }
+        }
+    }
+    let documented = documented();
+    let differs = |(cell, report): &(&Cell, &String)| documented.get(cell) != Some(report);
+    let wrong = produced.iter().filter(differs);
+    let wrong: Vec<_> = wrong
+        .map(|(cell, report)| format!("{cell:?}: {report}; guide: {:?}", documented.get(cell)))
+        .collect();
+    assert!(wrong.is_empty(), "{} cells differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(documented.len(), produced.len(), "no run produces the others");
+    // The client cannot detect a repeated delivery by an id that the write does not leave.
+    for ((kind, situation, _, settings), report) in produced {
+        let leaves_id = settings.write_id && kind != Kind::Delete;
+        let is_undetectable = situation == Situation::RepeatedDelivery && !leaves_id;
+        assert_eq!(report.ends_with(FALSE), is_undetectable, "{kind:?} {situation:?}: {report}");
+    }
+}

@@ -1,6 +1,0 @@
-use azure_table_client::TableEntity;
-
-#[derive(TableEntity)]
-struct Blog;
-
-fn main() {}

@@ -1,6 +1,0 @@
-use azure_table_client::TableEnum;
-
-#[derive(TableEnum)]
-struct Status;
-
-fn main() {}

@@ -1,8 +1,0 @@
-use azure_table_client::entity::PropertyGroup;
-
-#[derive(PropertyGroup)]
-enum Address {
-    Home,
-}
-
-fn main() {}

@@ -1,9 +1,0 @@
-use azure_table_client::TableEntity;
-
-#[derive(TableEntity)]
-#[table(discriminator = "Kind")]
-enum Item {
-    Text(String),
-}
-
-fn main() {}

@@ -1,8 +1,0 @@
-use azure_table_client::TableEntity;
-
-#[derive(TableEntity)]
-struct Blog {
-    text: String,
-}
-
-fn main() {}

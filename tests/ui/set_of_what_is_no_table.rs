@@ -1,8 +1,0 @@
-use azure_table_client::client::TableSet;
-
-#[derive(TableSet)]
-struct Database {
-    blogs: String,
-}
-
-fn main() {}
