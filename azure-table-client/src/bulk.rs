@@ -1,42 +1,43 @@
-//! Many rows at once: grouped by partition into transactions, several of them on their way at a time.
+//! Writes of many rows, grouped by partition into transactions. Several transactions are in flight at a time.
 //!
 //! [`TableClient::bulk`](crate::TableClient::bulk) begins a [`Bulk`] run; see the
-//! [guide](crate::guide::batches). What a run promises:
+//! [guide](crate::guide::batches). The guarantees of a run:
 //!
-//! - **Slices**: rows of one partition travel in transactions of at most 100 operations and 4 MiB
-//!   (2 MiB for Cosmos DB), counted byte by byte. A row that cannot be sent, for example with a bad key
-//!   or of more than 1 MiB, fails by itself, before anything of it is sent.
-//! - **Order**: operations on one key are done in the order of the input, each after the one before
-//!   it is settled. Where one is not, because it was given up or nobody knows, those that follow it on
-//!   its key are not attempted, so that a resumed run does them in order. Between keys there is no
-//!   order. (The service may still do a request after its client gave it up; only an ETag fences that.)
-//! - **Outcomes**: each row has one. Where the service refuses one row of a slice, the others are sent
-//!   again without it. A request whose answer was lost is sent again; if that is then refused, the
-//!   rows that cannot be done twice are [`Unknown`](RowOutcome::Unknown). A refusal of the account, such
-//!   as a firewall's, ends the run and settles no row.
-//! - **Pace**: a partition that the service throttles is slowed down to just below the rate at which it
-//!   was throttled, and tries more from time to time. The other partitions go on. Where many are
-//!   throttled, fewer requests are on their way. A partition of which nothing is done for
+//! - **Batches**: the rows of one partition are sent in transactions of at most 100 operations and 4 MiB
+//!   (2 MiB for Cosmos DB), counted byte by byte. An invalid row, for example one with a bad key or of more
+//!   than 1 MiB, fails alone and is never sent.
+//! - **Order**: operations on one key are applied in the order of the input, each after the outcome of the
+//!   one before it is resolved. If that outcome stays unresolved, the later operations on the key are not
+//!   attempted, so that a resumed run applies them in order. Different keys have no order. (The service may
+//!   still apply a request after its client gave up; only an ETag prevents that.)
+//! - **Outcomes**: each row has one outcome. If the service refuses one row of a batch, the run sends the
+//!   others again. A request whose response was lost is sent again; if that is refused, the rows that cannot
+//!   be applied twice are [`Unknown`](RowOutcome::Unknown). A refusal of the account, such as by a firewall,
+//!   ends the run and resolves no row.
+//! - **Rate limit**: a partition that the service throttles is slowed down to just below the rate at which
+//!   that happened, and speeds up again slowly. Other partitions are not affected. If many are throttled,
+//!   fewer requests are in flight. A partition without any success for
 //!   [`give_up_after`](Bulk::give_up_after) is given up.
-//! - **Memory**: rows are read as they are needed; up to [`window`](Bulk::window) of them are kept, and
-//!   no more than about 64 MiB, if no single row is larger; those on their way take as much again. The
-//!   keys of rows that are not settled are remembered; the run ends once they are 100,000.
-//! - **Cancelling**: dropping the future of a run stops it. What was answered is in the
-//!   [`checkpoint`](BulkMonitor::checkpoint) of its [`monitor`](Bulk::monitor); the requests that were
-//!   on their way may be done or not, and are not in it. [`resume`](Bulk::resume) goes on with the same
-//!   input and does those again, which is the same as doing them once for upserts and
-//!   [`DeleteIfExists`](BulkOperation::DeleteIfExists); an insert that was done meets itself.
+//! - **Memory**: rows are read when they are needed; the run holds at most [`window`](Bulk::window) rows and
+//!   about 64 MiB, plus the same amount in flight. A single larger row is accepted. The keys of unresolved
+//!   rows are kept; the run ends at 100,000 of them.
+//! - **Cancelling**: dropping the future of a run stops it. The [`checkpoint`](BulkMonitor::checkpoint) of
+//!   its [`monitor`](Bulk::monitor) lists the rows whose responses came; the requests in flight may be
+//!   applied or not, and are not in it. [`resume`](Bulk::resume) repeats them with the same input. Repeating
+//!   upserts and [`DeleteIfExists`](BulkOperation::DeleteIfExists) has no further effect; a repeated insert
+//!   fails if the first one was applied.
 
 mod checkpoint;
-mod group;
+mod chunk;
+mod concurrency;
+mod failure;
 mod monitor;
 mod operation;
-mod pace;
+mod rate_limit;
 mod report;
 mod run;
-mod slice;
 mod tables;
-mod verdict;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -57,20 +58,20 @@ use crate::client::TableClient;
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::pipeline::RetryPolicy;
-use group::Window;
-use operation::{Job, Row, Unfit};
-use pace::Width;
+use concurrency::Concurrency;
+use operation::{InvalidRow, Job, Row};
 use run::{Callbacks, Health, Run};
+use window::Window;
 
-/// Rows that were not applied that a report keeps; more are counted.
+/// The maximum number of rows without success that a report lists; it counts all of them.
 pub const KEPT_RESULTS: usize = 10_000;
 const CONCURRENCY: usize = 8;
 const MAX_CONCURRENCY: usize = 1024;
 const WINDOW_ROWS: usize = 20_000;
 const WINDOW_BYTES: usize = 64 * 1024 * 1024;
-const PATIENCE: Duration = Duration::from_mins(5);
+const GIVE_UP_AFTER: Duration = Duration::from_mins(5);
 
-/// A bulk run over one table: set it up, then [`run`](Self::run) it; see the [module](self).
+/// A bulk run over one table: configure it, then call [`run`](Self::run); see the [module](self).
 ///
 /// ```
 /// use azure_table_client::bulk::BulkOperation;
@@ -83,7 +84,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// let report = blogs.bulk().concurrency(4).run(rows.map(BulkOperation::Insert)).await?;
 /// assert_eq!((report.progress.applied, report.progress.requests), (250, 3));
 ///
-/// // One that is there already fails alone.
+/// // A row that already exists fails alone.
 /// let rows = ["0001", "new"].map(|n| DynamicEntity::new("Channel9", n));
 /// let error = blogs.bulk().run(rows.map(BulkOperation::Insert)).await.unwrap_err();
 /// let failed = error.report().failures().next().unwrap();
@@ -93,14 +94,14 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// ```
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions),
-/// `POST`; a row that is alone in its slice, as the call of [`TableClient`] that does the same.
+/// `POST`; a single row of a partition is sent like by [`TableClient`].
 /// Retries: by the run itself, until [`give_up_after`](Self::give_up_after).
 #[must_use = "a bulk run sends nothing until it is run"]
 pub struct Bulk<T> {
     table: TableClient<T>,
     concurrency: usize,
     window: usize,
-    patience: Duration,
+    give_up_after: Duration,
     retry: Option<RetryPolicy>,
     keeps_all: bool,
     any_version: bool,
@@ -114,7 +115,7 @@ impl<T: TableEntity> Bulk<T> {
             table,
             concurrency: CONCURRENCY,
             window: WINDOW_ROWS,
-            patience: PATIENCE,
+            give_up_after: GIVE_UP_AFTER,
             retry: None,
             keeps_all: false,
             any_version: false,
@@ -123,80 +124,80 @@ impl<T: TableEntity> Bulk<T> {
         }
     }
 
-    /// How many requests are on their way at most, 1 to 1,024; 8 unless it is set. Fewer are while the
+    /// Sets the maximum number of requests in flight, 1 to 1,024; the default is 8. Fewer are in flight while the
     /// service throttles.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.concurrency = requests.clamp(1, MAX_CONCURRENCY);
         self
     }
 
-    /// How many rows are kept at most, from being read to having their outcome; 20,000 unless it is
-    /// set. The more, the fuller are the slices of an input that changes partition often.
+    /// Sets the maximum number of rows that were read and have no outcome yet; the default is 20,000. A larger
+    /// window makes fuller batches from an input that changes partition often.
     pub fn window(mut self, rows: usize) -> Self {
         self.window = rows.max(1);
         self
     }
 
-    /// How long a row that the service throttles is tried for, and a partition of which nothing is
-    /// done; 5 min unless it is set.
+    /// Sets the give-up timeout of a row that the service throttles, and of a partition without any success; the
+    /// default is 5 min.
     ///
-    /// The rows of such a partition, those still to be read included, are not sent any more. Once
-    /// that is so of a second one and nothing at all was done in that time, the run ends.
+    /// The run sends no more rows of such a partition. It ends when it gives up a second partition and no row of
+    /// any partition was applied in that time.
     pub fn give_up_after(mut self, time: Duration) -> Self {
-        self.patience = time;
+        self.give_up_after = time;
         self
     }
 
-    /// When and how often a request that failed otherwise is sent again, instead of the client's policy.
+    /// Sets the retry policy of requests that were not throttled, in place of the client's policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
         self
     }
 
-    /// Deletes what a query finds also where somebody changed it since.
+    /// Deletes the rows that a query finds even if another program changed them since.
     pub fn any_version(mut self) -> Self {
         self.any_version = true;
         self
     }
 
-    /// Keeps the outcome of every row in the report.
+    /// Lists every row in the report.
     pub fn keep_results(mut self) -> Self {
         self.keeps_all = true;
         self
     }
 
-    /// Calls `tell` with each row as it has its outcome. It should not take long.
-    pub fn on_row(mut self, tell: impl FnMut(&RowResult) + Send + 'static) -> Self {
-        self.callbacks.row = Some(Box::new(tell));
+    /// Calls `report` with each row once its outcome is known. It should be fast.
+    pub fn on_row(mut self, report: impl FnMut(&RowResult) + Send + 'static) -> Self {
+        self.callbacks.row = Some(Box::new(report));
         self
     }
 
-    /// Calls `tell` after each request. It should not take long.
-    pub fn on_progress(mut self, tell: impl FnMut(&Progress) + Send + 'static) -> Self {
-        self.callbacks.progress = Some(Box::new(tell));
+    /// Calls `report` after each request. It should be fast.
+    pub fn on_progress(mut self, report: impl FnMut(&Progress) + Send + 'static) -> Self {
+        self.callbacks.progress = Some(Box::new(report));
         self
     }
 
-    /// Leaves out what an earlier run of the same input, in the same order, settled.
+    /// Skips the rows that an earlier run of the same input, in the same order, resolved.
     ///
     /// The earlier run may have applied any other row. If such a row meets a conflict now (404, 409 or
     /// 412), the run reads it back, and reports it as failed only with proof that neither run applied it;
-    /// else it is applied or unknown. See the guide on [reports](crate::guide::outcomes).
+    /// otherwise it is applied or unknown. See the guide on [reports](crate::guide::outcomes).
     pub fn resume(self, checkpoint: Checkpoint) -> Self {
         self.monitor.resume(checkpoint);
         self
     }
 
-    /// Looks at this run from outside, also after its future was dropped.
+    /// Returns a monitor of this run, which outlives its future.
     pub fn monitor(&self) -> BulkMonitor {
         self.monitor.clone()
     }
 
-    /// Does these operations.
+    /// Applies these operations.
     ///
     /// # Errors
-    /// Not all was applied: the error has the [report](BulkError::report). A missing table or a wrong
-    /// key ends the run early, since no other row would fare better.
+    /// Some rows were not applied: the error has the [report](BulkError::report). A missing table or a wrong
+    /// account key ends the run early.
     pub async fn run(
         self,
         operations: impl IntoIterator<Item = BulkOperation<T>>,
@@ -204,11 +205,11 @@ impl<T: TableEntity> Bulk<T> {
         self.run_stream(stream::iter(operations)).await
     }
 
-    /// Does the operations of a stream, which is read as they are sent. While it makes wait, rows are
-    /// sent that do not fill a slice.
+    /// Applies the operations of a stream, which is read while they are sent. While the stream is pending, the run
+    /// sends batches that are not full.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Like [`run`](Self::run).
     pub async fn run_stream(
         self,
         operations: impl Stream<Item = BulkOperation<T>>,
@@ -216,12 +217,11 @@ impl<T: TableEntity> Bulk<T> {
         self.drive(operations.map(Ok), Row::new).await
     }
 
-    /// Does the operations of a stream that may fail. After its first error, what was read is done and
-    /// nothing more is read.
+    /// Applies the operations of a stream that may fail. After its first error, the run applies the operations that
+    /// it has read, and reads no more.
     ///
     /// # Errors
-    /// As [`run`](Self::run); the stream's error is in the report as
-    /// [`stopped`](BulkReport::stopped).
+    /// Like [`run`](Self::run); the report has the stream's error as [`stopped`](BulkReport::stopped).
     pub async fn try_run_stream<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         self,
         operations: impl Stream<Item = Result<BulkOperation<T>, E>>,
@@ -229,11 +229,11 @@ impl<T: TableEntity> Bulk<T> {
         self.drive(operations.map_err(|error| Cause::from(error.into())), Row::new).await
     }
 
-    /// Does what `prepare` makes of each item of the input.
+    /// Applies the row that `prepare` returns for each item of the input.
     async fn drive<I>(
         self,
         input: impl Stream<Item = Result<I, Cause>>,
-        prepare: impl Fn(&Job, u64, I) -> Result<Row, Unfit>,
+        prepare: impl Fn(&Job, u64, I) -> Result<Row, InvalidRow>,
     ) -> Result<BulkReport, BulkError> {
         let pipeline = Arc::clone(self.table.pipeline());
         let target = self.table.target().clone();
@@ -248,10 +248,10 @@ impl<T: TableEntity> Bulk<T> {
             earlier: is_resumed.then(|| pipeline.clock.instant()),
             pipeline,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
-            width: Width::new(self.concurrency),
+            concurrency: Concurrency::new(self.concurrency),
             monitor: self.monitor,
             callbacks: self.callbacks,
-            patience: self.patience,
+            give_up_after: self.give_up_after,
             health: Health::default(),
             in_flight: FuturesUnordered::new(),
             timer: None,

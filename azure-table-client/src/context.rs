@@ -1,15 +1,12 @@
-//! The unit of work: entities that were read, added, changed and deleted, and one save for all of it.
+//! The unit of work: entities that were read, added, changed and deleted, and one save for all changes.
 //!
-//! [`TableContext`] is what the paper's `DataServiceContext` is. It tracks entities by their keys; the
-//! user holds plain structs. It belongs to one task and is short-lived. See the
+//! [`TableContext`] corresponds to the `DataServiceContext` of the paper. It tracks entities by their keys;
+//! the program holds plain structs. A context belongs to one task and is short-lived. See the
 //! [guide](crate::guide::units_of_work).
 
-mod attempts;
-mod change;
 mod conflict;
 mod find;
 mod hooks;
-mod merge_option;
 mod options;
 mod plan;
 mod query;
@@ -17,8 +14,8 @@ mod report;
 mod resolve;
 mod resolve_conflicts;
 mod save;
-mod state;
 mod table;
+mod tracker;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -33,24 +30,22 @@ use crate::etag::IfMatch;
 use crate::wire::Operation;
 
 pub use conflict::{Conflict, ConflictResolver, Resolution};
-pub use merge_option::MergeOption;
 pub use options::SaveOptions;
 pub use plan::{PlannedRequest, SavePlan};
 pub use query::{ContextQuery, Cursor};
 pub use report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-pub use state::EntityState;
 pub use table::{ContextTable, Entry};
+pub use tracker::{EntityState, MergeOption};
 
 use hooks::Hooks;
-use state::{Pending, Tracker};
+use tracker::Tracker;
 
 /// A unit of work on the tables of a service.
 ///
-/// What is read through the context, added or attached is tracked by table and key. `update` takes the
-/// values of a struct; [`save_changes`](Self::save_changes) sends what differs from what the service
-/// holds: one changed property is a MERGE with that property, under the ETag that was read. An
-/// [`etag`](crate::TableEntity) field of a struct plays no part here: the version that the context read
-/// counts.
+/// The context tracks entities that it reads, adds or attaches, by table and key. `update` copies the values of a
+/// struct; [`save_changes`](Self::save_changes) sends the differences from the service's values: one changed
+/// property is a MERGE with that property, under the ETag that was read. The context ignores an
+/// [`etag`](crate::TableEntity) field of a struct and uses the version that it read.
 ///
 /// ```
 /// use azure_table_client::context::TableContext;
@@ -87,10 +82,10 @@ use state::{Pending, Tracker};
 /// ```
 ///
 /// # Dropping a save
-/// A save that is dropped before its end keeps what was confirmed. Changes that were sent and not answered
+/// A save that is dropped before its end keeps the confirmed changes. Changes that were sent without a response
 /// are in the state [`Unknown`](EntityState::Unknown): the context keeps their attempts, up to 8 for an
-/// entity, until one is proved or cannot be applied any more. The next save sends them again, and never takes
-/// the work of an earlier attempt for a conflict. [`last_report`](Self::last_report) returns the outcomes that
+/// entity, until one is proved or cannot be applied any more. The next save sends them again, and never reports
+/// an earlier attempt of its own as a conflict. [`last_report`](Self::last_report) returns the outcomes that
 /// were known when the save was dropped.
 pub struct TableContext {
     pipeline: Arc<ClientCore>,
@@ -101,7 +96,7 @@ pub struct TableContext {
 }
 
 impl TableContext {
-    /// A context that tracks nothing yet.
+    /// Creates a context without tracked entities.
     pub fn new(service: &TableServiceClient) -> Self {
         Self {
             pipeline: Arc::clone(service.pipeline()),
@@ -115,24 +110,24 @@ impl TableContext {
         }
     }
 
-    /// What queries do about entities that are tracked already; [`MergeOption::AppendOnly`] by default.
+    /// Sets how queries merge rows of tracked entities; the default is [`MergeOption::AppendOnly`].
     #[must_use]
     pub fn merge_option(mut self, option: MergeOption) -> Self {
         self.merge_option = option;
         self
     }
 
-    /// The table that `T` names.
+    /// Returns the table that `T` names.
     pub fn table<T: NamedTable>(&mut self) -> ContextTable<'_, T> {
         self.table_named(T::TABLE_NAME)
     }
 
-    /// A table by name.
+    /// Returns a table by name.
     pub fn table_named<T: TableEntity>(&mut self, name: &str) -> ContextTable<'_, T> {
         ContextTable { context: self, table: Arc::from(name), entity: PhantomData }
     }
 
-    /// The table of a client, such as a field of a [`TableSet`](crate::client::TableSet).
+    /// Returns the table of a client, such as a field of a [`TableSet`](crate::client::TableSet).
     pub fn table_of<T: TableEntity>(&mut self, client: &TableClient<T>) -> ContextTable<'_, T> {
         self.table_named(client.name())
     }
@@ -140,7 +135,7 @@ impl TableContext {
     /// Inserts the entity with the next save; see [`ContextTable::add`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn add<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().add(entity)
     }
@@ -148,7 +143,7 @@ impl TableContext {
     /// Tracks an entity that was not read; see [`ContextTable::attach`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn attach<T: NamedTable>(
         &mut self,
         entity: &T,
@@ -157,10 +152,10 @@ impl TableContext {
         self.table::<T>().attach(entity, condition)
     }
 
-    /// Takes the entity's values; see [`ContextTable::update`].
+    /// Updates the tracked values; see [`ContextTable::update`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn update<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().update(entity)
     }
@@ -168,7 +163,7 @@ impl TableContext {
     /// Deletes the entity with the next save; see [`ContextTable::delete`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn delete<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().delete(entity)
     }
@@ -176,7 +171,7 @@ impl TableContext {
     /// Forgets the entity; see [`ContextTable::detach`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn detach<T: NamedTable>(&mut self, entity: &T) -> Result<bool, Error> {
         self.table::<T>().detach(entity)
     }
@@ -184,80 +179,76 @@ impl TableContext {
     /// Undoes the local changes of an entity; see [`ContextTable::reset`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub fn reset<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().reset(entity)
     }
 
-    /// What is known of an entity; `None` if it is not tracked.
+    /// Returns the tracked entity; `None` if it is not tracked.
     ///
     /// # Errors
     /// It has no key.
     pub fn entry<T: NamedTable>(&self, entity: &T) -> Result<Option<Entry<'_>>, Error> {
         let key = entity.entity_key()?;
-        Ok(self.tracker.get(&self.tracker.identity(T::TABLE_NAME, &key)).map(Entry))
+        Ok(self.tracker.find(T::TABLE_NAME, &key).map(Entry))
     }
 
-    /// A query of the table that `T` names, whose entities are tracked.
+    /// Returns a query of the table that `T` names, whose entities are tracked.
     pub fn query<T: NamedTable>(&mut self) -> ContextQuery<'_, T> {
         self.table::<T>().query()
     }
 
-    /// All tracked entities, in the order of their changes.
+    /// Returns all tracked entities, in the order of their changes.
     pub fn entries(&self) -> Vec<Entry<'_>> {
         self.tracker.in_order().into_iter().map(|(_, tracked)| Entry(tracked)).collect()
     }
 
-    /// Whether there is something to save.
+    /// Whether the next save has changes to send.
     pub fn has_changes(&self) -> bool {
-        let mut all = self.tracker.entities.values();
-        all.any(|tracked| tracked.pending != Pending::Nothing || tracked.is_unknown)
+        self.tracker.has_changes()
     }
 
     /// Forgets all entities.
     pub fn clear(&mut self) {
-        self.tracker.entities.clear();
+        self.tracker.forget_where(|_| true);
     }
 
-    /// Forgets the entities for which this holds, and returns how many there were.
-    pub fn detach_where(&mut self, is_to_go: impl Fn(&Entry<'_>) -> bool) -> usize {
-        let before = self.tracker.entities.len();
-        self.tracker.entities.retain(|_, tracked| !is_to_go(&Entry(tracked)));
-        before - self.tracker.entities.len()
+    /// Forgets the entities for which `is_gone` returns `true`, and returns their number.
+    pub fn detach_where(&mut self, is_gone: impl Fn(&Entry<'_>) -> bool) -> usize {
+        self.tracker.forget_where(|tracked| is_gone(&Entry(tracked)))
     }
 
-    /// The requests that a save would send now, with their bytes. The hook for writing is called as in a
+    /// Returns the requests that a save would send now, with their sizes. The hook for writing is called like in a
     /// save.
     ///
     /// # Errors
-    /// What would be refused before anything is sent.
-    #[expect(clippy::needless_pass_by_value, reason = "as save_changes_with takes them")]
+    /// The errors of a save before it sends anything.
+    #[expect(clippy::needless_pass_by_value, reason = "like save_changes_with")]
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates = plan::candidates(&self.tracker, &options, hook, 0, &HashSet::new())?;
-        let units = plan::units(&self.tracker, &candidates, &options, &self.pipeline)?;
-        Ok(SavePlan::of(&units))
+        let groups = plan::groups(&self.tracker, &candidates, &options, &self.pipeline)?;
+        Ok(SavePlan::of(&groups))
     }
 
-    /// Sends the changes, each as a request of its own, in the order in which they were made. Nothing is
-    /// sent if nothing was changed.
+    /// Sends the changes, each as a request of its own, in their order. Sends nothing if there are no changes.
     ///
     /// # Errors
-    /// The first change that fails ends the save; the error says what became of each. What failed stays
-    /// pending, and is tried again by the next save unless it is detached.
+    /// The first change that fails ends the save; the error has the outcome of each change. A failed change stays
+    /// pending, and the next save sends it again unless the entity is detached.
     ///
-    /// REST: as the calls of [`TableClient`] with the same effect. Retries:
-    /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is not known
-    /// stays pending: the next save sends it again as it was, and reads the row if it is refused.
+    /// REST: like the calls of [`TableClient`] with the same effect. Retries:
+    /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is unknown
+    /// stays pending: the next save repeats its request, and reads the row if the request is refused.
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save_changes_with(SaveOptions::default()).await
     }
 
-    /// Sends the changes in another way.
+    /// Sends the changes with these options.
     ///
     /// # Errors
-    /// As [`save_changes`](Self::save_changes); what cannot be sent in this way, such as changes of
-    /// several partitions in an atomic save, is an error before anything is sent. A conflict that the
+    /// Like [`save_changes`](Self::save_changes). Changes that the options do not allow, such as changes of
+    /// several partitions in an atomic save, are an error before anything is sent. A conflict that the
     /// [resolver](SaveOptions::on_conflict) has resolved is not an error.
     pub async fn save_changes_with(
         &mut self,
@@ -266,29 +257,29 @@ impl TableContext {
         self.save_and_resolve(options).await
     }
 
-    /// What the last save came to, also if it was dropped on its way.
+    /// The report of the last save, also if the save was dropped.
     pub const fn last_report(&self) -> &SaveReport {
         &self.last_report
     }
 
-    /// Calls `hook` with what is about to be written of an entity: in a merge, what was changed. It may
-    /// change that, and what it adds is sent each time and not tracked.
+    /// Calls `hook` with the properties of an entity before they are sent; in a merge, with the changed ones. The hook
+    /// may change them. Properties that it adds are sent each time and not tracked.
     pub fn on_writing(&mut self, hook: impl FnMut(&mut DynamicEntity) + Send + 'static) {
         self.hooks.writing = Some(Box::new(hook));
     }
 
-    /// Calls `hook` with each entity that a query has read, before it is tracked; it may change it. What
-    /// it removes, a later replace removes in the service.
+    /// Calls `hook` with each entity that a query has read, before it is tracked. The hook may change it. A later
+    /// replace removes the properties that the hook removed.
     pub fn on_reading(&mut self, hook: impl FnMut(&mut DynamicEntity) + Send + 'static) {
         self.hooks.reading = Some(Box::new(hook));
     }
 
-    /// Calls `hook` before each request of a save, with what it does and the table.
+    /// Calls `hook` before each request of a save, with the operation and the table.
     pub fn on_request(&mut self, hook: impl FnMut(Operation, &str) + Send + 'static) {
         self.hooks.request = Some(Box::new(hook));
     }
 
-    /// Calls `hook` with the status of each answer to a save, and the service's id of the request.
+    /// Calls `hook` with the status of each response to a save, and the service's id of the request.
     pub fn on_reply(&mut self, hook: impl FnMut(u16, Option<&str>) + Send + 'static) {
         self.hooks.reply = Some(Box::new(hook));
     }

@@ -6,6 +6,7 @@ mod dynamic;
 mod extra;
 mod group;
 mod ownership;
+mod rows;
 mod series;
 mod write;
 
@@ -19,14 +20,14 @@ pub use extra::ExtraField;
 pub use group::PropertyGroup;
 #[doc(hidden)]
 pub use ownership::Ownership;
+pub(crate) use rows::Entities;
 #[doc(hidden)]
 pub use series::{SeriesField, SeriesName, SplitField};
 pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
 pub(crate) use crate::decode::{
-    Annotation, Entities, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
-    ReadRow,
+    Annotation, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow,
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 const ABOVE_ALL_LAYERS: [&str; 3] = ["lib", "measure", "private"];
 
 /// Imports of a higher layer: the file and the layer, each with its reason.
-const EXCEPTIONS: [(&str, &str); 2] = [
-    // Reading rows back is a query with its pages and its split filters.
-    ("outcome/read_back.rs", "client"),
+const EXCEPTIONS: [(&str, &str); 1] = [
     // The shortcut `MockTableService::client()`.
     ("mock/client.rs", "client"),
 ];

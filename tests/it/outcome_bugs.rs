@@ -169,7 +169,7 @@ fn assert_rows(mock: &MockTableService, report: &BulkReport, what: &str) {
                 matches!(result.outcome, RowOutcome::Applied { .. } | RowOutcome::Unknown(_));
             assert!(is_true, "{what}: row {key} exists, but is reported as {:?}", result.outcome);
             assert!(
-                result.is_applied() || !report.checkpoint.is_settled(result.index),
+                result.is_applied() || !report.checkpoint.is_resolved(result.index),
                 "{what}: a resumed run has to send row {key} again"
             );
         } else {
@@ -264,6 +264,6 @@ async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
         let resumed = table.bulk().resume(checkpoint).run(updates).await;
         let report = resumed.unwrap_err().into_report();
         assert_eq!((report.progress.failed, report.progress.unknown), (0, number), "{what}");
-        assert_eq!(report.checkpoint.settled(), 0, "{what}");
+        assert_eq!(report.checkpoint.resolved(), 0, "{what}");
     }
 }

@@ -373,7 +373,7 @@ impl Stage {
         self.mock.faults().add(self.way.fault.clone());
         let _ = self.unless_dropped(bulk.run(self.operations())).await;
         let report = if self.way.is_followed {
-            assert_eq!(monitor.checkpoint().settled(), 0);
+            assert_eq!(monitor.checkpoint().resolved(), 0);
             sleep(QUIET).await;
             // The checkpoint is stored and read by another process.
             let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();

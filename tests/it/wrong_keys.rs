@@ -106,7 +106,7 @@ where
         table.get_or_insert_with(key, || panic!("the key is refused first")).await.err(),
     ];
     let transaction = table.transaction().delete(key, any.clone());
-    assert_eq!(transaction.len(), 0);
+    assert_eq!(transaction.len(), 1);
     let error = transaction.await.unwrap_err();
     assert_eq!(error.batch_index(), Some(0));
     errors.push(Some(error));

@@ -8,67 +8,66 @@ use uuid::Uuid;
 
 use crate::error::Error;
 
-/// Which rows of an input are settled, by their index: for [`Bulk::resume`](super::Bulk::resume), also
-/// in another process. It can be stored as text (`Display` and `FromStr`) or with serde.
+/// The indices of the resolved rows of an input, for [`Bulk::resume`](super::Bulk::resume), also in another
+/// process. A checkpoint can be stored as text (`Display` and `FromStr`) or with serde.
 ///
-/// A row is settled once it was applied, or refused for what it is. One that was not sent, whose
-/// outcome is unknown, or that was given up because the service could not be reached, is not. How many
-/// were refused is remembered too. Its size grows with the number of rows that are not settled among
-/// those that are.
+/// A row is resolved once it was applied, or refused because of its content. A row is unresolved if it was not
+/// sent, if its outcome is unknown, or if it was given up because the service could not be reached. The
+/// checkpoint also counts the refused rows. Its size grows with the number of gaps between resolved rows.
 ///
 /// ```
 /// use azure_table_client::bulk::Checkpoint;
 ///
 /// let checkpoint: Checkpoint = "1.0-1200,1300-1400".parse()?;
 /// assert_eq!(checkpoint.next(), 1200);
-/// assert!(checkpoint.is_settled(1300) && !checkpoint.is_settled(1200));
-/// assert_eq!(checkpoint.settled(), 1300);
+/// assert!(checkpoint.is_resolved(1300) && !checkpoint.is_resolved(1200));
+/// assert_eq!(checkpoint.resolved(), 1300);
 /// # Ok::<(), azure_table_client::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The ranges of what is settled, by their beginnings; none touches another.
+    /// The ranges of resolved rows, by their starts; they do not touch.
     ranges: BTreeMap<u64, u64>,
-    /// How many of those rows were refused.
+    /// The number of resolved rows that were refused.
     refused: u64,
     /// The id of the run, once it has begun. The write ids of its rows follow from it.
     pub(super) run_id: Option<Uuid>,
 }
 
 impl Checkpoint {
-    /// Nothing is settled.
+    /// Creates a checkpoint without resolved rows.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The first row that is not settled; all before it are.
+    /// The index of the first unresolved row.
     pub fn next(&self) -> u64 {
         self.ranges.get(&0).copied().unwrap_or_default()
     }
 
-    /// Whether the row of this index is settled.
-    pub fn is_settled(&self, index: u64) -> bool {
+    /// Whether the row of this index is resolved.
+    pub fn is_resolved(&self, index: u64) -> bool {
         self.ranges.range(..=index).next_back().is_some_and(|(_, end)| index < *end)
     }
 
-    /// How many rows are settled.
-    pub fn settled(&self) -> u64 {
+    /// The number of resolved rows.
+    pub fn resolved(&self) -> u64 {
         self.ranges.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// How many of the settled rows were refused, and so are not done.
+    /// The number of resolved rows that were refused.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Settles a row that was refused.
+    /// Resolves a row that was refused.
     pub(super) fn refuse(&mut self, index: u64) {
-        self.refused += u64::from(!self.is_settled(index));
-        self.settle(index);
+        self.refused += u64::from(!self.is_resolved(index));
+        self.resolve(index);
     }
 
-    pub(super) fn settle(&mut self, index: u64) {
-        if self.is_settled(index) {
+    pub(super) fn resolve(&mut self, index: u64) {
+        if self.is_resolved(index) {
             return;
         }
         let mut end = index.saturating_add(1);
@@ -86,8 +85,8 @@ impl Checkpoint {
 
 const VERSION: &str = "1.";
 
-/// `1.<from>-<to>,<from>-<to>…`, where `<to>` is not settled. Then `;` and the number of refused rows, if
-/// there are any or an id follows; then `;` and the id of the run, if it has begun.
+/// Writes `1.<from>-<to>,<from>-<to>…` without the row `<to>`. Then `;` and the number of refused rows, if it is
+/// not 0 or an id follows; then `;` and the id of the run, if it has begun.
 impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
@@ -131,7 +130,7 @@ fn parse(text: &str) -> Option<Checkpoint> {
         last = Some(end);
     }
     let checkpoint = Checkpoint { ranges, refused, run_id };
-    (refused <= checkpoint.settled()).then_some(checkpoint)
+    (refused <= checkpoint.resolved()).then_some(checkpoint)
 }
 
 impl Serialize for Checkpoint {
@@ -156,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_written_is_read() {
+    fn other_text_is_not_a_checkpoint() {
         for bad in [
             "",
             "2.",
@@ -181,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_was_settled(indices in proptest::collection::vec(0_u64..60, 0..80)) {
+        fn it_lists_the_resolved_rows(indices in proptest::collection::vec(0_u64..60, 0..80)) {
             let mut checkpoint = Checkpoint::new();
             let mut refused = BTreeSet::new();
             for index in &indices {
@@ -189,15 +188,15 @@ mod tests {
                     checkpoint.refuse(*index);
                     refused.insert(*index);
                 } else {
-                    checkpoint.settle(*index);
+                    checkpoint.resolve(*index);
                 }
             }
             prop_assert_eq!(checkpoint.refused(), refused.len() as u64);
             let all: BTreeSet<u64> = indices.into_iter().collect();
             for index in 0..70 {
-                prop_assert_eq!(checkpoint.is_settled(index), all.contains(&index));
+                prop_assert_eq!(checkpoint.is_resolved(index), all.contains(&index));
             }
-            prop_assert_eq!(checkpoint.settled(), all.len() as u64);
+            prop_assert_eq!(checkpoint.resolved(), all.len() as u64);
             prop_assert!((0..checkpoint.next()).all(|index| all.contains(&index)));
             prop_assert!(!all.contains(&checkpoint.next()));
             let ranges: Vec<_> = checkpoint.ranges.iter().collect();
@@ -211,7 +210,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "(1\\.)?[0-9,;-]{0,30}") {
             if let Ok(checkpoint) = text.parse::<Checkpoint>() {
-                let _ = (checkpoint.next(), checkpoint.settled(), checkpoint.is_settled(u64::MAX));
+                let _ = (checkpoint.next(), checkpoint.resolved(), checkpoint.is_resolved(u64::MAX));
             }
         }
     }

@@ -9,10 +9,10 @@ use super::{Checkpoint, KEPT_RESULTS};
 use crate::clock::SharedClock;
 use crate::entity::new_write_id;
 
-/// Looks at a run from outside: while it goes on, and after its future was dropped.
+/// Observes a run, also after its future was dropped.
 ///
-/// A dropped run loses nothing that was answered: the [`checkpoint`](Self::checkpoint) has every row
-/// whose outcome came, and leaves out those that were on their way.
+/// A dropped run loses no response: the [`checkpoint`](Self::checkpoint) has every row with an outcome, and leaves
+/// out the rows in flight.
 #[derive(Clone)]
 pub struct BulkMonitor(Arc<Mutex<State>>);
 
@@ -37,7 +37,7 @@ impl BulkMonitor {
         })))
     }
 
-    /// How far the run is.
+    /// The progress of the run.
     pub fn progress(&self) -> Progress {
         let state = self.state();
         let elapsed =
@@ -45,12 +45,12 @@ impl BulkMonitor {
         Progress { elapsed, ..state.progress }
     }
 
-    /// What is settled.
+    /// The resolved rows.
     pub fn checkpoint(&self) -> Checkpoint {
         self.state().checkpoint.clone()
     }
 
-    /// What became of the rows so far, in the order in which they ended.
+    /// The outcomes so far, in the order in which the rows ended.
     pub fn report(&self) -> BulkReport {
         let progress = self.progress();
         let state = self.state();
@@ -63,17 +63,17 @@ impl BulkMonitor {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is one step.
+        // A panic cannot leave a change half done: each is one step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The run goes on from there.
+    /// Sets the checkpoint from which the run resumes.
     pub(super) fn resume(&self, checkpoint: Checkpoint) {
         self.state().checkpoint = checkpoint;
     }
 
-    /// Begins a run. Returns its id, that of the run which it resumes or a new one, and whether it resumes
-    /// an earlier run.
+    /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes an
+    /// earlier run.
     pub(super) fn begin(&self, keeps_all: bool, clock: &SharedClock) -> (Uuid, bool) {
         let mut state = self.state();
         let is_resumed = state.checkpoint != Checkpoint::new();
@@ -91,13 +91,13 @@ impl BulkMonitor {
         self.state().stopped.get_or_insert(cause);
     }
 
-    /// A row was read. `false` if it was settled before.
+    /// Counts a row that was read. Returns `false` if it is already resolved.
     pub(super) fn read(&self, index: u64) -> bool {
         let mut state = self.state();
-        let is_settled = state.checkpoint.is_settled(index);
+        let is_resolved = state.checkpoint.is_resolved(index);
         state.progress.read += 1;
-        state.progress.skipped += u64::from(is_settled);
-        !is_settled
+        state.progress.skipped += u64::from(is_resolved);
+        !is_resolved
     }
 
     /// Takes down the outcomes of rows.
@@ -112,8 +112,8 @@ impl BulkMonitor {
                 RowOutcome::Unknown(_) => progress.unknown += 1,
             }
             match &result.outcome {
-                RowOutcome::Applied { .. } => state.checkpoint.settle(result.index),
-                outcome if outcome.is_settled() => state.checkpoint.refuse(result.index),
+                RowOutcome::Applied { .. } => state.checkpoint.resolve(result.index),
+                outcome if outcome.is_resolved() => state.checkpoint.refuse(result.index),
                 _ => {}
             }
             let keeps =
@@ -124,7 +124,7 @@ impl BulkMonitor {
         }
     }
 
-    /// The report of a run that is over.
+    /// Returns the report of a run that ended.
     pub(super) fn into_report(self) -> BulkReport {
         self.state().results.sort_by_key(|result| result.index);
         self.report()

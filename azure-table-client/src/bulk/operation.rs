@@ -10,31 +10,31 @@ use crate::operation::key::check_key;
 use crate::operation::{Request, Target};
 use crate::wire::RetryClass;
 
-/// What a bulk run does with one row.
+/// An operation of a bulk run on one row.
 ///
-/// Upserts and [`DeleteIfExists`](Self::DeleteIfExists) come to the same if they are done twice, so
-/// that a run of them can be repeated or resumed without a second thought.
+/// Upserts and [`DeleteIfExists`](Self::DeleteIfExists) have the same effect if they are applied twice, so that a
+/// run of them can be repeated or resumed safely.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BulkOperation<T> {
     /// Inserts an entity, which must not exist.
     Insert(T),
-    /// Sets the entity's properties and leaves those that it does not have as they are.
+    /// Sets the properties of the entity. The service keeps the other properties of the row.
     Merge(T, IfMatch),
     /// Replaces the entity; properties that it does not have are removed.
     Replace(T, IfMatch),
-    /// Inserts the entity, or sets its properties if it is there.
+    /// Inserts the entity, or sets its properties if it exists.
     InsertOrMerge(T),
-    /// Inserts the entity, or replaces it if it is there.
+    /// Inserts the entity, or replaces it if it exists.
     InsertOrReplace(T),
     /// Deletes the entity with these keys, which must exist. Keys that no `T` has fail before they are
     /// sent.
     Delete(EntityKey, IfMatch),
-    /// Deletes the entity with these keys; that it is not there counts as done. Keys that no `T` has fail
-    /// before they are sent.
+    /// Deletes the entity with these keys; a missing entity counts as success. Keys that no `T` has fail before they
+    /// are sent.
     DeleteIfExists(EntityKey, IfMatch),
 }
 
-/// What the rows of a run have in common.
+/// The target and the id of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Job {
     pub(super) target: Target,
@@ -51,18 +51,18 @@ impl Job {
 /// A valid operation, as it will be sent.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Where it stood in the input.
+    /// The index in the input.
     pub(super) index: u64,
     pub(super) key: EntityKey,
     pub(super) request: Arc<Request>,
-    /// A 404 counts as done.
+    /// Whether a missing row counts as success.
     pub(super) missing_is_ok: bool,
-    /// Done twice, it is as if done once.
+    /// Whether applying it twice has the same effect as applying it once.
     pub(super) is_repeatable: bool,
 }
 
-/// An operation that cannot be sent, and its key if it has one.
-pub(super) type Unfit = Box<(Option<EntityKey>, Error)>;
+/// The error of an operation that cannot be sent, and its key if it has one.
+pub(super) type InvalidRow = Box<(Option<EntityKey>, Error)>;
 
 impl Row {
     /// Checks an operation and encodes it, so that the entity itself need not be kept.
@@ -71,7 +71,7 @@ impl Row {
         job: &Job,
         index: u64,
         operation: BulkOperation<T>,
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, InvalidRow> {
         let write = |entity, way| write(job, index, entity, way);
         let missing_is_ok = matches!(operation, BulkOperation::DeleteIfExists(..));
         let (key, request) = match &operation {
@@ -95,13 +95,13 @@ impl Row {
         Ok(Self { index, key, request: Arc::new(request), missing_is_ok, is_repeatable })
     }
 
-    /// Whether an earlier attempt that was applied can be the cause of its refusal.
+    /// Whether an earlier attempt that was applied can be the cause of this refusal.
     pub(super) fn may_follow_an_earlier_attempt(error: &Error) -> bool {
         // The service refused an operation for its content each time.
         !matches!(error.status(), Some(400 | 413))
     }
 
-    /// About the memory that it takes.
+    /// The approximate memory of the row.
     pub(super) fn bytes(&self) -> usize {
         const FIXED: usize = 256;
         let keys = self.key.partition_key.len() + self.key.row_key.len();
@@ -114,7 +114,7 @@ fn write<T: TableEntity>(
     index: u64,
     entity: &T,
     write: Write<'_>,
-) -> Result<(EntityKey, Request), Unfit> {
+) -> Result<(EntityKey, Request), InvalidRow> {
     let target = &job.target;
     let keys = match entity::checked_keys(target.protocol, &target.table, entity) {
         Ok(keys) => keys,
@@ -129,13 +129,16 @@ fn delete<T: TableEntity>(
     Target { table, protocol, .. }: &Target,
     key: &EntityKey,
     condition: &IfMatch,
-) -> Result<(EntityKey, Request), Unfit> {
+) -> Result<(EntityKey, Request), InvalidRow> {
     let request = entity::delete(*protocol, table, key, condition)
         .and_then(|request| check_key::<T>(key).map(|()| request));
     checked(key.clone(), request)
 }
 
-fn checked(key: EntityKey, request: Result<Request, Error>) -> Result<(EntityKey, Request), Unfit> {
+fn checked(
+    key: EntityKey,
+    request: Result<Request, Error>,
+) -> Result<(EntityKey, Request), InvalidRow> {
     match request {
         Ok(request) => Ok((key, request)),
         Err(error) => Err(Box::new((Some(key), error))),

@@ -3,16 +3,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Checkpoint, verdict};
+use super::{Checkpoint, failure};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::Confirmation;
 
-/// Why a run ended early: an error of this crate, or of the input.
+/// The error that ended a run early: an error of this crate, or of the input.
 pub type Cause = Arc<dyn StdError + Send + Sync>;
 
-/// What became of a row.
+/// The outcome of a row.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RowOutcome {
@@ -20,44 +20,44 @@ pub enum RowOutcome {
     Applied {
         /// The entity's new ETag; `None` for a delete.
         etag: Option<ETag>,
-        /// How that is known.
+        /// The evidence of the success.
         confirmation: Confirmation,
     },
-    /// It was not done.
+    /// It was not applied.
     Failed(Arc<Error>),
-    /// It was read but not sent, for this reason: the run ended early, or gave its partition up, or
-    /// could not settle an earlier operation on the same entity.
+    /// It was read but not sent because of this error: the run ended early, or gave up the partition, or could not
+    /// resolve an earlier operation on the same entity.
     NotAttempted(Arc<Error>),
-    /// It was sent, and may or may not have been done, or may still be. Read back to find out.
+    /// It was sent, and may or may not have been applied, or may still be. Read the row to resolve it.
     Unknown(Arc<Error>),
 }
 
 impl RowOutcome {
-    /// Whether that is the last word, so that a resumed run leaves the row out: it was done, or
-    /// refused for what it is. A refusal for want of permission is not.
-    pub fn is_settled(&self) -> bool {
+    /// Whether a resumed run skips the row: it was applied, or refused because of its content. A refusal because of a
+    /// missing permission does not count.
+    pub fn is_resolved(&self) -> bool {
         match self {
             Self::Applied { .. } => true,
-            Self::Failed(error) => verdict::is_of_row(error),
+            Self::Failed(error) => failure::is_of_row(error),
             Self::NotAttempted(_) | Self::Unknown(_) => false,
         }
     }
 }
 
-/// A row of the input with what became of it.
+/// The result of one row of the input.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RowResult {
-    /// Where it stood in the input, from 0.
+    /// The index in the input, from 0.
     pub index: u64,
-    /// Its key; `None` if it has none that could be told.
+    /// Its key; `None` if the row has no valid key.
     pub key: Option<EntityKey>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: RowOutcome,
 }
 
 impl RowResult {
-    /// Whether it was done.
+    /// Whether it was applied.
     pub fn is_applied(&self) -> bool {
         matches!(self.outcome, RowOutcome::Applied { .. })
     }
@@ -78,46 +78,46 @@ impl fmt::Display for RowResult {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Rows that were read of the input, those of a resumed run that were settled before included.
+    /// The number of rows that were read, including the skipped rows of a resumed run.
     pub read: u64,
-    /// Rows that were settled before, by the checkpoint.
+    /// The number of rows that an earlier run resolved, by the checkpoint.
     pub skipped: u64,
-    /// Rows that were done.
+    /// The number of rows that were applied.
     pub applied: u64,
-    /// Rows that were not done.
+    /// The number of rows that were not applied.
     pub failed: u64,
-    /// Rows of which it is not known.
+    /// The number of rows whose outcome is unknown.
     pub unknown: u64,
-    /// Rows that were read and not sent.
+    /// The number of rows that were read and not sent.
     pub not_attempted: u64,
-    /// Requests that were answered or given up.
+    /// The number of requests that got a response or were given up.
     pub requests: u64,
-    /// Those of them that the service throttled (429, 503).
+    /// The number of requests that the service throttled (429, 503).
     pub throttled: u64,
-    /// The bytes of their bodies.
+    /// The size of the bodies of all requests.
     pub bytes: u64,
-    /// Requests that are on their way; of a run that was dropped, those that were.
+    /// The number of requests in flight, now or when the run was dropped.
     pub in_flight: usize,
     /// The time since the run began.
     pub elapsed: Duration,
 }
 
 impl Progress {
-    /// Rows that have their outcome, those of a resumed run that had it before included.
+    /// The number of rows that have an outcome, including the skipped rows of a resumed run.
     pub const fn finished(&self) -> u64 {
         self.skipped + self.applied + self.failed + self.unknown + self.not_attempted
     }
 
-    /// Rows that are kept, since they have no outcome yet.
+    /// The number of rows in the window, which have no outcome yet.
     pub const fn held(&self) -> u64 {
         self.read - self.finished()
     }
 
-    /// Rows that were done, a second.
+    /// The number of rows that were applied per second.
     #[expect(clippy::cast_precision_loss, reason = "a figure to be shown")]
     pub fn rows_per_second(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
@@ -129,7 +129,7 @@ impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows: {} applied", self.read, self.applied)?;
         for (count, what) in [
-            (self.skipped, "settled before"),
+            (self.skipped, "resolved before"),
             (self.failed, "failed"),
             (self.unknown, "unknown"),
             (self.not_attempted, "not attempted"),
@@ -146,7 +146,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// What became of a run.
+/// The report of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BulkReport {
@@ -156,9 +156,9 @@ pub struct BulkReport {
     /// [`KEPT_RESULTS`](super::KEPT_RESULTS); all rows with
     /// [`keep_results`](super::Bulk::keep_results).
     pub results: Vec<RowResult>,
-    /// What is settled, to go on from.
+    /// The resolved rows, for a run that resumes this one.
     pub checkpoint: Checkpoint,
-    /// Why the run ended before its input did.
+    /// The error that ended the run before its input ended.
     pub stopped: Option<Cause>,
 }
 
@@ -170,17 +170,17 @@ impl BulkReport {
         is_all && self.checkpoint.refused() == 0
     }
 
-    /// Why the run ended before its input did, if that was an error of this crate.
+    /// The error that ended the run before its input ended, if it is an error of this crate.
     pub fn stopped_by(&self) -> Option<&Error> {
         self.stopped.as_deref()?.downcast_ref()
     }
 
-    /// The rows that were not applied, as far as they were kept.
+    /// The listed rows that were not applied.
     pub fn failures(&self) -> impl Iterator<Item = &RowResult> {
         self.results.iter().filter(|result| !result.is_applied())
     }
 
-    /// The rows that were sent and may or may not have been applied, as far as they were kept.
+    /// The listed rows that were sent and may or may not have been applied.
     pub fn unknown(&self) -> impl Iterator<Item = &RowResult> {
         let is_unknown = |result: &&RowResult| matches!(result.outcome, RowOutcome::Unknown(_));
         self.results.iter().filter(is_unknown)
@@ -205,16 +205,16 @@ impl fmt::Display for BulkReport {
     }
 }
 
-/// A run of which not all was applied. It has the report of what was.
+/// The error of a run that did not apply all rows, with the report.
 pub struct BulkError(Box<BulkReport>);
 
 impl BulkError {
-    /// What became of the run.
+    /// The report of the run.
     pub fn report(&self) -> &BulkReport {
         &self.0
     }
 
-    /// What became of the run.
+    /// Returns the report of the run.
     pub fn into_report(self) -> BulkReport {
         *self.0
     }

@@ -1,4 +1,4 @@
-//! What is done to whole partitions and tables.
+//! Operations on whole partitions and tables.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::filter::{Condition, Filter, HasColumns, Projection, Selection};
 use crate::operation::key::check_partition_key;
 
 impl<T: TableEntity> TableClient<T> {
-    /// Many rows at once; see [`Bulk`].
+    /// Writes many rows; see [`Bulk`].
     pub fn bulk(&self) -> Bulk<T> {
         Bulk::new(self.clone())
     }
@@ -46,7 +46,7 @@ impl<T: TableEntity + 'static> TableClient<T> {
         self.bulk().truncate().await
     }
 
-    /// Copies all rows into another table, which must be there; see [`Bulk::copy_from`].
+    /// Copies all rows into another table, which must exist; see [`Bulk::copy_from`].
     pub async fn copy_table<U: TableEntity + 'static>(
         &self,
         target: &TableClient<U>,
@@ -83,7 +83,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`delete_found`](Self::delete_found).
+    /// Like [`delete_found`](Self::delete_found).
     pub async fn delete_where(
         self,
         condition: impl FnOnce(T::Columns<T>) -> Condition<T>,
@@ -97,8 +97,8 @@ impl<T: TableEntity + 'static> Bulk<T> {
 
     /// Deletes the rows that a query of this table finds.
     ///
-    /// Only keys and versions are read. That a row is gone already counts as done. One that somebody
-    /// changed since it was found may match no longer: it is left alone and fails with 412
+    /// Only keys and versions are read. A row that is already gone counts as success. A row that another program
+    /// changed since it was found may no longer match: it is not deleted and fails with 412
     /// `UpdateConditionNotSatisfied`, unless [`any_version`](Self::any_version) is set.
     ///
     /// ```
@@ -118,18 +118,17 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run); that of the query ends the run. A checkpoint is refused: what was
-    /// deleted is not found again, so that a second run does what is left. So is a client with
-    /// `Metadata::None`, which reads no versions, unless they do not count.
+    /// Like [`run`](Self::run); an error of the query ends the run. A checkpoint is refused: the query does not find
+    /// deleted rows again, so that a second run deletes the remaining rows. A client with `Metadata::None` reads no
+    /// versions, and requires `any_version`.
     pub async fn delete_found(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         self.delete(query).await
     }
 
-    /// Deletes all rows of a partition, in whatever version; else as
-    /// [`delete_found`](Self::delete_found).
+    /// Deletes all rows of a partition, in any version, like [`delete_found`](Self::delete_found).
     ///
     /// # Errors
-    /// As [`delete_found`](Self::delete_found). Before anything is sent: a PartitionKey that no `T` has,
+    /// Like [`delete_found`](Self::delete_found). Before anything is sent: a PartitionKey that no `T` has,
     /// such as `"2009_4"` where `T::partition` creates `"2009_04"`.
     pub async fn delete_partition(
         self,
@@ -143,11 +142,11 @@ impl<T: TableEntity + 'static> Bulk<T> {
         self.any_version().delete(query).await
     }
 
-    /// Deletes all rows, in whatever version, and keeps the table. To delete and create it is faster,
-    /// but the service does not create a table while one of that name is being deleted.
+    /// Deletes all rows, in any version, and keeps the table. Deleting and creating the table is faster, but the
+    /// service does not create a table while one of that name is being deleted.
     ///
     /// # Errors
-    /// As [`delete_found`](Self::delete_found).
+    /// Like [`delete_found`](Self::delete_found).
     pub async fn truncate(self) -> Result<BulkReport, BulkError> {
         let query = self.table.query().allow_scan();
         self.any_version().delete(query).await
@@ -155,11 +154,11 @@ impl<T: TableEntity + 'static> Bulk<T> {
 
     async fn delete(self, query: Query<T>) -> Result<BulkReport, BulkError> {
         if *query.table() != *self.table.name() {
-            return self.refused(Error::invalid_input("the query is of another table")).await;
+            return self.refused(Error::invalid_input("the query reads another table")).await;
         }
-        if self.monitor.checkpoint().settled() > 0 {
-            const REASON: &str = "a run that deletes what it finds is not resumed: \
-                                  what was deleted is not found again";
+        if self.monitor.checkpoint().resolved() > 0 {
+            const REASON: &str = "a run that deletes the rows of a query cannot be resumed: \
+                                  the query does not find deleted rows again";
             return self.refused(Error::invalid_input(REASON)).await;
         }
         let any_version = self.any_version;
@@ -183,13 +182,12 @@ impl<T: TableEntity + 'static> Bulk<T> {
         self.drive(input, Row::new).await
     }
 
-    /// Copies all rows of another table, also one of another account, into this one. A row that is
-    /// there is replaced; others stay.
+    /// Copies all rows of another table, also one of another account, into this one. Existing rows with the same
+    /// keys are replaced; others stay.
     ///
-    /// Rows travel as [`DynamicEntity`], with all properties and their types. They are written as they
-    /// are read, so that memory is bounded; what is changed in the source meanwhile may be copied or
-    /// not. Timestamps and ETags are the target's own. A row with a property that cannot be read fails
-    /// alone.
+    /// Rows are copied as [`DynamicEntity`], with all properties and their types. They are written while others are
+    /// read, so that memory is bounded; concurrent changes of the source may be copied or not. The target sets its
+    /// own Timestamps and ETags. A row with a property that cannot be read fails alone.
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -208,16 +206,16 @@ impl<T: TableEntity + 'static> Bulk<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run); that of the query ends the run. It can be resumed if the source has the
-    /// same rows. From Cosmos DB, whose rows come in no order, it cannot: a checkpoint is refused.
+    /// Like [`run`](Self::run); an error of the query ends the run. A copy can be resumed if the source has the same
+    /// rows. A copy from Cosmos DB, which returns rows in no order, refuses a checkpoint.
     pub async fn copy_from<U: TableEntity>(
         self,
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
         let dialect = source.pipeline().protocol.dialect();
-        if !dialect.has_key_order() && self.monitor.checkpoint().settled() > 0 {
-            const REASON: &str = "a copy from Cosmos DB is not resumed: its rows come in no order, \
-                                  so that their places do not tell which ones are copied";
+        if !dialect.has_key_order() && self.monitor.checkpoint().resolved() > 0 {
+            const REASON: &str = "a copy from Cosmos DB cannot be resumed: its rows have no order, \
+                                  so that their indices do not identify the copied ones";
             return self.refused(Error::invalid_input(REASON)).await;
         }
         let query = source.with_entity::<DynamicEntity>().query().allow_scan();
@@ -230,15 +228,15 @@ impl<T: TableEntity + 'static> Bulk<T> {
     }
 }
 
-/// Without a version, a delete would be one of any version.
+/// The error of a delete without a version, which would delete any version.
 fn without_etags() -> Cause {
     Arc::new(Error::invalid_input(
-        "a delete of what is unchanged needs ETags, which Metadata::None leaves out; \
+        "a delete of unchanged rows requires ETags, which Metadata::None leaves out; \
          use Metadata::Minimal or any_version",
     ))
 }
 
-/// What is read of a row that is to be deleted: its keys, and its version, which comes with them.
+/// Reads the keys and the version of a row that will be deleted.
 struct Found;
 
 impl<E> Projection<E> for Found {

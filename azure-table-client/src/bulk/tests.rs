@@ -1,4 +1,4 @@
-//! The parts that do no I/O.
+//! Tests of the parts without I/O.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::BulkOperation;
-use super::group::{Window, count};
+use super::chunk::Chunk;
+use super::concurrency::Concurrency;
 use super::operation::{Job, Row};
-use super::pace::{Pace, Width};
-use super::slice::{Rest, Slice};
+use super::rate_limit::RateLimit;
+use super::window::{Window, count};
 use crate::dialect::Dialect;
 use crate::entity::DynamicEntity;
 use crate::etag::IfMatch;
@@ -40,11 +41,11 @@ fn row(index: u64, partition: u8, key: u32, kib: usize) -> Row {
 }
 
 fn lengths(window: &mut Window, now: Instant, flush: bool) -> Vec<usize> {
-    std::iter::from_fn(|| window.take(now, flush)).map(|slice| slice.rows.len()).collect()
+    std::iter::from_fn(|| window.take(now, flush)).map(|chunk| chunk.rows.len()).collect()
 }
 
 #[test]
-fn slices_are_full_unless_no_more_comes() {
+fn chunks_are_full_until_the_input_ends() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..250 {
         window.push(row(n.into(), 0, n, 0), now).unwrap();
@@ -55,21 +56,21 @@ fn slices_are_full_unless_no_more_comes() {
 }
 
 #[test]
-fn bytes_end_a_slice_where_one_more_row_would_be_too_much() {
+fn a_chunk_ends_before_the_row_that_exceeds_its_bytes() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..30 {
         window.push(row(n.into(), 0, n, 300), now).unwrap();
     }
-    let slices: Vec<_> = std::iter::from_fn(|| window.take(now, true)).collect();
-    let of_one = slices[0].bytes() / slices[0].rows.len();
-    assert_eq!(slices.iter().map(|slice| slice.rows.len()).collect::<Vec<_>>(), [13, 13, 4]);
-    for slice in &slices[..2] {
-        assert!(slice.bytes() <= TRANSACTION_BYTES && slice.bytes() + of_one > TRANSACTION_BYTES);
+    let chunks: Vec<_> = std::iter::from_fn(|| window.take(now, true)).collect();
+    let of_one = chunks[0].bytes() / chunks[0].rows.len();
+    assert_eq!(chunks.iter().map(|chunk| chunk.rows.len()).collect::<Vec<_>>(), [13, 13, 4]);
+    for chunk in &chunks[..2] {
+        assert!(chunk.bytes() <= TRANSACTION_BYTES && chunk.bytes() + of_one > TRANSACTION_BYTES);
     }
 }
 
 #[test]
-fn a_slice_for_cosmos_is_full_at_half_the_bytes() {
+fn a_chunk_for_cosmos_is_full_at_half_the_bytes() {
     let protocol = Protocol::default().to(Dialect::CosmosDb).unwrap();
     let (mut window, now) =
         (Window::new(Target { protocol, ..target() }, 100, usize::MAX), Instant::now());
@@ -83,24 +84,24 @@ fn a_slice_for_cosmos_is_full_at_half_the_bytes() {
 fn a_row_alone_is_sent_without_a_transaction() {
     let (mut window, now) = (window(), Instant::now());
     window.push(row(0, 0, 0, 0), now).unwrap();
-    let slice = window.take(now, true).unwrap();
-    assert!(slice.request().path.starts_with("/Blogs("), "{}", slice.request().path);
+    let chunk = window.take(now, true).unwrap();
+    assert!(chunk.request().path.starts_with("/Blogs("), "{}", chunk.request().path);
     // Its key would make a URL that is too long.
     let entity = DynamicEntity::new("p".repeat(1000), "\u{20ac}".repeat(1000));
     let row = Row::new(&job(), 1, BulkOperation::InsertOrReplace(entity)).unwrap();
     window.push(row, now).unwrap();
-    let slice = window.take(now, true).unwrap();
-    assert_eq!(slice.request().path, "/$batch");
+    let chunk = window.take(now, true).unwrap();
+    assert_eq!(chunk.request().path, "/$batch");
 }
 
 #[test]
-fn a_paced_partition_waits_and_the_others_do_not() {
+fn a_throttled_partition_waits_and_the_others_do_not() {
     let (mut window, now) = (window(), Instant::now());
     for n in 0..400 {
         window.push(row(n.into(), (n % 2) as u8, n, 0), now).unwrap();
     }
     let first = window.take(now, false).unwrap();
-    assert!(window.pace(&first.partition).unwrap().throttled(now, now, 100));
+    assert!(window.rate_limit(&first.partition).unwrap().throttled(now, now, 100));
     let name = Arc::clone(&first.partition);
     window.put_back(&name, vec![first], now);
     assert_eq!(lengths(&mut window, now, true), [100, 100]);
@@ -109,7 +110,7 @@ fn a_paced_partition_waits_and_the_others_do_not() {
         at > now && window.take(at.checked_sub(Duration::from_millis(1)).unwrap(), true).is_none()
     );
     let again = window.take(at, true).unwrap();
-    assert_eq!(again.rows[0].index, 0, "what came back goes first");
+    assert_eq!(again.rows[0].index, 0, "the chunk that came back is first");
 }
 
 #[test]
@@ -129,7 +130,7 @@ fn bad_input_is_an_error_of_its_row() {
 }
 
 #[test]
-fn what_comes_to_the_same_twice() {
+fn upserts_and_unconditional_writes_are_repeatable() {
     let repeatable = |operation: BulkOperation<DynamicEntity>| {
         Row::new(&job(), 0, operation).unwrap().is_repeatable
     };
@@ -146,88 +147,92 @@ fn what_comes_to_the_same_twice() {
 }
 
 #[test]
-fn a_partition_goes_a_little_slower_than_it_was_throttled_at() {
-    let (mut pace, start) = (Pace::default(), Instant::now());
-    assert_eq!(pace.next_at(start), start, "as fast as it goes");
+fn a_rate_stays_just_below_the_throttled_rate() {
+    let (mut rate_limit, start) = (RateLimit::default(), Instant::now());
+    assert_eq!(rate_limit.next_at(start), start, "unlimited");
     for n in 0..20 {
         let now = start + Duration::from_millis(10 * n);
-        pace.sent(now, 100);
-        pace.done(now, 100);
+        rate_limit.sent(now, 100);
+        rate_limit.done(now, 100);
     }
     let sent = start + Duration::from_millis(200);
-    pace.sent(sent, 100);
-    pace.sent(sent, 100);
+    rate_limit.sent(sent, 100);
+    rate_limit.sent(sent, 100);
     let now = start + Duration::from_millis(230);
-    assert!(pace.throttled(now, sent, 100));
-    assert!(!pace.throttled(now, sent, 100), "both were on their way");
+    assert!(rate_limit.throttled(now, sent, 100));
+    assert!(!rate_limit.throttled(now, sent, 100), "both were in flight");
     // 2,000 in the last second are more than 1,900: the first of them must be a second ago.
-    let next = pace.next_at(now);
+    let next = rate_limit.next_at(now);
     assert!(next >= start + Duration::from_secs(1), "{:?}", next - start);
-    let (mut at, mut slices) = (next, 0);
+    let (mut at, mut chunks) = (next, 0);
     while at < next + Duration::from_secs(1) {
-        pace.sent(at, 100);
-        pace.done(at, 100);
-        slices += 1;
-        at = pace.next_at(at);
+        rate_limit.sent(at, 100);
+        rate_limit.done(at, 100);
+        chunks += 1;
+        at = rate_limit.next_at(at);
     }
-    assert!((18..=20).contains(&slices), "{slices}");
-    // It tries more as time goes by.
+    assert!((18..=20).contains(&chunks), "{chunks}");
+    // The rate grows with time.
     let late = next + Duration::from_secs(8);
-    pace.sent(late, 100);
-    let gap = pace.next_at(late) - late;
+    rate_limit.sent(late, 100);
+    let gap = rate_limit.next_at(late) - late;
     assert!(gap < Duration::from_millis(30), "{gap:?}");
 }
 
 #[test]
-fn pauses_grow_while_nothing_is_done() {
-    let (mut pace, mut now) = (Pace::default(), Instant::now());
+fn pauses_grow_until_a_success() {
+    let (mut rate_limit, mut now) = (RateLimit::default(), Instant::now());
     let start = now;
     let mut pauses = Vec::new();
     for _ in 0..12 {
-        pace.sent(now, 1);
-        assert!(pace.throttled(now, now, 1));
-        let next = pace.next_at(now);
+        rate_limit.sent(now, 1);
+        assert!(rate_limit.throttled(now, now, 1));
+        let next = rate_limit.next_at(now);
         pauses.push((next - now).as_secs_f64());
         now = next;
     }
     assert!(pauses[0] >= 0.05 && pauses[0] <= 0.1, "{pauses:?}");
     assert!(pauses[11] >= 15.0 && pauses[11] <= 30.0, "{pauses:?}");
     assert!(now - start > Duration::from_mins(1));
-    pace.pause_until(now + Duration::from_secs(100));
-    assert_eq!(pace.next_at(now), now + Duration::from_secs(100), "the service's own wish");
+    rate_limit.pause_until(now + Duration::from_secs(100));
+    assert_eq!(
+        rate_limit.next_at(now),
+        now + Duration::from_secs(100),
+        "the wait that the service requests"
+    );
 }
 
 #[test]
 fn fewer_requests_where_many_are_throttled() {
-    let mut width = Width::new(8);
-    (0..16).for_each(|n| width.answered(n % 4 == 0));
-    assert_eq!(width.limit(), 5);
-    (0..320).for_each(|_| width.answered(true));
-    assert_eq!(width.limit(), 1);
-    (0..160).for_each(|n| width.answered(n % 20 == 0));
-    assert_eq!(width.limit(), 8);
+    let mut concurrency = Concurrency::new(8);
+    (0..16).for_each(|n| concurrency.responded(n % 4 == 0));
+    assert_eq!(concurrency.limit(), 5);
+    (0..320).for_each(|_| concurrency.responded(true));
+    assert_eq!(concurrency.limit(), 1);
+    (0..160).for_each(|n| concurrency.responded(n % 20 == 0));
+    assert_eq!(concurrency.limit(), 8);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever comes back in whatever order: no row is lost or doubled, no two of one key are on
-    /// their way, those of one key are settled in order, and no slice is too large.
+    /// For any order of responses: no row is lost or sent twice, two rows with the same key are never in flight,
+    /// the rows with the same key end in order, and no chunk is too large.
     #[test]
-    fn every_row_is_settled_once_and_in_its_order(
+    fn every_row_ends_once_and_in_its_order(
         rows in proptest::collection::vec((0_u8..3, 0_u32..12, 0_usize..20), 1..150),
         steps in proptest::collection::vec((0_u8..6, any::<prop::sample::Index>()), 20..200),
     ) {
         let (mut window, mut now) = (window(), Instant::now());
         let mut input = rows.iter().enumerate();
-        let mut on_way: Vec<Slice> = Vec::new();
-        let mut settled: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
+        let mut in_flight: Vec<Chunk> = Vec::new();
+        let mut ended: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
         let mut steps = steps.into_iter().map(Some).chain(std::iter::repeat(None));
         loop {
             let step = steps.next().flatten();
             let is_end = step.is_none();
             let (action, at) = match &step {
-                Some((action, index)) => (*action, index.index(on_way.len().max(1))),
+                Some((action, index)) => (*action, index.index(in_flight.len().max(1))),
                 None => (3, 0),
             };
             for _ in 0..if is_end { usize::MAX } else { 5 } {
@@ -236,47 +241,48 @@ proptest! {
                 let kib = if *size == 0 { 450 } else { 0 };
                 window.push(row(index as u64, *partition, *key, kib), now).unwrap();
             }
-            if let Some(slice) = window.take(now, is_end || action % 2 == 0) {
-                prop_assert!(slice.rows.len() <= TRANSACTION_OPERATIONS);
-                prop_assert!(slice.bytes() <= TRANSACTION_BYTES);
-                prop_assert!(slice.rows.iter().all(|row| *row.key.partition_key == *slice.partition));
-                on_way.push(slice);
-            } else if on_way.is_empty() {
+            if let Some(chunk) = window.take(now, is_end || action % 2 == 0) {
+                prop_assert!(chunk.rows.len() <= TRANSACTION_OPERATIONS);
+                prop_assert!(chunk.bytes() <= TRANSACTION_BYTES);
+                prop_assert!(chunk.rows.iter().all(|row| *row.key.partition_key == *chunk.partition));
+                in_flight.push(chunk);
+            } else if in_flight.is_empty() {
                 match window.wakes_at() {
                     Some(at) => now = at,
                     None if window.is_empty() && is_end => break,
                     None => {}
                 }
             }
-            let keys: Vec<_> = on_way.iter().flat_map(|slice| &slice.rows).map(|row| &row.key).collect();
+            let keys: Vec<_> = in_flight.iter().flat_map(|chunk| &chunk.rows).map(|row| &row.key).collect();
             prop_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
-            if on_way.is_empty() || action == 5 {
+            if in_flight.is_empty() || action == 5 {
                 continue;
             }
-            let slice = on_way.swap_remove(at);
-            let name = Arc::clone(&slice.partition);
-            let rows = count(&slice);
+            let chunk = in_flight.swap_remove(at);
+            let name = Arc::clone(&chunk.partition);
+            let rows = count(&chunk);
             let (again, done) = match action {
                 0 => {
-                    window.pace(&name).unwrap().throttled(now, now, rows);
-                    (vec![slice], Vec::new())
+                    window.rate_limit(&name).unwrap().throttled(now, now, rows);
+                    (vec![chunk], Vec::new())
                 }
                 1 => {
-                    let Slice { rows, refusals, since, .. } = slice;
-                    let mut rest = rows;
-                    let bad = rest.remove(rest.len() / 2);
-                    let rest = Rest { rows: rest, refusals: refusals + 1, since, open: None, in_halves: refusals > 0 };
-                    (Slice::cut(&window.target, &name, rest), vec![bad])
+                    let mut chunk = chunk;
+                    let bad = chunk.rows.remove(chunk.rows.len() / 2);
+                    let rows = chunk.rows.len();
+                    let most = if chunk.refusals > 0 { rows.div_ceil(2) } else { rows };
+                    chunk.refusals += 1;
+                    (chunk.regroup(&window.target, most), vec![bad])
                 }
                 _ => {
-                    window.pace(&name).unwrap().done(now, rows);
-                    (Vec::new(), slice.rows)
+                    window.rate_limit(&name).unwrap().done(now, rows);
+                    (Vec::new(), chunk.rows)
                 }
             };
             for row in done {
                 assert!(window.end(&row, None, now).is_empty());
                 let key = (row.key.partition_key, row.key.row_key);
-                settled.entry(key).or_default().push(row.index);
+                ended.entry(key).or_default().push(row.index);
             }
             window.put_back(&name, again, now);
         }
@@ -284,6 +290,6 @@ proptest! {
         for (index, (partition, key, _)) in rows.iter().enumerate() {
             expected.entry((format!("p{partition}"), format!("k{key}"))).or_default().push(index as u64);
         }
-        prop_assert_eq!(settled, expected);
+        prop_assert_eq!(ended, expected);
     }
 }

@@ -2,18 +2,17 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::error::Error;
 use crate::operation::{Reply, Request};
 use crate::outcome;
-use crate::pipeline::{CallOptions, Expects, RetryPolicy};
-use crate::wire::PayloadFormat;
+use crate::pipeline::{CallOptions, Expects};
 
-/// A call that is ready to be sent: set what is special about it, then `.await` it.
+/// A call that is sent when it is awaited. Its setters change one call.
 ///
 /// ```
 /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
@@ -52,6 +51,7 @@ pub struct Call<T> {
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
+    write_id: Option<Uuid>,
     expects: Option<Expects>,
 }
 
@@ -62,85 +62,31 @@ impl<T> Call<T> {
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
         let (pipeline, options) = (Arc::clone(pipeline), CallOptions::default());
-        Self { pipeline, request, read, options, expects: None }
+        Self { pipeline, request, read, options, write_id: None, expects: None }
     }
 
-    /// These refusals are no errors to those who watch.
+    /// Sets the error codes that observers do not count as failures.
     pub(super) fn expecting(mut self, expects: Expects) -> Self {
         self.expects = Some(expects);
         self
     }
 
-    /// All settings at once.
+    /// Replaces all settings.
     pub(super) fn with_options(mut self, options: CallOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The time for the whole call, all attempts and waits included.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// When and how often this call is tried again, instead of the client's policy.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// The id that the service logs with the call (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. Without it, each call has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
-    }
-
-    /// The format of the answer, instead of the client's: a [`PayloadFormat`], or a level of JSON. An
-    /// entity that is written travels in the client's format whatever this says.
-    ///
-    /// # Errors
-    /// A format that does not go with the client's version of the service is one of kind
-    /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent.
-    pub fn format(mut self, format: impl Into<PayloadFormat>) -> Self {
-        self.options.format = Some(format.into());
-        self
-    }
-
-    /// A row in the state that this write leaves does not count as success: another program may have
-    /// written the same. Use it where an insert, a delete or a table serves as a lock. What then cannot
-    /// be proved is [unknown](Error::outcome).
-    pub fn exact(mut self) -> Self {
-        self.options.exact = Some(true);
-        self
-    }
-
-    /// Whether a row in the state that this update leaves counts as success although the response was
-    /// lost and the update is conditional on an ETag. It does not by default, because two programs that
-    /// compute the same value look alike: a counter would lose an increment. It is for updates that may
-    /// be repeated without harm.
-    pub fn accept_matching_state(mut self, accept: bool) -> Self {
-        self.options.accept_matching_state = Some(accept);
-        self
-    }
-
-    /// The id of this write, in place of a random one, for
-    /// [`was_applied`](crate::TableClient::was_applied).
-    ///
-    /// # Errors
-    /// Of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), before anything is sent: the client has no
-    /// [`write_id_column`](crate::client::TableServiceClientBuilder::write_id_column), or the call
-    /// deletes.
-    pub fn write_id(mut self, id: Uuid) -> Self {
-        self.request = self.request.and_then(|mut request| {
-            request.set_write_id(id)?;
-            Ok(request)
-        });
-        self
+    setters! { options:
+        deadline "the whole call", retry, client_request_id, format, exact, accept_matching_state,
+        write_id
     }
 
     async fn send(self) -> Result<T, Error> {
-        let request = self.request?;
+        let mut request = self.request?;
+        if let Some(id) = self.write_id {
+            request.set_write_id(id)?;
+        }
         let trace = self.pipeline.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
         // Pinned here, since a future that is passed on by value is stored twice and copied.

@@ -73,10 +73,10 @@ pub enum Resolution {
     /// Sends the local change again, on top of the server's row: properties that were not changed locally
     /// keep the server's values. A row that is gone is inserted again.
     KeepLocal,
-    /// Keeps the server's row and discards the local change. The save goes on without it.
+    /// Keeps the server's row and discards the local change. The save continues without it.
     TakeServer,
-    /// Writes these properties, and removes those that the entity lacks. The local change may also have
-    /// been a delete. A row that is gone is inserted again. The key must be that of the conflict.
+    /// Writes this entity, and removes properties that it lacks. The local change may also have been a
+    /// delete. A row that is gone is inserted again. The entity must have the key of the conflict.
     Save(DynamicEntity),
     /// Leaves the change failed and pending, as without a resolver.
     Abort,
@@ -93,7 +93,7 @@ pub enum Resolution {
 /// | [`abort`](Self::abort), the default | fails and stays pending |
 /// | [`client_wins`](Self::client_wins) | is sent again, on top of the server's row |
 /// | [`server_wins`](Self::server_wins) | is discarded, which the report shows |
-/// | [`merge`](Self::merge) | becomes what a closure decides |
+/// | [`merge`](Self::merge) | is replaced by the decision of a closure |
 ///
 /// In a transaction, a discarded change is left out and the other changes are sent again.
 #[derive(Clone)]
@@ -140,8 +140,8 @@ impl ConflictResolver {
         Self::new(Strategy::Merge(Arc::new(Mutex::new(decide))))
     }
 
-    /// How many conflicts of one change are resolved at most; 3 unless it is set. After the last one
-    /// the change fails; [`Error::rounds`] is the number of its conflicts that were resolved.
+    /// Sets the maximum number of conflicts of one change that are resolved; the default is 3. After the last
+    /// one the change fails; [`Error::rounds`] is the number of its conflicts that were resolved.
     #[must_use]
     pub const fn rounds(mut self, rounds: u32) -> Self {
         self.rounds = rounds;

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::change::dynamic;
-use super::state::{Add, Known, Pending, Tracker};
-use super::{ContextTable, EntityState, MergeOption, TableContext};
+use super::tracker::Tracked;
+use super::{ContextTable, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{EntityKey, IntoKey, NamedTable, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::pipeline::CallOptions;
 
 impl TableContext {
@@ -16,7 +14,7 @@ impl TableContext {
     /// [`ContextTable::find`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn find<T: NamedTable>(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
         let key = key.into_key()?;
         self.table::<T>().find(key).await
@@ -25,7 +23,7 @@ impl TableContext {
     /// Reads the entity's row and merges it into the tracker; see [`ContextTable::refresh`].
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn refresh<T: NamedTable>(
         &mut self,
         entity: &T,
@@ -37,18 +35,17 @@ impl TableContext {
 }
 
 impl<T: TableEntity> ContextTable<'_, T> {
-    /// Returns the entity with these keys; `None` if the service has no such row, or if the context is
-    /// to delete it.
+    /// Returns the entity with these keys; `None` if the service has no such row, or if the next save deletes
+    /// it.
     ///
-    /// With [`MergeOption::AppendOnly`], the default, an entity that is tracked is returned as it is
-    /// tracked, local changes included and without its Timestamp. That costs no request, unless a
-    /// projection has left columns out. In all other cases one row is read at the primary, and met as by
-    /// a query with the context's [`merge_option`](TableContext::merge_option): new entities are
-    /// tracked; an entity that is tracked and has no row stays as it is.
+    /// With [`MergeOption::AppendOnly`], the default, a tracked entity is returned with its local changes and
+    /// without its Timestamp. That costs no request, unless a projection has left columns out. In all other
+    /// cases one row is read at the primary and merged like by a query with the context's
+    /// [`merge_option`](TableContext::merge_option): new entities are tracked; a tracked entity without a row
+    /// does not change.
     ///
     /// # Errors
-    /// As [`TableClient::get`], but a row that is not there is `None`. Before anything is sent: keys that
-    /// no `T` has.
+    /// Like [`TableClient::get`], but a missing row is `None`. Before anything is sent: keys that no `T` has.
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
@@ -68,26 +65,26 @@ impl<T: TableEntity> ContextTable<'_, T> {
         let Some(row) = client.get_row(&key, CallOptions::default()).await? else {
             return Ok(None);
         };
-        let entity = self.context.meet(&self.table, row, option, None)?;
+        let entity = self.context.merge(&self.table, row, option, None)?;
         let is_hidden = option != MergeOption::NoTracking && self.is_deleted(&key);
         Ok(if is_hidden { None } else { Some(entity) })
     }
 
-    /// Reads the entity's row at the primary, and merges it into the tracker. Returns the entity as it is
-    /// then; `None` if the row is gone.
+    /// Reads the entity's row at the primary, and merges it into the tracked entity. Returns the result; `None`
+    /// if the row is gone.
     ///
-    /// | option | the row is there | the row is gone |
+    /// | option | the row exists | the row is gone |
     /// |---|---|---|
-    /// | `AppendOnly` | a tracked entity stays as it is | stays as it is |
+    /// | `AppendOnly` | a tracked entity does not change | no change |
     /// | `OverwriteChanges` | the server's values, `Unchanged`; local changes are lost | detached |
     /// | `PreserveChanges` | the server's values and ETag under the local changes: the client wins | `Added` and `Modified` are inserted by the next save; `Unchanged` and `Deleted` are detached |
     ///
-    /// An entity that is not tracked is tracked by all three if its row is there. An entity whose state is
-    /// [`Unknown`](EntityState::Unknown) stays as it is until the next save has found out.
+    /// All three track an entity that is not tracked yet if its row exists. An entity whose state is
+    /// [`Unknown`](super::EntityState::Unknown) does not change until the next save resolves it.
     ///
     /// # Errors
     /// [`MergeOption::NoTracking`] is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput):
-    /// [`TableClient::get`] reads without a context. Else as [`find`](Self::find).
+    /// [`TableClient::get`] reads without a context. Otherwise like [`find`](Self::find).
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
@@ -99,7 +96,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// Does the same for the entity with these keys; see [`refresh`](Self::refresh).
     ///
     /// # Errors
-    /// As there.
+    /// As documented there.
     pub async fn refresh_key(
         &mut self,
         key: impl IntoKey,
@@ -112,9 +109,9 @@ impl<T: TableEntity> ContextTable<'_, T> {
         }
         let key = key.into_key()?;
         match self.client().get_row(&key, CallOptions::default()).await? {
-            Some(row) => self.context.meet(&self.table, row, option, None).map(Some),
+            Some(row) => self.context.merge(&self.table, row, option, None).map(Some),
             None => {
-                self.context.tracker.meet_missing(&self.table, &key, option);
+                self.context.tracker.merge_missing(&self.table, &key, option);
                 Ok(None)
             }
         }
@@ -125,44 +122,15 @@ impl<T: TableEntity> ContextTable<'_, T> {
     }
 
     fn is_deleted(&self, key: &EntityKey) -> bool {
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, key));
-        tracked.is_some_and(|tracked| tracked.pending == Pending::Delete)
+        self.context.tracker.find(&self.table, key).is_some_and(Tracked::is_deleted)
     }
 
-    /// The entity as it is tracked, unless that takes its row: for other columns or the Timestamp.
+    /// Returns the tracked entity; `None` if only its row has the columns or the Timestamp of a `T`.
     fn tracked(&self, key: &EntityKey) -> Option<T> {
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, key))?;
-        if matches!(tracked.known, Known::Some(_)) {
+        let tracked = self.context.tracker.find(&self.table, key)?;
+        if tracked.is_partly_known() {
             return None;
         }
-        let mut entity = dynamic(tracked, &tracked.current);
-        if let Some(IfMatch::Tag(tag)) = &tracked.condition {
-            entity.set_version(Some(tag.clone()));
-        }
-        entity.to_entity().ok()
-    }
-}
-
-impl Tracker {
-    /// Takes over that the service has no row with this key.
-    pub(super) fn meet_missing(&mut self, table: &Arc<str>, key: &EntityKey, option: MergeOption) {
-        let Some(tracked) = self.get(&self.identity(table, key)) else { return };
-        let state = tracked.state();
-        match option {
-            MergeOption::NoTracking | MergeOption::AppendOnly => {}
-            // The change that was sent may still arrive.
-            _ if state == EntityState::Unknown => {}
-            MergeOption::PreserveChanges if state == EntityState::Added => {}
-            MergeOption::PreserveChanges if state == EntityState::Modified => {
-                let (order, current) = (tracked.order, tracked.current.clone());
-                self.detach(table, key);
-                self.track(table, key, Pending::Add(Add::Insert), current).order = order;
-            }
-            MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
-                self.detach(table, key);
-            }
-        }
+        tracked.current().to_entity(tracked.etag()).ok()
     }
 }

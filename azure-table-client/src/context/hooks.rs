@@ -1,15 +1,13 @@
-//! What a program wants to see, or to change, of what a context reads and sends.
-
-use std::fmt;
+//! The hooks of a program, which observe or change the entities that a context reads and sends.
 
 use crate::entity::DynamicEntity;
 use crate::wire::Operation;
 
-/// Sees an entity, and may change it.
+/// Receives an entity, and may change it.
 pub(super) type EntityHook = dyn FnMut(&mut DynamicEntity) + Send;
-/// Sees what a request does, and its table.
+/// Receives the operation of a request, and its table.
 type RequestHook = dyn FnMut(Operation, &str) + Send;
-/// Sees the status of an answer, and the service's id of the request.
+/// Receives the status of a response, and the service's id of the request.
 type ReplyHook = dyn FnMut(u16, Option<&str>) + Send;
 
 #[derive(Default)]
@@ -18,10 +16,4 @@ pub(super) struct Hooks {
     pub(super) reading: Option<Box<EntityHook>>,
     pub(super) request: Option<Box<RequestHook>>,
     pub(super) reply: Option<Box<ReplyHook>>,
-}
-
-impl fmt::Debug for Hooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks").finish_non_exhaustive()
-    }
 }

@@ -1,10 +1,10 @@
-use std::time::Duration;
-
 use super::conflict::ConflictResolver;
-use crate::pipeline::{CallOptions, RetryPolicy};
+use crate::client::setters::setters;
+use crate::pipeline::CallOptions;
 
-/// How a context saves its changes. By default each change is a request of its own, in the order in
-/// which they were made, and the first failure ends the save.
+/// The options of a save. By default each change is a request of its own, in the order of the changes, and
+/// the first failure ends the save.
+#[must_use = "options have no effect until a save receives them"]
 #[derive(Debug, Clone)]
 pub struct SaveOptions {
     pub(super) mode: Mode,
@@ -23,7 +23,7 @@ pub(super) enum Mode {
     PerPartition,
 }
 
-/// Transactions of a save by partitions that are on their way at the same time.
+/// The default number of transactions in flight.
 const AT_ONCE: usize = 8;
 
 impl Default for SaveOptions {
@@ -46,42 +46,38 @@ impl SaveOptions {
         }
     }
 
-    /// All changes in one entity group transaction: all are made or none is. They must be of one
+    /// All changes in one entity group transaction, which are all applied or not at all. They must be of one
     /// table and one partition, at most 100 and at most 4 MiB, or nothing is sent.
     pub fn atomic() -> Self {
         Self { mode: Mode::Atomic, ..Self::each() }
     }
 
-    /// As few entity group transactions as there can be, each of one table and one partition.
+    /// As few entity group transactions as possible, each of one table and one partition.
     pub fn per_partition() -> Self {
         Self { mode: Mode::PerPartition, ..Self::each() }
     }
 
-    /// Tries the other changes after one has failed.
-    #[must_use]
+    /// Sends the other changes after one has failed.
     pub fn continue_on_error(mut self) -> Self {
         self.continue_on_error = true;
         self
     }
 
-    /// Replaces what is updated as a whole, instead of merging what was changed.
-    #[must_use]
+    /// Replaces updated entities, instead of merging the changed properties.
     pub fn replace_on_update(mut self) -> Self {
         self.replace_on_update = true;
         self
     }
 
-    /// Takes an entity that is to be deleted and is not there for deleted, in a save that sends
-    /// [each](Self::each) change by itself. A transaction with such a change fails as a whole.
-    #[must_use]
+    /// Counts the deletion of a missing entity as success, in a save that sends [each](Self::each) change as a
+    /// request. A transaction with such a change fails as a whole.
     pub fn missing_is_deleted(mut self) -> Self {
         self.missing_is_deleted = true;
         self
     }
 
-    /// How many transactions of a save [by partitions](Self::per_partition) are on their way at the
-    /// same time; 8 by default, 1 at least.
-    #[must_use]
+    /// Sets the maximum number of transactions in flight in a save [by partitions](Self::per_partition); the
+    /// default is 8, the minimum 1.
     pub fn at_once(mut self, transactions: usize) -> Self {
         self.at_once = if transactions == 0 { 1 } else { transactions };
         self
@@ -89,39 +85,10 @@ impl SaveOptions {
 
     /// Resolves conflicts with other writers, and sends the changes again;
     /// [`ConflictResolver::abort`] by default.
-    #[must_use]
     pub fn on_conflict(mut self, resolver: ConflictResolver) -> Self {
         self.resolver = resolver;
         self
     }
 
-    /// The time for each request of the save, all its attempts and waits included.
-    #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.call.deadline = Some(deadline);
-        self
-    }
-
-    /// Rows in the state that a change leaves do not count as success; see
-    /// [`Call::exact`](crate::client::Call::exact).
-    #[must_use]
-    pub fn exact(mut self) -> Self {
-        self.call.exact = Some(true);
-        self
-    }
-
-    /// Whether a row in the state that an update leaves counts as success although its response was lost;
-    /// see [`Call::accept_matching_state`](crate::client::Call::accept_matching_state).
-    #[must_use]
-    pub fn accept_matching_state(mut self, accept: bool) -> Self {
-        self.call.accept_matching_state = Some(accept);
-        self
-    }
-
-    /// When and how often each request is tried again, instead of the client's policy.
-    #[must_use]
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.call.retry = Some(policy);
-        self
-    }
+    setters! { call: deadline "each request", retry, exact, accept_matching_state }
 }

@@ -4,22 +4,20 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use super::attempts::OpenAttempt;
-use super::change::dynamic;
 use super::hooks::EntityHook;
 use super::options::{Mode, SaveOptions};
-use super::state::{Change, Identity, Tracked, Tracker};
+use super::tracker::{Change, Identity, OpenAttempt, Tracked, Tracker};
 use crate::client_core::ClientCore;
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, new_write_id};
 use crate::error::Error;
-use crate::operation::entity::{self, Write};
+use crate::operation::entity;
 use crate::operation::transaction::{self, Batch, Refused};
 use crate::operation::{Request, Target};
-use crate::outcome::properties;
+use crate::outcome::MapEntity;
 use crate::wire::Operation;
 
-/// What a save would send.
+/// The requests that a save would send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SavePlan {
@@ -33,7 +31,7 @@ pub struct SavePlan {
 pub struct PlannedRequest {
     /// The table.
     pub table: String,
-    /// What is done to which entity; several in a transaction.
+    /// Each operation with the key of its entity; several in a transaction.
     pub operations: Vec<(Operation, EntityKey)>,
     /// The bytes of its body.
     pub bytes: usize,
@@ -51,7 +49,7 @@ impl fmt::Display for SavePlan {
     }
 }
 
-/// A change that is to be sent.
+/// A change that will be sent.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) id: Identity,
@@ -61,13 +59,13 @@ pub(super) struct Candidate {
     pub(super) change: Change,
     /// The change as it is sent: after the hook for writing, with its write id.
     pub(super) wire: Change,
-    /// Its place in the report.
+    /// Its index in the report.
     pub(super) result: usize,
 }
 
-/// One request, and the changes in it.
+/// The changes that are sent in one request.
 #[derive(Debug)]
-pub(super) struct Unit {
+pub(super) struct RequestGroup {
     pub(super) table: Arc<str>,
     pub(super) request: Arc<Request>,
     /// `None` for a single operation.
@@ -75,9 +73,8 @@ pub(super) struct Unit {
     pub(super) changes: Vec<Candidate>,
 }
 
-/// The changes in their order. `hook` sees each entity that is to be written, and may change it. Each
-/// write has an id in the column `write_id`. Places in the report are counted from `first`. The entities
-/// in `skip` are left out.
+/// Returns the changes in their order, except those of the entities in `skip`. `hook` may change each entity
+/// before it is written. The index in the report counts from `first`.
 pub(super) fn candidates(
     tracker: &Tracker,
     options: &SaveOptions,
@@ -97,7 +94,7 @@ pub(super) fn candidates(
     Ok(candidates)
 }
 
-/// The change of one entity; `None` if there is nothing to send.
+/// Returns the change of one entity; `None` if there is nothing to send.
 pub(super) fn candidate(
     tracker: &Tracker,
     id: &Identity,
@@ -110,8 +107,8 @@ pub(super) fn candidate(
         return Ok(None);
     }
     let Some(change) = tracked.change(options.replace_on_update)? else { return Ok(None) };
-    let wire = wire(tracked, &change, hook, tracker.write_id.as_deref());
-    let (table, key) = (Arc::clone(&tracked.table), tracked.key.clone());
+    let wire = wire(tracked, &change, hook, tracker.write_id());
+    let (table, key) = (Arc::clone(tracked.table()), tracked.key().clone());
     Ok(Some(Candidate { id: id.clone(), table, key, change, wire, result }))
 }
 
@@ -122,13 +119,14 @@ fn wire(
     write_id: Option<&str>,
 ) -> Change {
     let mut wire = change.clone();
-    if let (Some(hook), Some(written)) = (hook, wire.properties_mut()) {
-        let mut entity = dynamic(tracked, written);
+    let Some(written) = wire.properties_mut() else { return wire };
+    if let Some(hook) = hook {
+        let mut entity = MapEntity::new(tracked.key(), written).to_dynamic();
         hook(&mut entity);
-        *written = properties(&entity);
+        *written = Arc::new(entity.into_parts().1.into_iter().collect());
     }
-    if let (Some(column), Some(written)) = (write_id, wire.properties_mut()) {
-        written.insert(column.to_owned(), new_write_id().into());
+    if let Some(column) = write_id {
+        Arc::make_mut(written).insert(column.to_owned(), new_write_id().into());
     }
     wire
 }
@@ -138,48 +136,52 @@ fn target(pipeline: &ClientCore, table: &Arc<str>) -> Target {
     Target { write_id: None, ..pipeline.target(table) }
 }
 
-/// The requests for these changes. Each error is found here, before anything is sent.
-pub(super) fn units(
+/// Returns the requests for these changes. Every error is found here, before anything is sent.
+pub(super) fn groups(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
     pipeline: &ClientCore,
-) -> Result<Vec<Unit>, Error> {
-    let units: Result<Vec<_>, _> = match options.mode {
+) -> Result<Vec<RequestGroup>, Error> {
+    let groups: Result<Vec<_>, _> = match options.mode {
         Mode::Each => {
             candidates.iter().map(|candidate| single(tracker, candidate, pipeline)).collect()
         }
         Mode::Atomic => atomic(tracker, candidates, pipeline),
         Mode::PerPartition => per_partition(tracker, candidates, pipeline),
     };
-    units?.into_iter().map(|unit| repeat(tracker, unit, pipeline)).collect()
+    groups?.into_iter().map(|group| repeat(tracker, group, pipeline)).collect()
 }
 
-/// A request whose changes have an open attempt together is sent again as it was, with the same write
-/// ids. A change in another request has an id of its own: an id that is found proves its whole request.
-fn repeat(tracker: &Tracker, unit: Unit, pipeline: &ClientCore) -> Result<Unit, Error> {
-    let attempts = unit.changes.first().and_then(|first| tracker.get(&first.id));
-    let attempts = attempts.map_or(&[][..], |tracked| &tracked.attempts);
+/// Repeats the write ids of an open attempt of the same changes. A change in another request has an id of its own,
+/// since an id that is found in a row proves the whole request.
+fn repeat(
+    tracker: &Tracker,
+    group: RequestGroup,
+    pipeline: &ClientCore,
+) -> Result<RequestGroup, Error> {
+    let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
+    let attempts = attempts.map_or(&[][..], Tracked::attempts);
     let has_same_keys =
-        |it: &&OpenAttempt| it.keys.iter().eq(unit.changes.iter().map(|candidate| &candidate.key));
+        |it: &&OpenAttempt| it.keys.iter().eq(group.changes.iter().map(|candidate| &candidate.key));
     let again = |candidate: &Candidate, request: &Arc<Request>| {
         let tracked = tracker.get(&candidate.id)?;
-        let wire = tracked.attempt_of(&candidate.change, request)?.wire.clone();
+        let wire = tracked.sent_form(&candidate.change, request)?.clone();
         Some(Candidate { wire, ..candidate.clone() })
     };
     let same = attempts.iter().rev().filter(has_same_keys).find_map(|attempt| {
-        let changes = unit.changes.iter().map(|candidate| again(candidate, &attempt.request));
+        let changes = group.changes.iter().map(|candidate| again(candidate, &attempt.request));
         changes.collect::<Option<Vec<_>>>()
     });
     match same.as_deref() {
-        None => Ok(unit),
-        Some([candidate]) if unit.sent.is_none() => single(tracker, candidate, pipeline),
+        None => Ok(group),
+        Some([candidate]) if group.sent.is_none() => single(tracker, candidate, pipeline),
         Some(changes) => {
-            let mut batch = Batch::new(target(pipeline, &unit.table));
+            let mut batch = Batch::new(target(pipeline, &group.table));
             for candidate in changes {
                 push(tracker, &mut batch, candidate)?;
             }
-            finish(&unit.table, batch, changes.to_vec(), tracker)
+            finish(&group.table, batch, changes.to_vec(), tracker)
         }
     }
 }
@@ -189,29 +191,31 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
     tracked.ok_or_else(|| Error::invalid_input("a change of an entity that is not tracked"))
 }
 
-fn single(tracker: &Tracker, candidate: &Candidate, pipeline: &ClientCore) -> Result<Unit, Error> {
-    let Candidate { table, key, wire: change, .. } = candidate;
+fn single(
+    tracker: &Tracker,
+    candidate: &Candidate,
+    pipeline: &ClientCore,
+) -> Result<RequestGroup, Error> {
+    let Candidate { table, key, wire, .. } = candidate;
     let target = target(pipeline, table);
-    let tracked = tracked(tracker, candidate)?;
-    let condition = tracked.if_match();
-    let request = match (change.write(condition), change.properties()) {
-        (Some(write), Some(properties)) => {
-            let entity = dynamic(tracked, properties);
-            entity::checked_write(&target, &entity, write)
+    let condition = tracked(tracker, candidate)?.if_match();
+    let request = match wire.write(condition) {
+        Some((write, properties)) => {
+            entity::checked_write(&target, &MapEntity::new(key, properties), write)
         }
-        _ => entity::delete(target.protocol, table, key, condition),
+        None => entity::delete(target.protocol, table, key, condition),
     };
     let request = request.map_err(|error| error.with_batch(None, Some(key.clone())))?;
-    Ok(unit(table, request, None, vec![candidate.clone()], tracker))
+    Ok(group(table, request, None, vec![candidate.clone()], tracker))
 }
 
 fn push(tracker: &Tracker, batch: &mut Batch, candidate: &Candidate) -> Result<(), Refused> {
-    let tracked = tracked(tracker, candidate)?;
-    let condition = tracked.if_match();
-    let write: Option<Write<'_>> = candidate.wire.write(condition);
-    match (write, candidate.wire.properties()) {
-        (Some(write), Some(properties)) => batch.write(&dynamic(tracked, properties), write),
-        _ => batch.delete(&candidate.key, condition),
+    let condition = tracked(tracker, candidate)?.if_match();
+    match candidate.wire.write(condition) {
+        Some((write, properties)) => {
+            batch.write(&MapEntity::new(&candidate.key, properties), write)
+        }
+        None => batch.delete(&candidate.key, condition),
     }
 }
 
@@ -220,39 +224,38 @@ fn finish(
     batch: Batch,
     changes: Vec<Candidate>,
     tracker: &Tracker,
-) -> Result<Unit, Error> {
+) -> Result<RequestGroup, Error> {
     let (request, sent) = batch.finish()?;
-    Ok(unit(table, request, Some(sent), changes, tracker))
+    Ok(group(table, request, Some(sent), changes, tracker))
 }
 
-fn unit(
+fn group(
     table: &Arc<str>,
     request: Request,
     sent: Option<transaction::Sent>,
     changes: Vec<Candidate>,
     tracker: &Tracker,
-) -> Unit {
-    let id =
-        |change: &Candidate| match change.wire.properties()?.get(tracker.write_id.as_deref()?)? {
-            EdmValue::Guid(id) => Some(*id),
-            _ => None,
-        };
+) -> RequestGroup {
+    let id = |change: &Candidate| match change.wire.properties()?.get(tracker.write_id()?)? {
+        EdmValue::Guid(id) => Some(*id),
+        _ => None,
+    };
     let write_id = changes.iter().find_map(id);
     let request = Arc::new(Request { write_id, ..request });
-    Unit { table: Arc::clone(table), request, sent, changes }
+    RequestGroup { table: Arc::clone(table), request, sent, changes }
 }
 
 fn atomic(
     tracker: &Tracker,
     candidates: &[Candidate],
     pipeline: &ClientCore,
-) -> Result<Vec<Unit>, Error> {
+) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
     let mut batch = Batch::new(target(pipeline, &first.table));
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
-                "an atomic save is of one table, and there are changes in {} and in {}",
+                "an atomic save is limited to one table: there are changes in {} and in {}",
                 first.table, candidate.table
             ));
             return Err(error.with_batch(Some(at), Some(candidate.key.clone())));
@@ -266,23 +269,23 @@ fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
     pipeline: &ClientCore,
-) -> Result<Vec<Unit>, Error> {
-    let mut units = Vec::new();
-    // The transaction of each partition that is being filled, in the order of their first changes.
+) -> Result<Vec<RequestGroup>, Error> {
+    let mut groups = Vec::new();
+    // The transaction of each partition that is not full yet, in the order of their first changes.
     let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
         let batch_of = |table| Batch::new(target(pipeline, table));
-        let place = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
+        let index = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
             open.push((Arc::clone(&candidate.table), batch_of(&candidate.table), Vec::new()));
             open.len() - 1
         });
-        let (table, batch, changes) = &mut open[place];
+        let (table, batch, changes) = &mut open[index];
         match push(tracker, batch, candidate) {
             Ok(()) => {}
             Err(Refused::Full(_)) if batch.len() > 0 => {
                 let full = std::mem::replace(batch, batch_of(table));
-                units.push(finish(table, full, std::mem::take(changes), tracker)?);
+                groups.push(finish(table, full, std::mem::take(changes), tracker)?);
                 push(tracker, batch, candidate)?;
             }
             Err(refused) => return Err(refused.into()),
@@ -290,21 +293,21 @@ fn per_partition(
         changes.push(candidate.clone());
     }
     for (table, batch, changes) in open {
-        units.push(finish(&table, batch, changes, tracker)?);
+        groups.push(finish(&table, batch, changes, tracker)?);
     }
-    Ok(units)
+    Ok(groups)
 }
 
 impl SavePlan {
-    pub(super) fn of(units: &[Unit]) -> Self {
-        let requests = units.iter().map(|unit| PlannedRequest {
-            table: unit.table.to_string(),
-            operations: unit
+    pub(super) fn of(groups: &[RequestGroup]) -> Self {
+        let requests = groups.iter().map(|group| PlannedRequest {
+            table: group.table.to_string(),
+            operations: group
                 .changes
                 .iter()
                 .map(|candidate| (candidate.change.operation(), candidate.key.clone()))
                 .collect(),
-            bytes: unit.request.body.len(),
+            bytes: group.request.body.len(),
         });
         Self { requests: requests.collect() }
     }

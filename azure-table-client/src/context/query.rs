@@ -8,20 +8,17 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 
+use super::MergeOption;
 use super::TableContext;
-use super::merge_option::{MergeOption, ServerRow};
-use super::state::Known;
+use super::tracker::{Known, ServerRow, Tracked};
 use crate::client::{EntityStream, Query, QueryCost};
-use crate::edm::EdmValue;
 use crate::entity::{Columns, DecodeError, DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
-use crate::etag::IfMatch;
 use crate::filter::{Condition, Filter, HasColumns};
-use crate::outcome::{Found, properties};
 use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
-/// [`cursor`](Self::cursor) takes them one by one while the context is changed.
+/// [`cursor`](Self::cursor) returns them one by one while the program changes the context.
 #[must_use = "a query is sent when it is awaited"]
 pub struct ContextQuery<'c, T> {
     context: &'c mut TableContext,
@@ -42,7 +39,7 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         self
     }
 
-    /// Only the entities for which the condition holds; see [`Query::filter`].
+    /// Keeps the entities for which the condition holds; see [`Query::filter`].
     pub fn filter(self, condition: impl FnOnce(T::Columns<T>) -> Condition<T>) -> Self
     where
         T: HasColumns,
@@ -50,58 +47,58 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         self.map(|query| query.filter(condition))
     }
 
-    /// Only the entities for which this OData filter holds; see [`Query::filter_text`].
+    /// Keeps the entities for which this OData filter holds; see [`Query::filter_text`].
     pub fn filter_text(self, text: &str) -> Self {
         self.map(|query| query.filter_text(text))
     }
 
-    /// Only the entities for which this filter holds; see [`Query::matching`].
+    /// Keeps the entities for which this filter holds; see [`Query::matching`].
     pub fn matching(self, filter: &Filter) -> Self {
         self.map(|query| query.matching(filter))
     }
 
-    /// Only these properties travel; see [`Query::select_names`]. Of such an entity nothing can be
-    /// removed by an update: that would take a replace, and lose what was not selected.
+    /// Transfers only these properties; see [`Query::select_names`]. An update cannot remove a property of such
+    /// an entity: that requires a replace, which would lose the other properties.
     pub fn select_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         self.columns = Some(names.iter().cloned().collect());
         self.map(|query| query.select_names(names))
     }
 
-    /// At most this many entities in all.
+    /// Returns at most this many entities.
     pub fn take(self, entities: u64) -> Self {
         self.map(|query| query.take(entities))
     }
 
-    /// At most this many entities a page, 1 to 1,000.
+    /// Sets the maximum number of entities in a page, 1 to 1,000.
     pub fn page_size(self, entities: u32) -> Self {
         self.map(|query| query.page_size(entities))
     }
 
-    /// Sends this query although it looks at the whole table; see [`Query::allow_scan`].
+    /// Sends this query although it scans the whole table; see [`Query::allow_scan`].
     pub fn allow_scan(self) -> Self {
         self.map(Query::allow_scan)
     }
 
-    /// The time for one page, all its attempts and waits included.
+    /// Sets the time limit of each page, including all attempts and waits.
     pub fn deadline(self, deadline: Duration) -> Self {
         self.map(|query| query.deadline(deadline))
     }
 
-    /// When and how often the request of a page is tried again, instead of the client's policy.
+    /// Sets the retry policy of each request, in place of the client's policy.
     pub fn retry(self, policy: RetryPolicy) -> Self {
         self.map(|query| query.retry(policy))
     }
 
-    /// What to do about entities that are tracked already, instead of the context's
+    /// Sets how rows of tracked entities are merged, in place of the context's
     /// [`merge_option`](TableContext::merge_option).
     pub fn merge_option(mut self, option: MergeOption) -> Self {
         self.option = option;
         self
     }
 
-    /// The entities one by one. The cursor borrows the context for each step only, so that entities
-    /// can be updated or deleted on the way.
+    /// Returns the entities one by one. The cursor borrows the context for each step only, so that the program can
+    /// update or delete entities between the steps.
     pub fn cursor(self) -> Cursor<T> {
         Cursor {
             table: self.table,
@@ -116,20 +113,20 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         let Self { context, table, query, option, columns } = self;
         let rows = query.into_dynamic().await?;
         let rows = rows.into_iter();
-        rows.map(|row| context.meet(&table, row, option, columns.as_ref())).collect()
+        rows.map(|row| context.merge(&table, row, option, columns.as_ref())).collect()
     }
 }
 
 impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
-    /// The first entity in key order, `None` if there is none.
+    /// Returns the first entity in key order; `None` if the query finds no entity.
     ///
     /// # Errors
-    /// As the query itself.
+    /// The errors of the query.
     pub async fn first(self) -> Result<Option<T>, Error> {
         Ok(self.map(|query| query.take_at_most(1)).await?.pop())
     }
 
-    /// The only entity, `None` if there is none.
+    /// Returns the only entity; `None` if the query finds no entity.
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
@@ -170,20 +167,20 @@ pub struct Cursor<T> {
 }
 
 impl<T: TableEntity> Cursor<T> {
-    /// The next entity; `None` after the last one and after an error.
+    /// Returns the next entity; `None` after the last one and after an error.
     ///
     /// # Errors
-    /// As the query itself.
+    /// The errors of the query.
     pub async fn next(&mut self, context: &mut TableContext) -> Result<Option<T>, Error> {
         match self.rows.try_next().await? {
             Some(row) => {
-                context.meet(&self.table, row, self.option, self.columns.as_ref()).map(Some)
+                context.merge(&self.table, row, self.option, self.columns.as_ref()).map(Some)
             }
             None => Ok(None),
         }
     }
 
-    /// What the pages took that were begun.
+    /// The cost of the pages so far.
     pub const fn cost(&self) -> QueryCost {
         self.rows.cost()
     }
@@ -196,8 +193,8 @@ impl<T> fmt::Debug for Cursor<T> {
 }
 
 impl TableContext {
-    /// Takes a row of the service, and makes of it what the caller gets.
-    pub(super) fn meet<T: TableEntity>(
+    /// Merges a row of the service into the tracked entities, and returns it for the caller.
+    pub(super) fn merge<T: TableEntity>(
         &mut self,
         table: &Arc<str>,
         row: Readable,
@@ -211,23 +208,19 @@ impl TableContext {
         }
         let (mut row, server) = self.server_row(row, columns)?;
         let etag = server.etag.clone();
-        if option != MergeOption::NoTracking {
-            let id = self.tracker.identity(table, row.key());
-            let properties = server.properties.clone();
-            let found = Found { etag: etag.clone(), timestamp: row.timestamp(), properties };
-            self.tracker.meet_write_id(&id, &found);
+        if option == MergeOption::NoTracking {
+            return Ok(row.to_entity()?);
         }
-        let values = self.tracker.meet(table, server, option);
-        if option != MergeOption::NoTracking {
-            let tracked = self.tracker.get(&self.tracker.identity(table, row.key()));
-            match tracked.and_then(|tracked| tracked.condition.as_ref()) {
-                Some(IfMatch::Tag(tag)) if *tag == etag => {}
-                // The values are not those of the row's version.
-                Some(IfMatch::Tag(tag)) => row.set_version(Some(tag.clone())),
-                _ => row.set_version(None),
-            }
+        let id = self.tracker.identity(table, row.key());
+        self.tracker.apply_write_id(&id, &server);
+        let values = self.tracker.merge_row(table, server, option);
+        let version = self.tracker.get(&id).and_then(Tracked::etag);
+        if version != Some(&etag) {
+            // The values are not those of the row's version.
+            row.set_version(version.cloned());
         }
-        row.replace_properties(values.into_iter().collect::<Vec<(String, EdmValue)>>());
+        let values = values.iter().map(|(name, value)| (name.clone(), value.clone()));
+        row.replace_properties(values.collect());
         Ok(row.to_entity()?)
     }
 
@@ -245,19 +238,17 @@ impl TableContext {
             .etag()
             .cloned()
             .ok_or_else(|| Error::unexpected_reply("a row without its ETag cannot be tracked"))?;
-        let server = ServerRow {
-            key: row.key().clone(),
-            etag,
-            properties: properties(&row),
-            known: match columns {
-                Some(columns) => Known::Some(columns.clone()),
-                // What cannot be read stays as it is, as long as nothing replaces the row.
-                None if !errors.is_empty() => {
-                    Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
-                }
-                None => Known::All,
-            },
+        let known = match columns {
+            Some(columns) => Known::Some(columns.clone()),
+            // Properties that cannot be read stay in the service, as long as no replace removes them.
+            None if !errors.is_empty() => {
+                Known::Some(row.properties().map(|(name, _)| name.to_owned()).collect())
+            }
+            None => Known::All,
         };
+        let properties = row.properties().map(|(name, value)| (name.to_owned(), value.clone()));
+        let properties = properties.collect();
+        let server = ServerRow { key: row.key().clone(), etag, properties, known };
         Ok((row, server))
     }
 }

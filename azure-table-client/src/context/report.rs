@@ -6,7 +6,7 @@ use crate::etag::ETag;
 use crate::operation::Confirmation;
 use crate::wire::Operation;
 
-/// What became of each change of a save.
+/// The outcome of each change of a save.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SaveReport {
@@ -14,7 +14,7 @@ pub struct SaveReport {
     pub results: Vec<SaveResult>,
 }
 
-/// What became of one change.
+/// The result of one change.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SaveResult {
@@ -22,9 +22,9 @@ pub struct SaveResult {
     pub table: String,
     /// The entity.
     pub key: EntityKey,
-    /// What was to be done.
+    /// The operation.
     pub operation: Operation,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: SaveOutcome,
 }
 
@@ -35,25 +35,25 @@ impl SaveResult {
     }
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SaveOutcome {
-    /// It was made.
+    /// It was applied.
     Applied {
         /// The HTTP status; `None` if it was found by reading back.
         status: Option<u16>,
         /// The entity's new ETag; `None` for a delete.
         etag: Option<ETag>,
-        /// How the success is known.
+        /// The evidence of the success.
         confirmation: Confirmation,
     },
-    /// It was not made, and is still pending.
+    /// It was not applied, and is still pending.
     Failed(Error),
     /// It was not sent, or was rolled back with the rest of its transaction; it is still pending.
     NotAttempted,
     /// It was sent, and may or may not have been applied, or may still be. It stays pending; the next save
-    /// sends it again as it was.
+    /// repeats the request.
     Unknown(Error),
     /// The change conflicted with another writer's, and was discarded when the
     /// [`ConflictResolver`](super::ConflictResolver) resolved the conflict; it is not pending any more.
@@ -63,22 +63,22 @@ pub enum SaveOutcome {
 }
 
 impl SaveReport {
-    /// How many changes were made.
+    /// The number of changes that were applied.
     pub fn applied(&self) -> usize {
         self.count(|outcome| matches!(outcome, SaveOutcome::Applied { .. }))
     }
 
-    /// How many changes were refused.
+    /// The number of changes that were refused.
     pub fn failed(&self) -> usize {
         self.count(|outcome| matches!(outcome, SaveOutcome::Failed(_)))
     }
 
-    /// How many changes were not sent, or were rolled back.
+    /// The number of changes that were not sent, or were rolled back.
     pub fn not_attempted(&self) -> usize {
         self.count(|outcome| matches!(outcome, SaveOutcome::NotAttempted))
     }
 
-    /// The changes that were not applied, for whatever reason.
+    /// The changes that were not applied, for any reason.
     pub fn failures(&self) -> impl Iterator<Item = &SaveResult> {
         self.results.iter().filter(|result| !result.is_applied())
     }
@@ -96,7 +96,7 @@ impl SaveReport {
         self.results.iter().filter(is_discarded)
     }
 
-    /// Whether all changes were made.
+    /// Whether all changes were applied.
     pub fn is_complete(&self) -> bool {
         self.applied() == self.results.len()
     }
@@ -111,7 +111,7 @@ impl SaveReport {
         })
     }
 
-    /// Names in each error the entity that it is about.
+    /// Adds the key of the entity to each error.
     pub(super) fn name_entities(&mut self) {
         for SaveResult { key, outcome, .. } in &mut self.results {
             if let SaveOutcome::Failed(error) | SaveOutcome::Unknown(error) = outcome
@@ -144,13 +144,13 @@ impl fmt::Display for SaveReport {
     }
 }
 
-/// A save that did not make all changes.
+/// The error of a save that did not apply all changes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SaveError {
-    /// What became of each change.
+    /// The outcome of each change.
     pub report: SaveReport,
-    /// The first error; if nothing was sent, why.
+    /// The first error, or the reason why nothing was sent.
     pub error: Error,
 }
 

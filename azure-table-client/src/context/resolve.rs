@@ -1,22 +1,21 @@
-//! Reading back whether changes were applied.
+//! Resolving the open attempts of changes, by reading their rows back.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 use std::sync::Arc;
 
 use super::TableContext;
-use super::attempts::{OpenAttempt, writes};
 use super::options::SaveOptions;
 use super::report::{SaveOutcome, SaveResult};
-use super::state::{Identity, Pending};
+use super::tracker::{Identity, OpenAttempt};
 use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Evidence, Found, Verdict};
+use crate::outcome::{self, Evidence, Found, Verdict, Wrote};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
-/// What was found out about the entities of one request.
+/// The findings about the entities of one request.
 #[derive(Default)]
 pub(super) struct Findings {
     /// The entities with a change that was applied.
@@ -28,13 +27,13 @@ pub(super) struct Findings {
 }
 
 impl TableContext {
-    /// Reads the entities of a request, and decides about each of their open attempts. The attempt of
-    /// `closed`, which the service refused, counts if its write id is found: a proxy may have delivered
-    /// it twice. An ETag of `fenced` was gone when the service refused it.
+    /// Reads the entities of a request, and resolves each of their open attempts. The attempt of `closed`, which the
+    /// service refused, counts as applied if its write id is found: a proxy may have delivered it twice. The
+    /// service refused `fenced` because an ETag was gone.
     ///
     /// # Errors
     /// The rows cannot be read.
-    pub(super) async fn find_out(
+    pub(super) async fn resolve_attempts(
         &mut self,
         table: &str,
         ids: &[&Identity],
@@ -64,7 +63,7 @@ impl TableContext {
         for (attempt, is_expired) in attempts.iter().zip(expired) {
             let verdict = outcome::judge(
                 Evidence {
-                    writes: &writes(&attempt.request),
+                    writes: &Wrote::all_of(&attempt.request).unwrap_or_default(),
                     rows: &rows,
                     write_id: self.pipeline.settings.write_id.as_deref(),
                     since: None,
@@ -82,20 +81,20 @@ impl TableContext {
         Ok(findings)
     }
 
-    /// Finds out about earlier changes that cannot be sent again: one that was undone since, and an
-    /// insert of an entity that is to be deleted. Returns whether the rows could be read.
+    /// Resolves earlier changes that cannot be sent again: changes that the program undid, and inserts of entities
+    /// that it deleted. Returns whether the rows could be read.
     pub(super) async fn resolve_unsendable(&mut self, options: &SaveOptions) -> bool {
         let unsendable: Vec<_> = self
             .tracker
             .in_order()
             .into_iter()
             .filter(|(_, tracked)| tracked.is_unsendable())
-            .map(|(id, tracked)| (id.clone(), Arc::clone(&tracked.table), tracked.key.clone()))
+            .map(|(id, tracked)| (id.clone(), Arc::clone(tracked.table()), tracked.key().clone()))
             .collect();
         let mut is_read = true;
         for (id, table, key) in unsendable {
             let Some(tracked) = self.tracker.get(&id) else { continue };
-            let Some(attempt) = tracked.attempts.last().cloned() else { continue };
+            let Some(attempt) = tracked.attempts().last().cloned() else { continue };
             let result = self.last_report.results.len();
             self.last_report.results.push(SaveResult {
                 table: table.to_string(),
@@ -103,7 +102,7 @@ impl TableContext {
                 operation: attempt.change.operation(),
                 outcome: SaveOutcome::Unknown(dropped()),
             });
-            let found = self.find_out(&table, &[&id], None, None, options).await;
+            let found = self.resolve_attempts(&table, &[&id], None, None, options).await;
             self.last_report.results[result].outcome = match found {
                 Err(error) => {
                     is_read = false;
@@ -122,24 +121,26 @@ impl TableContext {
         is_read
     }
 
-    /// The outcome of a change that cannot be sent again and did not show.
+    /// Returns the outcome of a change that cannot be sent again and was not found.
     fn unresolved(&mut self, id: &Identity, is_absent: bool, options: &SaveOptions) -> SaveOutcome {
-        let Some(tracked) = self.tracker.get(id) else { return SaveOutcome::Unknown(late()) };
+        let Some(tracked) = self.tracker.get(id) else {
+            return SaveOutcome::Unknown(may_still_be_applied());
+        };
         let is_gone = is_absent
             && !outcome::policy(&self.pipeline, &options.call).exact
-            && tracked.pending == Pending::Delete
-            && tracked.condition.is_none()
+            && tracked.is_deleted()
+            && tracked.condition().is_none()
             && tracked
-                .attempts
+                .attempts()
                 .iter()
                 .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
         if is_gone {
-            // No attempt can arrive any more, and there is nothing to delete.
+            // The service refuses every open attempt by now, and there is no row to delete.
             self.tracker.forget(id);
             let confirmation = Confirmation::Comparison;
             return SaveOutcome::Applied { status: None, etag: None, confirmation };
         }
-        SaveOutcome::Unknown(late())
+        SaveOutcome::Unknown(may_still_be_applied())
     }
 }
 
@@ -148,7 +149,7 @@ pub(super) fn dropped() -> Error {
     outcome::unknown(Error::timeout("the save was dropped before the response came"))
 }
 
-/// The error of a change that is not in the row, and may still arrive.
-pub(super) fn late() -> Error {
+/// The error of a change that was not found in the row, and may still be applied.
+pub(super) fn may_still_be_applied() -> Error {
     outcome::unknown(Error::timeout("an earlier attempt may still be applied"))
 }

@@ -5,21 +5,19 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::change::dynamic;
 use super::conflict::{Conflict, Resolution, is_conflict};
-use super::merge_option::ServerRow;
 use super::options::{Mode, SaveOptions};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::state::{Add, Identity, Tracked, Tracker, Values, refusal};
-use super::{EntityState, Entry, MergeOption, TableContext};
+use super::tracker::{Identity, ServerRow, Tracked, refusal};
+use super::{EntityState, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
 use crate::error::Error;
-use crate::etag::IfMatch;
+use crate::outcome::{MapEntity, properties_of};
 use crate::pipeline::{FailedAttempt, RetryPolicy};
 use crate::wire::Operation;
 
-/// The waits before a change is sent again, so that two writers that met do not meet again.
+/// The waits before a change is sent again, so that two writers do not conflict repeatedly.
 const WAITS: RetryPolicy =
     RetryPolicy::exponential(0, Duration::from_millis(20), Duration::from_secs(1));
 
@@ -53,7 +51,7 @@ struct Rounds<'c> {
     options: SaveOptions,
     /// The results of all rounds, one for each change.
     results: Vec<SaveResult>,
-    /// How many conflicts of each entity were resolved.
+    /// The number of resolved conflicts of each entity.
     resolved: HashMap<Identity, u32>,
     /// Entities with a change whose outcome was unknown. The service may have refused a later attempt
     /// because of the earlier one, so that their conflicts are not resolved.
@@ -64,7 +62,7 @@ struct Rounds<'c> {
     conflicts: u32,
 }
 
-/// The last report is that of all rounds, also if the save is dropped.
+/// Sets the report of all rounds as the last report, also if the save is dropped.
 impl Drop for Rounds<'_> {
     fn drop(&mut self) {
         self.collect();
@@ -72,7 +70,7 @@ impl Drop for Rounds<'_> {
     }
 }
 
-/// What a resolution leaves to do.
+/// The consequence of a resolution.
 enum Next {
     SendAgain,
     /// The change is not pending any more.
@@ -108,7 +106,7 @@ impl<'c> Rounds<'c> {
         result
     }
 
-    /// Takes over the results of a round. A change that was tried again gets its new result.
+    /// Collects the results of a round. The result of a change that was sent again replaces the earlier one.
     fn collect(&mut self) {
         for result in mem::take(&mut self.context.last_report.results) {
             let id = self.identity(&result);
@@ -127,7 +125,7 @@ impl<'c> Rounds<'c> {
         self.context.tracker.identity(&result.table, &result.key)
     }
 
-    /// Resolves the conflicts; whether there is something to send again.
+    /// Resolves the conflicts. Returns whether there are changes to send again.
     async fn resolve_all(&mut self) -> bool {
         let mut conflicts = Vec::new();
         for at in 0..self.results.len() {
@@ -160,7 +158,7 @@ impl<'c> Rounds<'c> {
             if self.has_failed() && self.is_over() {
                 return false;
             }
-            // A transaction is not sent without one of its changes.
+            // The other changes of a failed transaction are not sent.
             if self.skip.contains(&id) {
                 continue;
             }
@@ -201,7 +199,7 @@ impl<'c> Rounds<'c> {
             && tracked.is_some_and(|tracked| tracked.state() != EntityState::Unknown)
     }
 
-    /// The change stays failed, and so do those that are in a transaction with it.
+    /// Leaves the change failed, and also the changes in the same transaction.
     fn fail(&mut self, at: usize, error: Error) {
         let id = self.identity(&self.results[at]);
         self.results[at].outcome = SaveOutcome::Failed(error);
@@ -213,7 +211,7 @@ impl<'c> Rounds<'c> {
         self.skip.insert(id);
     }
 
-    /// Reads the row of a conflict, and merges it into the tracker as is decided.
+    /// Reads the row of a conflict, and merges it by the decision of the resolver.
     async fn resolve(&mut self, at: usize, id: &Identity, error: &Error, round: u32) -> Next {
         let SaveResult { table, key, operation, .. } = self.results[at].clone();
         let table: Arc<str> = Arc::from(table);
@@ -230,9 +228,7 @@ impl<'c> Rounds<'c> {
             }
         };
         let Some(tracked) = self.context.tracker.get(id) else { return Next::Nothing };
-        if let (Some((_, row)), Some(IfMatch::Tag(tag))) = (&row, Entry(tracked).condition())
-            && row.etag == *tag
-        {
+        if row.as_ref().is_some_and(|(_, row)| tracked.etag() == Some(&row.etag)) {
             // The conflict is another change's of the same transaction.
             return Next::SendAgain;
         }
@@ -245,44 +241,33 @@ impl<'c> Rounds<'c> {
             error,
             round,
             server: server.as_ref(),
-            original: tracked.snapshot.as_ref().map(|snapshot| dynamic(tracked, snapshot)),
-            local: (!is_delete).then(|| dynamic(tracked, &tracked.current)),
+            original: tracked.snapshot().as_ref().map(MapEntity::to_dynamic),
+            local: (!is_delete).then(|| tracked.current().to_dynamic()),
         };
         match self.options.resolver.decide(&conflict) {
-            Resolution::KeepLocal => self.meet(&table, &key, row, MergeOption::PreserveChanges),
-            Resolution::TakeServer => self.meet(&table, &key, row, MergeOption::OverwriteChanges),
+            Resolution::KeepLocal => {
+                self.context.tracker.merge_found(&table, &key, row, MergeOption::PreserveChanges);
+            }
+            Resolution::TakeServer => {
+                self.context.tracker.merge_found(&table, &key, row, MergeOption::OverwriteChanges);
+            }
             Resolution::Save(merged) => {
-                if let Err(error) = self.take_merged(&table, &key, row, &merged) {
+                if let Err(error) = self.merge_resolution(&table, &key, row, &merged) {
                     return Next::Fail(error);
                 }
             }
             Resolution::Abort => return Next::Fail(error.clone()),
         }
-        // The server's row may be what the change would make of it.
-        self.context.tracker.settle_equal();
+        // The server's row may already have the changed values.
+        self.context.tracker.drop_equal_updates();
         match self.context.tracker.get(id).map(Tracked::state) {
             None | Some(EntityState::Unchanged) => Next::Nothing,
             Some(_) => Next::SendAgain,
         }
     }
 
-    fn meet(
-        &mut self,
-        table: &Arc<str>,
-        key: &EntityKey,
-        row: Option<ServerRow>,
-        option: MergeOption,
-    ) {
-        match row {
-            Some(row) => {
-                self.context.tracker.meet(table, row, option);
-            }
-            None => self.context.tracker.meet_missing(table, key, option),
-        }
-    }
-
-    /// Tracks the server's row with these values as the local change.
-    fn take_merged(
+    /// Makes `merged` the local change on top of the server's row.
+    fn merge_resolution(
         &mut self,
         table: &Arc<str>,
         key: &EntityKey,
@@ -296,42 +281,8 @@ impl<'c> Rounds<'c> {
                 format_args!("its conflict was resolved with entity {other}"),
             ));
         }
-        let dialect = self.context.pipeline.protocol.dialect();
-        let (key, properties) = DynamicEntity::of(merged, dialect)?.into_parts();
-        let id = self.context.tracker.identity(table, &key);
-        let order = self.context.tracker.get(&id).map(|tracked| tracked.order);
-        // Local changes that the merge leaves out are not kept.
-        let has_row = row.is_some();
-        self.meet(table, &key, row, MergeOption::OverwriteChanges);
-        let tracker = &mut self.context.tracker;
-        let tracked = tracker.get(&id);
-        let baseline = tracked.map(|tracked| tracked.current.clone()).unwrap_or_default();
-        let values = Values {
-            key,
-            properties: properties.into_iter().collect(),
-            ownership: merged.ownership(),
-            baseline,
-            first_baseline: None,
-            lacks: None,
-        };
-        if has_row {
-            tracker.update(table, values)?;
-        } else {
-            tracker.add(table, values, Add::Insert)?;
-        }
-        if let Some(order) = order {
-            tracker.keep_order(&id, order);
-        }
-        Ok(())
-    }
-}
-
-impl Tracker {
-    /// Sends the change of an entity when its former change would have been sent.
-    fn keep_order(&mut self, id: &Identity, order: u64) {
-        if let Some(tracked) = self.entities.get_mut(id) {
-            tracked.order = order;
-        }
+        let values = properties_of(merged, self.context.pipeline.protocol.dialect())?;
+        self.context.tracker.merge_resolution(table, row, values, merged.ownership())
     }
 }
 

@@ -2,12 +2,11 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::change::dynamic;
 use super::query::ContextQuery;
-use super::state::{Add, Properties, Tracked, Values};
+use super::tracker::{Add, Tracked, Values};
 use super::{EntityState, TableContext};
 use crate::client::TableClient;
-use crate::entity::{DynamicEntity, EntityKey, IntoKey, TableEntity};
+use crate::entity::{EntityKey, IntoKey, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
 use crate::operation::check_readable;
@@ -24,24 +23,24 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Inserts the entity with the next save.
     ///
     /// # Errors
-    /// It is tracked already, unless it is to be deleted: then it becomes one replace. Its values or its
-    /// keys are outside what the service holds.
+    /// It is tracked already; a deleted entity becomes one replace instead. Its values or its keys exceed the
+    /// limits of the service.
     pub fn add(&mut self, entity: &T) -> Result<(), Error> {
         self.add_as(entity, Add::Insert)
     }
 
-    /// Inserts the entity with the next save, or sets its properties if it is there.
+    /// Inserts the entity with the next save, or sets its properties if it exists.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// Like [`add`](Self::add).
     pub fn add_or_merge(&mut self, entity: &T) -> Result<(), Error> {
         self.add_as(entity, Add::InsertOrMerge)
     }
 
-    /// Inserts the entity with the next save, or replaces it if it is there.
+    /// Inserts the entity with the next save, or replaces it if it exists.
     ///
     /// # Errors
-    /// As [`add`](Self::add).
+    /// Like [`add`](Self::add).
     pub fn add_or_replace(&mut self, entity: &T) -> Result<(), Error> {
         self.add_as(entity, Add::InsertOrReplace)
     }
@@ -51,8 +50,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         self.context.tracker.add(&self.table, values, add)
     }
 
-    /// Tracks an entity that was not read, in the version that `condition` says: an ETag, or
-    /// [`IfMatch::Any`] for updates and deletes whatever the version is.
+    /// Tracks an entity that was not read. `condition` is its ETag, or [`IfMatch::Any`] for updates and deletes of
+    /// any version.
     ///
     /// # Errors
     /// It is tracked already.
@@ -61,16 +60,16 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         self.context.tracker.attach(&self.table, values, condition.into())
     }
 
-    /// Takes the entity's values. The next save sends those that differ from the service's.
+    /// Updates the tracked values. The next save sends those that differ from the service's.
     ///
     /// # Errors
-    /// It is not tracked, which is so too for an entity whose key was changed; or it is deleted.
+    /// It is not tracked, or it is deleted. An entity whose key was changed is not tracked.
     pub fn update(&mut self, entity: &T) -> Result<(), Error> {
         let values = self.values(entity)?;
         self.context.tracker.update(&self.table, values)
     }
 
-    /// Deletes the entity with the next save. One that was added is only forgotten.
+    /// Deletes the entity with the next save. An entity that was added and not sent is only forgotten.
     ///
     /// # Errors
     /// It is not tracked.
@@ -88,7 +87,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         self.context.tracker.delete(&self.table, &key)
     }
 
-    /// Forgets the entity; `false` if it was not tracked.
+    /// Forgets the entity. Returns `false` if it was not tracked.
     ///
     /// # Errors
     /// It has no key.
@@ -96,21 +95,20 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         Ok(self.context.tracker.detach(&self.table, &entity.entity_key()?))
     }
 
-    /// Undoes the local changes of an entity that was read, a deletion too.
+    /// Undoes the local changes of an entity that was read, including a deletion.
     ///
     /// # Errors
-    /// It is not tracked, or is new, or was sent with an outcome that is not known yet.
+    /// It is not tracked, or is new, or the outcome of its last change is unknown.
     pub fn reset(&mut self, entity: &T) -> Result<(), Error> {
         self.context.tracker.reset(&self.table, &entity.entity_key()?)
     }
 
-    /// What is known of the entity with these keys; `None` if it is not tracked.
+    /// Returns the tracked entity with these keys; `None` if it is not tracked.
     pub fn entry(&self, key: impl IntoKey) -> Option<Entry<'_>> {
-        let (tracker, key) = (&self.context.tracker, key.into_key().ok()?);
-        tracker.get(&tracker.identity(&self.table, &key)).map(Entry)
+        self.context.tracker.find(&self.table, &key.into_key().ok()?).map(Entry)
     }
 
-    /// A query whose entities are tracked.
+    /// Returns a query whose entities are tracked.
     pub fn query(self) -> ContextQuery<'c, T> {
         let pipeline = Arc::clone(&self.context.pipeline);
         let query = TableClient::<T>::new(pipeline, self.table.to_string()).query();
@@ -122,27 +120,9 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         let dialect = protocol.dialect();
         dialect.check_table_name(&self.table)?;
         check_readable(protocol)?;
-        let (key, properties) = DynamicEntity::of(entity, dialect)?.into_parts();
-        dialect.check_keys(&key.partition_key, &key.row_key)?;
-        let properties: Properties = properties.into_iter().collect();
-        let ownership = entity.ownership();
-        let lacks = ownership.first_without(|name| properties.contains_key(name));
-        let tracker = &self.context.tracker;
-        let tracked = tracker.get(&tracker.identity(&self.table, &key));
-        let written = |tracked: &Tracked, properties: &Properties| {
-            let unchanged: T = dynamic(tracked, properties).to_entity().ok()?;
-            let (_, written) = DynamicEntity::of(&unchanged, dialect).ok()?.into_parts();
-            Some(written.into_iter().collect())
-        };
-        let baseline = tracked.and_then(|tracked| written(tracked, &tracked.current));
-        let first_baseline = tracked.and_then(|tracked| {
-            let columns = tracked.first_known.as_ref()?;
-            let current = tracked.current.iter().filter(|(name, _)| columns.contains(*name));
-            let current = current.map(|(name, value)| (name.clone(), value.clone())).collect();
-            written(tracked, &current)
-        });
-        let baseline = baseline.unwrap_or_default();
-        Ok(Values { key, properties, ownership, baseline, first_baseline, lacks })
+        let values = Values::of(entity, &self.context.tracker, &self.table)?;
+        dialect.check_keys(&values.key.partition_key, &values.key.row_key)?;
+        Ok(values)
     }
 }
 
@@ -152,47 +132,47 @@ impl<T> fmt::Debug for ContextTable<'_, T> {
     }
 }
 
-/// What a context knows of an entity.
+/// A tracked entity.
 #[derive(Clone, Copy)]
 pub struct Entry<'c>(pub(super) &'c Tracked);
 
 impl<'c> Entry<'c> {
     /// The table.
     pub fn table(&self) -> &'c str {
-        &self.0.table
+        self.0.table()
     }
 
     /// Both keys.
     pub const fn key(&self) -> &'c EntityKey {
-        &self.0.key
+        self.0.key()
     }
 
-    /// What is to be done about it.
+    /// Its state, which decides what the next save does.
     pub fn state(&self) -> EntityState {
         self.0.state()
     }
 
-    /// The version that an update or a delete will name; `None` for what is new.
+    /// The condition of an update or a delete; `None` for a new entity.
     pub const fn condition(&self) -> Option<&'c IfMatch> {
-        self.0.condition.as_ref()
+        self.0.condition()
     }
 
-    /// The names of the properties that differ from what the service holds, as far as that is known.
+    /// The names of the properties that differ from the last known values in the service.
     pub fn changed(&self) -> Vec<&'c str> {
         self.0.changed()
     }
 
-    /// Why its last save failed.
+    /// The error of its last save.
     pub const fn error(&self) -> Option<&'c Error> {
-        self.0.error.as_ref()
+        self.0.error()
     }
 }
 
 impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
-            .field("table", &self.0.table)
-            .field("key", &self.0.key)
+            .field("table", &self.table())
+            .field("key", self.key())
             .field("state", &self.state())
             .field("changed", &self.changed())
             .finish_non_exhaustive()

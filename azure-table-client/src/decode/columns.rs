@@ -1,6 +1,5 @@
 use std::collections::HashSet;
 
-use crate::entity::TableEntity;
 use crate::limits::{self, LimitError};
 
 /// The columns of an entity: the names of its properties in a row.
@@ -23,13 +22,6 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns of an entity.
-    pub(crate) fn of<T: TableEntity>() -> Self {
-        let mut columns = Self::new(T::COLUMNS);
-        T::columns(&mut columns);
-        columns
-    }
-
     /// Returns only these columns.
     pub(crate) const fn new(fixed: &'static [&'static str]) -> Self {
         Self {

@@ -1,7 +1,6 @@
 //! Readers of the rows of a response: whole entities, or the columns of a projection.
 
 use super::{Columns, DecodeError, Row};
-use crate::entity::TableEntity;
 use crate::key::EntityKey;
 
 /// Makes values of type `T` of the rows of a reply.
@@ -14,23 +13,6 @@ pub(crate) trait ReadRow<T>: Send + Sync {
 
     /// The value of a row.
     fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError>;
-}
-
-/// Whole entities.
-pub(crate) struct Entities;
-
-impl<T: TableEntity> ReadRow<T> for Entities {
-    fn columns(&self) -> Columns {
-        Columns::of::<T>()
-    }
-
-    fn keeps_others(&self) -> bool {
-        T::KEEPS_OTHERS
-    }
-
-    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
-        T::from_row(row)
-    }
 }
 
 /// Values with the keys of their rows.

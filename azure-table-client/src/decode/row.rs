@@ -10,7 +10,6 @@ use super::error::{DecodeError, DecodeReason};
 use super::raw::{Annotation, RawProperty, RawValue};
 use super::reading::{Policy, Reading};
 use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm};
-use crate::entity::TableEntity;
 use crate::etag::ETag;
 use crate::limits::SYSTEM_PROPERTIES;
 
@@ -31,7 +30,7 @@ pub(crate) const MAX_OTHERS: usize = 1024;
 pub struct Row<'de> {
     columns: Columns,
     keeps_others: bool,
-    form: Form,
+    pub(crate) form: Form,
     pub(crate) etag: Option<RawText<'de>>,
     slots: Vec<RawProperty<'de>>,
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
@@ -65,11 +64,6 @@ pub(crate) enum RawText<'de> {
 }
 
 impl<'de> Row<'de> {
-    /// A row from which entities of type `T` are built.
-    pub(crate) fn of<T: TableEntity>(form: Form) -> Self {
-        Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
-    }
-
     /// Returns a row with only these columns.
     #[cfg(feature = "mock")]
     pub(crate) fn of_columns(columns: &'static [&'static str]) -> Self {

@@ -153,7 +153,7 @@ impl<'a> PropertyWriter<'a> {
     }
 
     /// Writes a property whose name was not written before.
-    pub(super) fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
+    pub(crate) fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
         limits::check_property_name(name)?;
         self.put(name, value)
     }

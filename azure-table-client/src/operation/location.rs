@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// One of the two places that hold an account's data.
+/// One of the two locations of an account's data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Location {
-    /// Where everything is written.
+    /// The location of all writes.
     #[default]
     Primary,
-    /// A copy that lags behind, for accounts with read access to it (RA-GRS, RA-GZRS).
+    /// A copy that may lag behind, for accounts with read access to it (RA-GRS, RA-GZRS).
     Secondary,
 }
 

@@ -1,7 +1,7 @@
-//! Who sent a response, and whether it settles the attempt that it answers.
+//! The origin of a response, and whether the response closes its attempt.
 //!
-//! A proxy can answer in place of the service, also after the service has applied the write: Envoy sends
-//! an empty 503 when the connection behind it breaks. A captive portal answers everything with 200.
+//! A proxy can respond in place of the service, also after the service has applied the write: Envoy sends
+//! an empty 503 when its connection to the service breaks. A captive portal sends 200 for every request.
 
 use http::{HeaderMap, StatusCode, header};
 
@@ -11,9 +11,9 @@ use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::{Error, ErrorCode};
 use crate::wire::{Operation, PayloadFormat, headers, service_error};
 
-/// Whether the response proves what became of the attempt that it answers: a success, an error of the
-/// service about the request (4xx), or its statement that it is too busy to begin. `status` is that of
-/// the response or, of a batch, that of what is in it.
+/// Whether the response proves the outcome of its attempt: a success, an error of the service about the
+/// request (4xx), or an error of the service that is too busy to begin. `status` is the
+/// status of the response or, for a batch, of the response in it.
 pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     if status.is_success() {
         return true;
@@ -23,8 +23,8 @@ pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8
     status.is_client_error() || ErrorCode::from(error.code).is_throttling()
 }
 
-/// The error of a success that the service did not send, or sent to another request. Only what the
-/// service says counts for a write, and for the existence of a table.
+/// Returns the error of a success that the service did not send, or sent to another request. A write, and the
+/// existence of a table, require a response of the service.
 pub(crate) fn foreign(
     request: &Request,
     status: StatusCode,
@@ -69,7 +69,7 @@ fn has_keys(request: &Request, headers: &HeaderMap, body: &[u8]) -> bool {
     inserted.is_none_or(|key| request.entity_key().is_none_or(|own| own == key))
 }
 
-/// A third of the responses of Cosmos DB to writes have no header of their own.
+/// A third of the responses of Cosmos DB to writes have no `x-ms-` header.
 fn is_from_service(headers: &HeaderMap, dialect: Dialect) -> bool {
     let is_cosmos = || {
         dialect == Dialect::CosmosDb

@@ -1,4 +1,4 @@
-//! The wait that a response asks for.
+//! The wait that a response requests.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use super::transaction;
 /// The headers that state a wait in milliseconds.
 pub(super) const HEADERS_IN_MILLISECONDS: [&str; 2] = ["x-ms-retry-after-ms", "retry-after-ms"];
 
-/// Returns the wait that a response asks for, in its own headers or in those of the operation that
+/// Returns the wait that a response requests, in its own headers or in those of the operation that
 /// failed in a batch.
 pub(crate) fn server_wait(headers: &HeaderMap, body: &[u8], now: SystemTime) -> Option<Duration> {
     let inside = || stated_wait(&transaction::failed_headers(headers, body)?, now);

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use crate::wire::Protocol;
 
-/// Where entities are written, and how.
+/// The table that entities are written to, and the form of the requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) table: Arc<str>,
-    /// The address of the service, without a slash at its end.
+    /// The address of the service, without a trailing slash.
     pub(crate) base: Arc<str>,
     pub(crate) protocol: Protocol,
     /// The column with the ids of writes.

@@ -4,23 +4,27 @@
 //!
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
+mod response;
+
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, header};
 use uuid::Uuid;
 
 use super::entity::{self, Write};
 use super::query::URL_BYTES;
-use super::server_wait::HEADERS_IN_MILLISECONDS;
-use super::{Confirmation, Header, Reply, Request, ResponseInfo, Target, Written};
+use super::{Header, Request, ResponseInfo, Target};
 use crate::entity::{EntityKey, TableEntity, new_write_id};
-use crate::error::{Error, Outcome};
+use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::TRANSACTION_OPERATIONS;
-use crate::wire::multipart::{Message, MultipartError, Part, Parts, Writer, media_type};
+use crate::wire::multipart::{Writer, media_type};
 use crate::wire::{Operation, Protocol, headers};
+
+pub(super) use response::status_of;
+pub(crate) use response::{failed_body, failed_headers, found_committed, only, results};
 
 pub(super) const PATH: &str = "/$batch";
 
@@ -28,13 +32,13 @@ pub(super) const PATH: &str = "/$batch";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationResult {
-    /// The entity's new version; `None` for a delete, and where the service did not say it.
+    /// The entity's new version; `None` for a delete, and if the response lacks it.
     pub etag: Option<ETag>,
     /// The HTTP status of the operation.
     pub status: u16,
 }
 
-/// The result of a transaction that was committed. Derefs to the information about the response.
+/// The result of a transaction that was applied. Derefs to the information about the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
@@ -63,16 +67,16 @@ pub(crate) struct Batch {
     /// The boundaries of the body, and of the changeset that is in it.
     outer: String,
     inner: String,
-    /// The body but for its closing boundaries.
+    /// The body without its closing boundaries.
     body: Vec<u8>,
-    /// The path and the body of an entity that is being written, as its length comes before it.
+    /// Buffers for the path and the body of one entity, whose length is written before it.
     written: (String, Vec<u8>),
     partition_key: Option<String>,
     /// The index of each RowKey.
     row_keys: HashMap<String, usize>,
 }
 
-/// One operation, as it would be sent alone.
+/// One operation in the form of a request.
 #[derive(Clone, Copy)]
 struct Single<'o> {
     operation: Operation,
@@ -82,12 +86,12 @@ struct Single<'o> {
     body: &'o [u8],
 }
 
-/// Why an operation is not in a transaction.
+/// The error of an operation that was not added to a transaction.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It does not fit beside the others; it may fit in the next transaction.
+    /// It does not fit besides the other operations; it may fit in the next transaction.
     Full(Error),
-    /// It fits in none, or not into this one.
+    /// It is invalid, or cannot be in this transaction.
     Invalid(Error),
 }
 
@@ -105,7 +109,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// The keys of what was sent, by index.
+/// The keys of the operations in a request, by index.
 #[derive(Debug)]
 pub(crate) struct Sent {
     partition_key: String,
@@ -189,7 +193,7 @@ impl Batch {
         self.push(&request, &key.partition_key, &key.row_key)
     }
 
-    /// Adds what would be a request of its own.
+    /// Adds the operation of a request.
     pub(crate) fn push(
         &mut self,
         request: &Request,
@@ -207,7 +211,7 @@ impl Batch {
         self.add(operation, partition_key, row_key)
     }
 
-    /// Adds an operation; one that is refused leaves everything as it was.
+    /// Adds an operation. A refused operation changes nothing.
     fn add(
         &mut self,
         operation: Single<'_>,
@@ -253,13 +257,13 @@ impl Batch {
             && partition != partition_key
         {
             return Err(Refused::Invalid(Error::invalid_input(format!(
-                "a transaction is of one partition, and this entity is in {partition_key:?} while \
-                 those before it are in {partition:?}"
+                "a transaction is limited to one partition: this entity is in {partition_key:?}, and \
+                 earlier ones are in {partition:?}"
             ))));
         }
         if self.row_keys.contains_key(row_key) {
             return Err(Refused::Invalid(Error::invalid_input(
-                "a transaction has an entity once, and this one is in it already",
+                "entity appears twice in the transaction",
             )));
         }
         if self.len() == TRANSACTION_OPERATIONS {
@@ -272,7 +276,7 @@ impl Batch {
 
     fn write_part(&mut self, operation: Single<'_>, index: usize) {
         let Single { method, path, header, body, .. } = operation;
-        // Nothing in the answer is read that differs between the levels of JSON.
+        // The response contains no property, so that the level of JSON does not matter.
         let protocol = self.target.protocol.typed();
         let accept = protocol.format().accept();
         let content_type = protocol.format().content_type();
@@ -290,7 +294,7 @@ impl Batch {
         changeset.request(method, [&self.target.base, path], Some(index), headers, body);
     }
 
-    /// The request, and what is in it.
+    /// Returns the request, and the keys in it.
     pub(crate) fn finish(mut self) -> Result<(Request, Sent), Error> {
         self.target.protocol.dialect().check_table_name(&self.target.table)?;
         let Some(partition_key) = self.partition_key else {
@@ -313,12 +317,12 @@ fn batch_request(
 ) -> Result<Request, Error> {
     let mut request = Request::new(operation, table, Method::POST, PATH.to_owned()).body(body);
     request.content_type = HeaderValue::from_str(&media_type(boundary)).map_err(|error| {
-        Error::invalid_input("the boundary of a batch is no header").with_source(error)
+        Error::invalid_input("the boundary of a batch is not a valid header").with_source(error)
     })?;
     Ok(request)
 }
 
-/// The same request in a batch of its own, if it is about a row whose keys no URL holds.
+/// Returns the request in a batch of its own, if the keys of its row are too long for a URL.
 pub(crate) fn in_batch(
     request: &Request,
     protocol: Protocol,
@@ -367,190 +371,4 @@ impl Sent {
     fn len(&self) -> usize {
         self.row_keys.len()
     }
-}
-
-/// Reads the answer to a transaction.
-pub(crate) fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, Error> {
-    if reply.status != StatusCode::ACCEPTED {
-        return Err(refused(reply, None, request, sent));
-    }
-    let messages = match messages(&reply.headers, &reply.body) {
-        Ok(messages) => messages,
-        Err(error) => return Err(unreadable(&reply, request, error)),
-    };
-    let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
-    if let Some(message) = failed {
-        let id = message.content_id().and_then(|id| id.parse().ok());
-        // Of a transaction of one operation the service does not say which it was.
-        let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
-        return Err(refused(inner(&reply, message, request)?, id, request, sent));
-    }
-    if messages.len() != sent.len() {
-        let error = Error::unexpected_reply(format!(
-            "the answer has {} results for {} operations",
-            messages.len(),
-            sent.len()
-        ));
-        return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
-    }
-    let result = |message: &Message<'_>| {
-        let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
-        Ok(OperationResult { etag, status: message.status()?.as_u16() })
-    };
-    let operations = messages.iter().map(result).collect::<Result<_, _>>();
-    let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
-    Ok(Committed { operations, response: reply.info() })
-}
-
-/// Reads the response to the writes of one request: a transaction, or one write alone.
-pub(crate) fn results(
-    reply: Reply,
-    request: &Request,
-    sent: Option<&Sent>,
-) -> Result<Committed, Error> {
-    if let Some(sent) = sent {
-        return committed(reply, request, sent);
-    }
-    let (etag, response) = if request.operation == Operation::Delete {
-        (None, reply.done(request)?)
-    } else {
-        let Written { etag, response } = reply.written(request)?;
-        (Some(etag), response)
-    };
-    let operations = vec![OperationResult { etag, status: response.status }];
-    Ok(Committed { operations, response })
-}
-
-/// The results of writes that were found to be applied, from the present ETags of their rows.
-pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmation) -> Committed {
-    let status = StatusCode::NO_CONTENT.as_u16();
-    Committed {
-        operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
-        response: ResponseInfo {
-            status: StatusCode::ACCEPTED.as_u16(),
-            request_id: None,
-            confirmation,
-        },
-    }
-}
-
-/// The error of an answer that refuses a transaction; `id` is the operation that it was given to.
-fn refused(reply: Reply, id: Option<usize>, request: &Request, sent: &Sent) -> Error {
-    let error = reply.into_error(request);
-    // What the message says counts first, if there is such an operation.
-    let index = error.batch_index().filter(|index| *index < sent.len()).or(id);
-    error.with_batch(index, index.and_then(|index| sent.key(index)))
-}
-
-/// The answer to the only operation of a batch.
-pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
-    if reply.status != StatusCode::ACCEPTED {
-        return Ok(reply);
-    }
-    match messages(&reply.headers, &reply.body).as_deref() {
-        Ok([message]) => inner(&reply, message, request),
-        Ok(_) => Err(unreadable(&reply, request, MultipartError::Truncated)),
-        Err(error) => Err(unreadable(&reply, request, *error)),
-    }
-}
-
-/// The status of an answer, or that of what failed in it.
-pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> StatusCode {
-    if status != StatusCode::ACCEPTED {
-        return status;
-    }
-    // Nothing comes before what failed.
-    let first = first(headers, body).and_then(|message| message.status().ok());
-    first.filter(|status| is_failure(*status)).unwrap_or(status)
-}
-
-/// The headers of the answer in a batch that says that it failed.
-pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed?.headers().ok()
-}
-
-/// The body of the response in a batch that reports the failure.
-pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed.map(|message| message.body)
-}
-
-fn is_failure(status: StatusCode) -> bool {
-    !status.is_success()
-}
-
-/// The first of the answers in a batch.
-fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
-    match parts(headers, body).ok()?.next()?.ok()? {
-        Part::Message(message) => Some(message),
-        Part::Parts(mut changeset) => match changeset.next()?.ok()? {
-            Part::Message(message) => Some(message),
-            Part::Parts(_) => None,
-        },
-    }
-}
-
-fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
-}
-
-/// The answers in a batch, those in a changeset included.
-fn messages<'a>(
-    headers: &'a HeaderMap,
-    body: &'a [u8],
-) -> Result<Vec<Message<'a>>, MultipartError> {
-    let mut messages = Vec::new();
-    for part in parts(headers, body)? {
-        match part? {
-            Part::Message(message) => messages.push(message),
-            Part::Parts(changeset) => {
-                for part in changeset {
-                    match part? {
-                        Part::Message(message) => messages.push(message),
-                        Part::Parts(_) => return Err(MultipartError::Depth),
-                    }
-                }
-            }
-        }
-    }
-    Ok(messages)
-}
-
-/// What is in a batch, as if it had come alone.
-fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
-    let of = |error| unreadable(reply, request, error);
-    let mut headers = message.headers().map_err(of)?;
-    // The service says these beside the whole: its id, when it answered, and when to come again.
-    let waits = HEADERS_IN_MILLISECONDS.map(HeaderName::from_static);
-    let of_whole = [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER];
-    for name in of_whole.into_iter().chain(&waits) {
-        if let Some(value) = reply.headers.get(name)
-            && !headers.contains_key(name)
-        {
-            headers.insert(name, value.clone());
-        }
-    }
-    Ok(Reply {
-        status: message.status().map_err(of)?,
-        headers,
-        body: reply.body.slice_ref(message.body),
-        asked: reply.asked,
-        attempts: reply.attempts,
-        client_request_id: reply.client_request_id.clone(),
-        open: reply.open,
-        state_matches: reply.state_matches,
-        confirmation: reply.confirmation,
-        location: reply.location,
-        signed: reply.signed.clone(),
-    })
-}
-
-/// The service took the batch, and what became of it cannot be read.
-fn unreadable(reply: &Reply, request: &Request, error: MultipartError) -> Error {
-    let error =
-        Error::unexpected_reply("the answer to the batch cannot be read").with_source(error);
-    let error = reply.unusable(error, request);
-    if request.is_write() { error.with_outcome(Outcome::Unknown) } else { error }
 }

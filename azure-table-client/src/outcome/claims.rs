@@ -1,19 +1,18 @@
-//! Claims about failed writes. Contexts, bulk runs and composite calls pass them on and make none of their
-//! own.
+//! Claims about failed writes. Contexts, bulk runs and composite calls use only these claims.
 
 use crate::error::{Error, Outcome};
 
-/// The error of a write with an open attempt: one that may have been applied, or may still be.
+/// Marks the error of a write with an open attempt, which may have been applied or may still be.
 pub(crate) fn unknown(error: Error) -> Error {
     error.with_outcome(Outcome::Unknown)
 }
 
-/// The error of a write whose attempts the service refused, all of them.
+/// Marks the error of a write whose attempts were all refused by the service.
 pub(crate) fn not_applied(error: Error) -> Error {
     error.with_outcome(Outcome::NotApplied)
 }
 
-/// The error that followed a write that the service confirmed.
+/// Marks an error after a write that the service confirmed.
 pub(crate) fn applied(error: Error) -> Error {
     error.with_outcome(Outcome::Applied)
 }

@@ -1,18 +1,14 @@
-//! What a row shows of a write that may have been applied. No I/O.
-
-use std::collections::BTreeMap;
+//! The evidence in a row that a write was applied. No I/O.
 
 use http::{HeaderMap, Method, header};
 
+use super::properties::{MapEntity, Properties};
 use crate::edm::{EdmDateTime, EdmValue};
-use crate::entity::{DynamicEntity, Entities, EntityKey, Form};
+use crate::entity::{Entities, EntityKey, Form};
 use crate::etag::ETag;
 use crate::operation::Request;
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
 use crate::wire::{Operation, PayloadFormat, encoding, headers};
-
-/// Properties by name.
-pub(crate) type Properties = BTreeMap<String, EdmValue>;
 
 /// A row as the service holds it now.
 #[derive(Debug)]
@@ -22,14 +18,14 @@ pub(crate) struct Found {
     pub(crate) properties: Properties,
 }
 
-/// What a row shows of a write.
+/// The state of a row compared with a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowState {
     /// The row has the id of the write, or of a later write of the same program.
     HasWriteId,
     /// The row is in the state that the write leaves. Another program may have left it.
     Matches,
-    /// The row still has the ETag that the write names: no attempt has been applied so far.
+    /// The row still has the ETag of the write's condition: no attempt has been applied so far.
     Unchanged,
     /// The row is in another state.
     Differs,
@@ -39,20 +35,20 @@ pub(super) enum RowState {
 #[derive(Debug)]
 pub(crate) struct Wrote {
     pub(crate) key: EntityKey,
-    /// The ETag that it names.
+    /// The ETag of its condition.
     fence: Option<ETag>,
     effect: Effect,
     properties: Properties,
 }
 
-/// What a write leaves behind.
+/// The row that a write leaves.
 #[derive(Debug, Clone, Copy)]
 enum Effect {
     /// No row.
     Gone,
-    /// The properties of the write and no others.
+    /// Exactly the properties of the write.
     Whole,
-    /// The properties of the write, besides others.
+    /// The properties of the write, and possibly others.
     Some,
 }
 
@@ -71,8 +67,8 @@ impl Wrote {
         self.properties.get(write_id?)
     }
 
-    /// Compares the row with what was sent. A row that was last written before `since`, by the service's
-    /// clock, does not count as a match.
+    /// Compares the row with the write. A row that was last written before `since`, by the service's clock, is not
+    /// a match.
     pub(super) fn compare(
         &self,
         write_id: Option<&str>,
@@ -105,13 +101,13 @@ impl Wrote {
         if matches { RowState::Matches } else { RowState::Differs }
     }
 
-    /// Whether the row is there as the write left it.
+    /// Whether the row exists in the state that the write left.
     pub(crate) fn is_left_in(&self, write_id: Option<&str>, row: Option<&Found>) -> bool {
         let state = self.compare(write_id, None, row);
         row.is_some() && matches!(state, RowState::HasWriteId | RowState::Matches)
     }
 
-    /// The writes of a request to entities, in their order; `None` if it has none.
+    /// Returns the entity writes of a request, in their order; `None` if it has no such writes.
     pub(crate) fn all_of(request: &Request) -> Option<Vec<Self>> {
         if request.operation == Operation::Transaction {
             let kind = request.content_type.to_str().ok()?;
@@ -160,24 +156,23 @@ impl Wrote {
         let form = Form { typed: true, selected: false };
         let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let format = PayloadFormat::of_media_type(kind)?;
-        let entity: DynamicEntity = format.read_one(body, form, &Entities).ok()?;
+        let entity: MapEntity<'_> = format.read_one(body, form, &Entities).ok()?;
         let effect = if method.as_str() == "MERGE" { Effect::Some } else { Effect::Whole };
-        Some(Self { key: entity.key().clone(), fence, effect, properties: properties(&entity) })
+        let (key, properties) = entity.into_parts();
+        Some(Self { key, fence, effect, properties })
     }
-}
-
-pub(crate) fn properties(entity: &DynamicEntity) -> Properties {
-    entity.properties().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::Dialect;
+    use crate::entity::DynamicEntity;
     use crate::etag::IfMatch;
     use crate::operation::Target;
     use crate::operation::entity::{self, Update, Write};
     use crate::operation::transaction::Batch;
+    use crate::outcome::properties_of;
     use crate::wire::Protocol;
 
     fn blog(text: &str) -> DynamicEntity {
@@ -187,15 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn requests_say_what_they_write() {
-        says_what_it_writes(Protocol::default());
-        says_what_it_writes(Protocol::default().to(Dialect::CosmosDb).unwrap());
+    fn writes_are_read_from_requests() {
+        writes_are_read(Protocol::default());
+        writes_are_read(Protocol::default().to(Dialect::CosmosDb).unwrap());
     }
 
-    fn says_what_it_writes(protocol: Protocol) {
+    fn writes_are_read(protocol: Protocol) {
         let (blog, tag) = (blog("mine"), IfMatch::Tag(ETag::from("W/\"1\"")));
-        let stored =
-            Found { etag: ETag::from("W/\"2\""), timestamp: None, properties: properties(&blog) };
+        let stored = Found {
+            etag: ETag::from("W/\"2\""),
+            timestamp: None,
+            properties: properties_of(&blog, Dialect::default()).unwrap().1,
+        };
         let mut batch = Batch::new(Target::of_test(protocol));
         let mut expected = Vec::new();
         for (n, write) in [

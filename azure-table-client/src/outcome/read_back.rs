@@ -1,40 +1,99 @@
-//! Reading the rows that a write was about.
+//! Reading the rows of a write.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::pin::pin;
 
-use super::evidence::{Found, properties};
-use crate::client::Query;
+use super::evidence::Found;
 use crate::client_core::ClientCore;
-use crate::entity::{DynamicEntity, EntityKey};
-use crate::error::Error;
+use crate::entity::{EntityKey, Lenient, Readable};
+use crate::error::{Error, ErrorCode};
 use crate::filter::{CompareOp, Filter};
-use crate::pipeline::CallOptions;
+use crate::operation::query::{self, QuerySpec, Rows};
+use crate::pipeline::{CallOptions, CallTrace};
+use crate::wire::Operation;
 
 /// Returns the rows of one partition with these keys that the primary holds now.
 pub(crate) async fn read_back(
-    core: &Arc<ClientCore>,
+    core: &ClientCore,
     table: &str,
     keys: &[&EntityKey],
     options: &CallOptions,
 ) -> Result<HashMap<EntityKey, Found>, Error> {
-    let Some(first) = keys.first() else { return Ok(HashMap::new()) };
-    let row = |key: &&EntityKey| Filter::on_key("RowKey", CompareOp::Eq, key.row_key.clone());
-    let Some(rows) = keys.iter().map(row).reduce(|a, b| a | b) else { return Ok(HashMap::new()) };
-    let filter = Filter::partition(&*first.partition_key) & rows;
     // The secondary may lag behind; without types, values cannot be compared.
     let format = Some(core.protocol(options)?.typed().format());
     let options =
         CallOptions { primary_only: true, format, client_request_id: None, ..options.clone() };
-    let query = Query::<DynamicEntity>::new(Arc::clone(core), table.into(), None);
-    let found = query.matching(&filter).with_options(options).into_dynamic().await?;
-    let mut all = HashMap::with_capacity(found.len());
-    for read in found {
-        let entity = read.entity;
-        let etag = entity.etag().ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
-        let (etag, timestamp) = (etag.clone(), entity.timestamp());
-        let found = Found { etag, timestamp, properties: properties(&entity) };
-        all.insert(entity.key().clone(), found);
+    let trace = core.trace(Operation::Query, table);
+    let trace = trace.expecting((keys.len() == 1).then_some(ErrorCode::is_missing_entity));
+    let work = pin!(async {
+        let mut all = HashMap::with_capacity(keys.len());
+        let mut keys = keys;
+        while !keys.is_empty() {
+            let chunk;
+            (chunk, keys) = keys.split_at(fitting(core, keys));
+            read_chunk(core, table, chunk, &options, &trace, &mut all).await?;
+        }
+        Ok(all)
+    });
+    trace.run(work).await
+}
+
+/// Returns the number of keys that one query can list.
+fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
+    let fits = |count: usize| {
+        filter(&keys[..count]).is_none_or(|filter| {
+            filter.comparisons() <= core.settings.max_comparisons
+                && query::fits_in_url(&filter.to_string())
+        })
+    };
+    (2..=keys.len()).take_while(|count| fits(*count)).last().unwrap_or(1)
+}
+
+fn filter(keys: &[&EntityKey]) -> Option<Filter> {
+    let row = |key: &&EntityKey| Filter::on_key("RowKey", CompareOp::Eq, key.row_key.clone());
+    let rows = keys.iter().map(row).reduce(|a, b| a | b)?;
+    Some(Filter::partition(&*keys.first()?.partition_key) & rows)
+}
+
+async fn read_chunk(
+    core: &ClientCore,
+    table: &str,
+    keys: &[&EntityKey],
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+    found: &mut HashMap<EntityKey, Found>,
+) -> Result<(), Error> {
+    let protocol = core.protocol(options)?;
+    let Some(filter) = filter(keys).map(|filter| filter.to_string()) else { return Ok(()) };
+    let point = match keys {
+        [key] if query::is_read_by_path(key, &filter) => Some(*key),
+        _ => None,
+    };
+    let spec = QuerySpec { filter: Some(filter), select: Vec::new() };
+    let mut token = None;
+    loop {
+        let mut request = match point {
+            Some(key) => query::point(protocol, table, key, &[])?,
+            None => query::query(protocol, table, &spec, None, token.as_ref())?,
+        };
+        request.needs_types = true;
+        let reply = core.send(&request, options, trace).await?;
+        let rows: Rows<Readable> = match point {
+            Some(_) => query::point_rows(reply, &request, &Lenient)?,
+            None => query::rows(reply, &request, &Lenient)?,
+        };
+        trace.page(rows.values.len());
+        for Readable { entity, .. } in rows.values {
+            let etag = entity.etag().cloned();
+            let etag = etag.ok_or_else(|| Error::unexpected_reply("a row has no ETag"))?;
+            let timestamp = entity.timestamp();
+            let (key, properties) = entity.into_parts();
+            let properties = properties.into_iter().collect();
+            found.insert(key, Found { etag, timestamp, properties });
+        }
+        token = rows.next;
+        if token.is_none() {
+            return Ok(());
+        }
     }
-    Ok(all)
 }

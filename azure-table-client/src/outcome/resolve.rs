@@ -1,4 +1,4 @@
-//! Sending a write, and finding out whether it was applied.
+//! Sending a write, and resolving whether it was applied.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -23,8 +23,7 @@ use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, is_transient};
 use crate::wire::headers::X_MS_REQUEST_ID;
 use crate::wire::{Operation, PayloadFormat};
 
-/// A write that was found to be applied although no response to it says so. Only this module creates
-/// one.
+/// A write that was found to be applied without a response that confirms it. Only this module creates it.
 pub(crate) struct Applied {
     /// The present ETag of each row that was written, where it is known.
     etags: Vec<Option<ETag>>,
@@ -39,22 +38,21 @@ pub(crate) enum Resolved {
     Applied(Applied),
 }
 
-/// Less time than this is too short for a read.
+/// The shortest time for a read.
 const SHORTEST_READ: Duration = Duration::from_millis(1);
 
-/// How long an attempt that was signed with a key can arrive and still be accepted, with a margin: its
-/// date may be 15 minutes old, and was at most 15 minutes ahead of the service's clock; the service then
-/// works on it for at most 30 seconds.
+/// The time in which the service accepts an attempt that was signed with a key, with a margin: its date may be 15
+/// minutes old, and was at most 15 minutes ahead of the service's clock; the service then works on it for at
+/// most 30 seconds.
 const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
 pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
-    // A shared access signature or a token may be valid for any time.
+    // A shared access signature or a token may be valid for a longer time.
     core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
-/// Sends a request and, where an attempt stays open, finds out within the same deadline whether it was
-/// applied.
+/// Sends a request. If an attempt stays open, resolves within the same deadline whether it was applied.
 pub(crate) async fn send(
     core: &Arc<ClientCore>,
     request: &Request,
@@ -74,7 +72,7 @@ pub(crate) async fn send(
     Ok(resolved)
 }
 
-/// Whether the response leaves no doubt, as nearly all do.
+/// Whether the response leaves no doubt, like nearly all responses.
 fn is_plain(request: &Request, reply: &Reply) -> bool {
     !request.is_write()
         || (reply.open.is_none() && reply.status.is_success() && !request.is_batch())
@@ -103,7 +101,7 @@ pub(crate) async fn write(
     Ok(committed)
 }
 
-/// The results of the writes of one request, which was first sent at `start` if that is known.
+/// Returns the results of the writes of one request, which was first sent at `start` if that is known.
 pub(crate) async fn settle(
     core: &Arc<ClientCore>,
     request: &Request,
@@ -115,7 +113,7 @@ pub(crate) async fn settle(
     let error = match resolve(core, request, options, start, result).await? {
         Resolved::Applied(applied) => return Ok(applied.into_committed()),
         Resolved::Reply(reply) => match transaction::results(reply, request, sent) {
-            // The service accepted it, and its response cannot be read.
+            // The service accepted the batch, and its response cannot be read.
             Err(error) if error.status() == Some(202) => error,
             results => return results,
         },
@@ -126,8 +124,8 @@ pub(crate) async fn settle(
     }
 }
 
-/// Finds out whether a request was applied that was first sent at `start`, if that is known, from its
-/// last response and the rows. What stays unknown keeps that outcome.
+/// Resolves whether a request was applied that was first sent at `start`, if that is known, from its last response and
+/// the rows. The outcome may stay unknown.
 pub(crate) async fn resolve(
     core: &Arc<ClientCore>,
     request: &Request,
@@ -160,12 +158,12 @@ pub(crate) async fn resolve(
     }
 }
 
-/// A reply whose outcome could not be found out.
+/// Returns the response of a write whose outcome stays unknown.
 fn open(reply: Reply, start: Option<Instant>) -> Reply {
     Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
-/// The proof that a program accepts: the setting of the call, else of the client.
+/// Returns the proof that the program accepts, by the setting of the call or of the client.
 pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
     Policy {
         exact: options.exact.unwrap_or(core.settings.exact),
@@ -175,7 +173,7 @@ pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
     }
 }
 
-/// Why it is not known whether a write was applied.
+/// The reason why the outcome of a write is unknown.
 enum Doubt {
     /// An attempt was refused, perhaps because an earlier one was applied.
     Refused { open: Instant },
@@ -224,8 +222,8 @@ impl Doubt {
     }
 }
 
-/// Whether the response to a write with an open attempt says that the table or the row is in the state
-/// that the write leaves, so that nothing has to be read.
+/// Whether the response to a write with an open attempt reports that the table or the row is in the state that the
+/// write leaves, so that no read is required.
 fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()> {
     let reply = result.as_ref().ok().filter(|reply| reply.open.is_some())?;
     let code = reply.error_code()?;
@@ -238,7 +236,7 @@ fn done_by_state(request: &Request, result: &Result<Reply, Error>) -> Option<()>
     is_done.then_some(())
 }
 
-/// Reads what was written; `None` if it cannot be read.
+/// Reads back the rows of a write; `None` if they cannot be read.
 async fn read(
     core: &Arc<ClientCore>,
     request: &Request,
@@ -294,8 +292,8 @@ async fn read(
     Some((verdict, etags))
 }
 
-/// When a request was first sent, by the clock of the service that answered it now, and a little
-/// earlier, since the clocks of its machines differ.
+/// Returns a time shortly before a request was first sent, by the clock of the service in its response. The clocks
+/// of the service's machines differ a little.
 fn started(reply: &Reply, elapsed: Duration) -> Option<EdmDateTime> {
     const DIFFERENCE: Duration = Duration::from_secs(5);
     let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
@@ -310,7 +308,7 @@ impl Applied {
 }
 
 impl Resolved {
-    /// The response; for a write that was found to be applied, the one that it would have got.
+    /// Returns the response, or the response that a write which was found to be applied would have got.
     pub(crate) fn into_reply(self) -> Reply {
         let Applied { etags, confirmation, refusal } = match self {
             Self::Reply(reply) => return reply,

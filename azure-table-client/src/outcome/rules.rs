@@ -1,14 +1,14 @@
-//! The rules by which it is decided whether a write was applied. No I/O.
+//! The rules that decide whether a write was applied. No I/O.
 //!
 //! - A write id that is found in a row proves that the write was applied, and with it the whole
 //!   transaction. A missing id proves nothing.
 //! - An ETag that the write names and that the row still has proves that no attempt has been applied so
 //!   far. An open attempt may still be, unless the service would refuse it by now.
-//! - A row that has another ETag, or is gone, stops every later attempt under the old ETag. It says
-//!   nothing about the past.
+//! - A row that has another ETag, or is gone, stops every later attempt under the old ETag. It proves
+//!   nothing about earlier attempts.
 //! - A row in the state that the write leaves counts as success for inserts, deletes and unconditional
 //!   writes. It proves nothing for an update that is conditional on an ETag, unless the program accepts
-//!   it: two programs that compute the same value look alike.
+//!   it, since another program may compute the same value.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ use crate::edm::EdmDateTime;
 use crate::entity::EntityKey;
 use crate::operation::Confirmation;
 
-/// What is known of a write whose last attempt was refused or got no response.
+/// The evidence about a write whose last attempt was refused or got no response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence<'e> {
-    /// The write; the operations of a transaction, of which all are applied or none is.
+    /// The write, or the operations of a transaction, which are all applied or not at all.
     pub(crate) writes: &'e [Wrote],
     /// The rows that the primary holds now.
     pub(crate) rows: &'e HashMap<EntityKey, Found>,
@@ -36,7 +36,7 @@ pub(crate) struct Evidence<'e> {
     pub(crate) is_expired: bool,
 }
 
-/// What the program accepts as proof.
+/// The proof that the program accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Policy {
     /// A matching state proves nothing.
@@ -45,7 +45,7 @@ pub(crate) struct Policy {
     pub(crate) accept_matching_state: bool,
 }
 
-/// What is known about a write.
+/// The decision about a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Applied(Confirmation),
@@ -69,8 +69,8 @@ pub(crate) fn judge(evidence: Evidence<'_>, policy: Policy) -> Verdict {
         return Verdict::NotApplied;
     }
     if states.contains(&RowState::Unchanged) {
-        // A fence counts only if it was there before this row was read: the rows may be read one after
-        // another, and an attempt may be applied in between.
+        // The rows may be read one after another, and an attempt may be applied between two reads. An ETag that was
+        // gone counts only if it was gone before this row was read.
         return if is_fenced || is_expired {
             Verdict::NotApplied
         } else {

@@ -134,7 +134,7 @@ async fn a_resumed_run_keeps_the_order_of_a_key() {
             let bulk = table.bulk().retry(RetryPolicy::none()).window(window);
             let report = bulk.run(operations()).await.unwrap_err().into_report();
             assert_eq!((report.progress.failed, report.progress.not_attempted), (1, 1));
-            assert_eq!(report.checkpoint.settled(), 0);
+            assert_eq!(report.checkpoint.resolved(), 0);
             let report = table.bulk().resume(report.checkpoint).run(operations()).await.unwrap();
             assert_eq!((report.progress.applied, version(&table, 0).await), (2, Some(2)));
         }
@@ -157,13 +157,13 @@ async fn a_refusal_of_the_account_resolves_no_row() {
         let (_, table) = fated(move |_, _| Fate::Answer(403, code, None)).await;
         let rows = (0..1_000).map(|n| BulkOperation::InsertOrReplace(row("", n)));
         let report = table.bulk().run(rows).await.unwrap_err().into_report();
-        assert_eq!(report.checkpoint.settled(), 0, "{code}: {report}");
+        assert_eq!(report.checkpoint.resolved(), 0, "{code}: {report}");
         assert!(report.progress.requests <= 8, "{code}: {report}");
         assert_eq!(report.stopped_by().unwrap().code().unwrap().as_str(), code);
         // A shared access signature may exclude a single row.
         let one = [BulkOperation::InsertOrReplace(row("", 1))];
         let report = table.bulk().run(one).await.unwrap_err().into_report();
-        assert_eq!((report.progress.failed, report.checkpoint.settled()), (1, 0), "{code}");
+        assert_eq!((report.progress.failed, report.checkpoint.resolved()), (1, 0), "{code}");
     }
 }
 
@@ -183,7 +183,7 @@ async fn applied_rows_are_not_reported_as_failed() {
     let bulk = table.bulk().give_up_after(Duration::from_secs(10));
     let report = bulk.run(mixed).await.unwrap_err().into_report();
     assert_eq!(mock.row_count("Blogs"), Some(10));
-    assert_eq!((report.progress.unknown, report.checkpoint.settled()), (10, 0), "{report}");
+    assert_eq!((report.progress.unknown, report.checkpoint.resolved()), (10, 0), "{report}");
     assert!(errors(&report).all(|(_, error)| error.outcome() == Outcome::Unknown));
 }
 
@@ -200,7 +200,7 @@ async fn a_merge_of_a_row_deleted_meanwhile() {
     table.insert(&versioned(0, 1)).await.unwrap();
     let merge = [BulkOperation::Merge(versioned(0, 2), IfMatch::Any)];
     let report = table.bulk().run(merge).await.unwrap_err().into_report();
-    assert_eq!((report.progress.unknown, report.checkpoint.settled()), (1, 0), "{report}");
+    assert_eq!((report.progress.unknown, report.checkpoint.resolved()), (1, 0), "{report}");
 }
 
 /// An earlier attempt would have been refused as well, so no row of it was applied.
@@ -235,7 +235,7 @@ async fn foreign_writes_after_a_lost_reply() {
     ];
     let report = table.bulk().run(mixed).await.unwrap_err().into_report();
     assert_eq!((report.progress.unknown, report.progress.applied), (1, 2), "{report}");
-    assert_eq!(report.checkpoint.settled(), 2, "an unknown outcome is not resolved");
+    assert_eq!(report.checkpoint.resolved(), 2, "an unknown outcome is not resolved");
     assert_eq!(version(&table, 0).await, Some(100));
 }
 
@@ -286,7 +286,7 @@ async fn a_dead_partition_is_given_up() {
     let report = table.bulk().run(rows).await.unwrap_err().into_report();
     assert!(start.elapsed() < Duration::from_mins(6), "{:?}", start.elapsed());
     assert_eq!((report.progress.applied, mock.row_count("Blogs")), (1_000, Some(1_000)));
-    assert_eq!(report.checkpoint.settled(), 1_000);
+    assert_eq!(report.checkpoint.resolved(), 1_000);
     assert!(report.stopped.is_none() && report.progress.held() == 0, "{report}");
 }
 
@@ -301,7 +301,7 @@ async fn an_outage_ends_the_run() {
         assert!(start.elapsed() < Duration::from_mins(20), "{fate:?}: {:?}", start.elapsed());
         let report = error.into_report();
         assert!(report.stopped_by().is_some() && report.progress.held() == 0, "{report}");
-        assert_eq!(report.checkpoint.settled(), 0);
+        assert_eq!(report.checkpoint.resolved(), 0);
         println!("{fate:?}: ended after {:?}; {report}", start.elapsed());
     }
 }
@@ -340,7 +340,7 @@ async fn a_refused_row_is_not_forgotten() {
     let report = table.bulk().run(rows()).await.unwrap_err().into_report();
     assert!(report.checkpoint.to_string().starts_with("1.0-2;1;"), "{}", report.checkpoint);
     let error = table.bulk().resume(report.checkpoint).run(rows()).await.unwrap_err();
-    let text = "2 rows: 0 applied, 2 settled before; 0 requests; 1 refused before";
+    let text = "2 rows: 0 applied, 2 resolved before; 0 requests; 1 refused before";
     assert_eq!(error.to_string(), text);
 }
 
@@ -415,10 +415,10 @@ async fn a_copy_continues_after_an_unreadable_row() {
     assert_eq!((report.progress.applied, mock.row_count("Copy")), (9, Some(9)));
     let failed = report.failures().next().unwrap();
     assert_eq!((failed.index, failed.key.as_ref()), (5, Some(row("", 5).key())));
-    assert_eq!(report.checkpoint.settled(), 9, "a later run tries it again");
+    assert_eq!(report.checkpoint.resolved(), 9, "a later run tries it again");
     let other = mock.client().table_named::<DynamicEntity>("Other");
     let error = copy.bulk().delete_found(other.query().allow_scan()).await.unwrap_err();
-    assert!(error.to_string().contains("of another table"), "{error}");
+    assert!(error.to_string().contains("reads another table"), "{error}");
 }
 
 /// The error of a row names the row.

@@ -212,13 +212,13 @@ async fn a_dropped_run_is_resumed() {
         assert!(stopped.is_err(), "{stop}");
         let checkpoint: Checkpoint = monitor.checkpoint().to_string().parse().unwrap();
         let progress = monitor.progress();
-        assert_eq!(checkpoint.settled(), progress.applied);
+        assert_eq!(checkpoint.resolved(), progress.applied);
         let stored = mock.row_count("Blogs").unwrap() as u64;
         // Rows in flight may be stored without being resolved.
         assert!((progress.applied..=progress.applied + 300).contains(&stored), "{stored}");
         let report = table.bulk().resume(checkpoint.clone()).run(operations()).await.unwrap();
-        assert_eq!(report.progress.skipped, checkpoint.settled());
-        assert_eq!(report.progress.applied, 4_000 - checkpoint.settled());
+        assert_eq!(report.progress.skipped, checkpoint.resolved());
+        assert_eq!(report.progress.applied, 4_000 - checkpoint.resolved());
         assert_eq!((report.checkpoint.next(), mock.row_count("Blogs")), (4_000, Some(4_000)));
     }
 }
@@ -242,16 +242,16 @@ async fn dropped_at_each_await_point() {
             }
         }
         let (settled, stored) = (monitor.checkpoint(), mock.row_count("Blogs").unwrap() as u64);
-        assert_eq!(settled.settled(), monitor.report().progress.applied);
+        assert_eq!(settled.resolved(), monitor.report().progress.applied);
         let in_flight = monitor.progress().in_flight as u64;
-        assert!((settled.settled()..=settled.settled() + in_flight * 100).contains(&stored));
-        for n in (0..600).step_by(29).filter(|n| settled.is_settled(u64::from(*n))) {
+        assert!((settled.resolved()..=settled.resolved() + in_flight * 100).contains(&stored));
+        for n in (0..600).step_by(29).filter(|n| settled.is_resolved(u64::from(*n))) {
             let key = row(n % 3, n).key().clone();
             assert!(table.get_if_exists(key).await.unwrap().is_some(), "{n}");
         }
         let rest = tokio::spawn(table.bulk().resume(settled).run(operations()));
         let checkpoint = rest.await.unwrap().unwrap().checkpoint;
-        assert_eq!((checkpoint.next(), checkpoint.settled()), (600, 600));
+        assert_eq!((checkpoint.next(), checkpoint.resolved()), (600, 600));
         assert_eq!(mock.row_count("Blogs"), Some(600));
         points += 1;
     }
@@ -466,7 +466,7 @@ async fn deleting_reads_keys_only() {
     assert_eq!(mock.requests().table_scans(), 0);
     assert_eq!(mock.row_count("Blogs"), Some(1_500));
     let error = table.bulk().resume("1.0-1".parse().unwrap()).truncate().await.unwrap_err();
-    assert!(error.to_string().contains("not resumed"), "{error}");
+    assert!(error.to_string().contains("cannot be resumed"), "{error}");
     table.delete_table().await.unwrap();
     let error = table.truncate().await.unwrap_err();
     let cause = error.report().stopped.as_ref().unwrap().to_string();

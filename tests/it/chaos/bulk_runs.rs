@@ -161,7 +161,7 @@ impl World {
             if let Some((outcome, is_undetectable)) = outcomes.remove(&at) {
                 row.take(&outcome, is_resumed);
                 row.is_undetectable |= is_undetectable;
-            } else if is_dropped && !checkpoint.is_settled(u64::try_from(at).unwrap()) {
+            } else if is_dropped && !checkpoint.is_resolved(u64::try_from(at).unwrap()) {
                 // It may have been in flight.
                 row.known = Known::Unknown;
             }

@@ -107,7 +107,11 @@ async fn a_struct_of_an_earlier_projection_removes_nothing() {
     assert_eq!((&*early.text, &*late.text), ("", "precious"));
     early.rating = 4;
     let error = ctx.update(&early).unwrap_err();
-    assert!(error.to_string().contains(r#""Text" is as a query left it that did not select it"#));
+    assert!(
+        error
+            .to_string()
+            .contains(r#""Text" has the default of a struct whose query did not select it"#)
+    );
     // The complete struct may change every column, and the earlier struct its own columns.
     ctx.update(&Blog { rating: Some(3), ..late }).unwrap();
     early.text = "changed".into();
@@ -197,7 +201,7 @@ async fn a_removal_survives_a_refresh_by_a_projection() {
     query.merge_option(MergeOption::PreserveChanges).await.unwrap();
     assert_eq!(ctx.entries()[0].changed(), ["Rating"]);
     let error = ctx.save_changes().await.unwrap_err();
-    assert!(error.error.to_string().contains("read it as a whole"), "{}", error.error);
+    assert!(error.error.to_string().contains("read all columns first"), "{}", error.error);
     ctx.query::<Blog>().merge_option(MergeOption::PreserveChanges).await.unwrap();
     ctx.save_changes().await.unwrap();
     assert_eq!(blogs.get(("c", "1")).await.unwrap().rating, None);

@@ -145,7 +145,7 @@ pub async fn without_a_table(target: &Target) {
     let progress = report.progress;
     assert_eq!((progress.applied, progress.unknown, progress.held()), (0, 0, 0));
     assert!(progress.not_attempted > 0 && progress.requests <= 2, "{error}");
-    assert_eq!(report.checkpoint.settled(), 0);
+    assert_eq!(report.checkpoint.resolved(), 0);
 }
 
 #[derive(Debug, PartialEq, TableEntity)]

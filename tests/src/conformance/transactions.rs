@@ -114,7 +114,7 @@ pub async fn bad_transactions_are_not_sent(target: &Target) {
     let other = DynamicEntity::new("other", "1");
     refused(new().insert(&other).await.unwrap_err(), Some(1), "one partition");
     let twice = new().delete(("p", "1"), IfMatch::Any);
-    refused(twice.await.unwrap_err(), Some(1), "once");
+    refused(twice.await.unwrap_err(), Some(1), "twice");
     let many = (0..101).fold(table.transaction(), |t, n| t.insert(&row(&n.to_string(), n)));
     refused(many.await.unwrap_err(), Some(100), "at most 100");
     let mut transaction = table.transaction();

@@ -135,8 +135,8 @@ pub fn checkpoint(data: &[u8]) {
     let read: Checkpoint = serde_json::from_str(&json).expect("a checkpoint");
     assert_eq!(read, checkpoint);
     let next = checkpoint.next();
-    assert!(!checkpoint.is_settled(next));
-    assert!(next == 0 || checkpoint.is_settled(next - 1));
-    assert!(next <= checkpoint.settled() && checkpoint.refused() <= checkpoint.settled());
-    let _ = checkpoint.is_settled(u64::MAX);
+    assert!(!checkpoint.is_resolved(next));
+    assert!(next == 0 || checkpoint.is_resolved(next - 1));
+    assert!(next <= checkpoint.resolved() && checkpoint.refused() <= checkpoint.resolved());
+    let _ = checkpoint.is_resolved(u64::MAX);
 }

@@ -6,7 +6,6 @@ use super::{PARTITION_KEY, ROW_KEY, RawText, Row, SYSTEM_SLOTS, TIMESTAMP};
 use crate::decode::raw::{Annotation, RawProperty, RawValue};
 use crate::decode::{DecodeError, DecodeReason};
 use crate::edm::{ConvertError, EdmDateTime, EdmType, EdmValue};
-use crate::entity::TableEntity;
 use crate::etag::ETag;
 use crate::key::EntityKey;
 use crate::limits::SYSTEM_PROPERTIES;
@@ -113,13 +112,9 @@ impl<'de> Row<'de> {
         self.error_about(property, reason)
     }
 
-    /// Builds the entity of another type from this row, which must keep the others and have no
-    /// columns; `without` is not handed on.
-    pub(crate) fn read_as<V: TableEntity>(
-        &mut self,
-        without: Option<&str>,
-    ) -> Result<V, DecodeError> {
-        let mut row = Row::of::<V>(self.form);
+    /// Moves the properties except `without` to a row with other columns. This row must keep the others and have no
+    /// columns.
+    pub(crate) fn move_to(&mut self, row: &mut Self, without: Option<&str>) {
         row.etag = self.etag.take();
         for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {
             *to = from;
@@ -130,13 +125,11 @@ impl<'de> Row<'de> {
             }
             match row.columns.find(&name) {
                 Some(column) => row.slots[SYSTEM_SLOTS + column] = property,
-                None if V::KEEPS_OTHERS => row.others.push((name, property)),
+                None if row.keeps_others => row.others.push((name, property)),
                 None => {}
             }
         }
-        let entity = V::from_row(&mut row);
         self.slots.resize_with(SYSTEM_SLOTS, RawProperty::default);
-        entity
     }
 
     /// Fills the row of an entity that is at hand with its properties.

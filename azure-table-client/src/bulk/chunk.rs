@@ -8,34 +8,34 @@ use super::operation::Row;
 use crate::operation::transaction::{Batch, Refused, Sent};
 use crate::operation::{Request, Target};
 
-/// The path of one operation alone; a longer one is sent in a batch, where it is no URL.
+/// The maximum path of an operation outside a batch. In a batch, the path is not part of the URL.
 const PATH_BYTES: usize = 8 * 1024;
 
-/// Rows of one partition that fit into one transaction. One row alone is sent without.
+/// The rows of one request: a transaction in one partition, or a single row.
 #[derive(Debug)]
-pub(super) struct Slice {
+pub(super) struct Chunk {
     pub(super) partition: Arc<str>,
     pub(super) rows: Vec<Row>,
     request: Arc<Request>,
-    /// What is in the transaction, if it is one.
+    /// The keys in the transaction; `None` for a single row.
     sent: Option<Arc<Sent>>,
-    /// When it was sent first.
+    /// The time at which it was first sent.
     pub(super) since: Option<Instant>,
-    /// How often it was sent.
+    /// The number of times that it was sent.
     pub(super) attempts: u32,
-    /// How often it failed for reasons that pass.
+    /// The number of transient failures.
     pub(super) failures: u32,
-    /// How often rows of it were refused, in it or in those that it was cut from.
+    /// The number of refusals of rows, in this chunk or in the chunks that it was split from.
     pub(super) refusals: u32,
-    /// When the last open attempt was sent: one that may have been applied, or may still be.
+    /// The time of the last open attempt, which may have been applied or may still be.
     pub(super) open: Option<Instant>,
-    /// Whether an open attempt had its rows in other slices, so that the write id of one of them does not
-    /// prove the whole slice.
+    /// Whether an open attempt sent its rows in other chunks, so that the write id of one row does not prove the
+    /// whole chunk.
     pub(super) is_regrouped: bool,
 }
 
-impl Slice {
-    /// As many of the first rows as fit, but no more than `most`; `None` if there are none.
+impl Chunk {
+    /// Takes as many of the first rows as fit, and at most `most`; `None` if there are no rows.
     pub(super) fn take(
         target: &Target,
         partition: &Arc<str>,
@@ -68,7 +68,7 @@ impl Slice {
                 Some(Self::new(partition, Arc::new(request), Some(Arc::new(sent)), taken))
             }
             Err(_) => {
-                // Nothing that was checked row by row comes here; one by one, each has its answer.
+                // Rows that were checked one by one do not fail here. Sent one by one, each has a response.
                 let mut taken = VecDeque::from(taken);
                 let first = taken.pop_front()?;
                 taken.into_iter().rev().for_each(|row| rows.push_front(row));
@@ -101,55 +101,31 @@ impl Slice {
         &self.request
     }
 
-    /// The bytes of the body.
+    /// The size of the body.
     pub(super) fn bytes(&self) -> usize {
         self.request.body.len()
     }
 
-    /// Whether each row has to be proved by itself.
+    /// Whether each row needs a proof of its own.
     pub(super) fn needs_proof_by_row(&self) -> bool {
         self.is_regrouped && self.rows.len() > 1
     }
 
-    /// The same rows, each by itself.
-    pub(super) fn into_single(self, target: &Target) -> Vec<Self> {
-        let Self { partition, since, open, refusals, .. } = self;
-        let mut slices = Vec::new();
-        for row in self.rows {
-            let mut rows = VecDeque::from([row]);
-            let slice = Self::take(target, &partition, &mut rows, 1);
-            slices.extend(slice.map(|it| Self { since, refusals, open, is_regrouped: true, ..it }));
-        }
-        slices
-    }
-
-    /// What is in the transaction, if it is one.
+    /// The keys in the transaction; `None` for a single row.
     pub(super) fn sent(&self) -> Option<&Sent> {
         self.sent.as_deref()
     }
 
-    /// The rest of a slice of which rows were refused: whole, or in halves if that was not the first
-    /// refusal, so that many bad rows do not make as many large transactions.
-    pub(super) fn cut(target: &Target, partition: &Arc<str>, rest: Rest) -> Vec<Self> {
-        let Rest { rows, refusals, since, open, in_halves } = rest;
-        let mut rows = VecDeque::from(rows);
-        let most = if in_halves { rows.len().div_ceil(2) } else { rows.len() };
-        let mut slices = Vec::new();
-        while let Some(slice) = Self::take(target, partition, &mut rows, most) {
-            slices.push(Self { since, refusals, open, is_regrouped: open.is_some(), ..slice });
-        }
-        slices
+    /// Makes new chunks of the rows, each of at most `most`.
+    pub(super) fn regroup(self, target: &Target, most: usize) -> Vec<Self> {
+        let Self { partition, since, open, refusals, .. } = self;
+        let mut rows = VecDeque::from(self.rows);
+        let take = || Self::take(target, &partition, &mut rows, most);
+        let chunks = std::iter::from_fn(take);
+        chunks
+            .map(|it| Self { since, refusals, open, is_regrouped: open.is_some(), ..it })
+            .collect()
     }
-}
-
-/// What is left of a slice of which rows were refused.
-#[derive(Debug)]
-pub(super) struct Rest {
-    pub(super) rows: Vec<Row>,
-    pub(super) refusals: u32,
-    pub(super) since: Option<Instant>,
-    pub(super) open: Option<Instant>,
-    pub(super) in_halves: bool,
 }
 
 fn push(batch: &mut Batch, row: &Row) -> Result<(), Refused> {

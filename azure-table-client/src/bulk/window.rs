@@ -1,31 +1,31 @@
-//! The rows that were read and are not settled, by partition and key. No I/O: time is an argument.
+//! The rows that were read and have no outcome, by partition and key. No I/O: time is an argument.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::chunk::Chunk;
 use super::operation::Row;
-use super::pace::Pace;
-use super::slice::Slice;
+use super::rate_limit::RateLimit;
 use crate::error::Error;
 use crate::limits::TRANSACTION_OPERATIONS;
 use crate::operation::Target;
 
-/// Partitions without rows of which the pace is remembered.
+/// The number of partitions without rows whose rate limits are kept.
 const REMEMBERED: usize = 1024;
-/// After so long, rows that would not fill a slice are sent although others would.
+/// The age at which rows that do not fill a chunk take precedence over full chunks.
 const AGE: Duration = Duration::from_secs(1);
 
-/// The rows that were read and are not settled.
+/// The rows that were read and have no outcome.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) target: Target,
     partitions: HashMap<Arc<str>, Partition>,
-    /// The partitions that have something to send.
+    /// The partitions that have rows to send.
     turns: BTreeMap<Turn, Arc<str>>,
     last_turn: u64,
-    /// Partitions without rows.
+    /// The number of partitions without rows.
     idle: usize,
     rows: usize,
     bytes: usize,
@@ -33,37 +33,37 @@ pub(super) struct Window {
     most_bytes: usize,
 }
 
-/// Whose rows are sent next: among equals, who came first.
+/// The position of a partition in the queue; equal ones are in the order of their arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
-    /// It has a slice that will not grow.
+    /// It has a full chunk.
     Full(u64),
-    /// It has some rows, and more may come.
+    /// It has rows that do not fill a chunk.
     Part(u64),
-    /// It has to wait until then.
+    /// It waits until this time.
     Later(Instant, u64),
 }
 
 #[derive(Debug, Default)]
 struct Partition {
-    /// What can be sent: no two of one key.
+    /// The rows that can be sent, at most one of each key.
     ready: VecDeque<Row>,
     ready_bytes: usize,
-    /// Of each key that is ready or on its way, what has to wait for it.
-    behind: HashMap<String, VecDeque<Row>>,
-    /// Slices that have to be sent again.
-    again: VecDeque<Slice>,
-    /// The keys of which an operation is not settled, and why: what follows it must not be done
-    /// before it, which may be in another run.
+    /// The rows that wait for a row with the same key, for each key that is ready or in flight.
+    waiting: HashMap<String, VecDeque<Row>>,
+    /// The chunks that will be sent again.
+    again: VecDeque<Chunk>,
+    /// The keys with an unresolved operation, and its error. Later operations on such a key must wait for it, even in
+    /// another run.
     open: HashMap<String, Arc<Error>>,
-    /// Why nothing more of it is sent.
+    /// The error after which no more of its rows are sent.
     closed: Option<Arc<Error>>,
-    /// Since when nothing was done, if something was tried.
+    /// The time of the first failure since the last success.
     failing_since: Option<Instant>,
-    pace: Pace,
+    rate_limit: RateLimit,
     turn: Option<Turn>,
-    /// When it took that turn.
-    in_turn_since: Option<Instant>,
+    /// The time at which it entered the queue.
+    queued_since: Option<Instant>,
 }
 
 impl Partition {
@@ -78,14 +78,14 @@ impl Partition {
         self.ready.push_back(row);
     }
 
-    /// Why a row of this key cannot be sent.
+    /// The error that prevents a row with this key from being sent.
     fn obstacle(&self, row_key: &str) -> Option<&Arc<Error>> {
         self.closed.as_ref().or_else(|| self.open.get(row_key))
     }
 
-    /// Whether there is nothing of it to remember once it has no rows.
+    /// Whether it can be forgotten if its rate limit can.
     fn is_forgettable(&self) -> bool {
-        self.behind.is_empty() && self.open.is_empty() && self.closed.is_none()
+        self.waiting.is_empty() && self.open.is_empty() && self.closed.is_none()
     }
 }
 
@@ -112,14 +112,14 @@ impl Window {
         self.rows >= self.most_rows || self.bytes >= self.most_bytes
     }
 
-    /// Takes a row, unless something stands in its way.
+    /// Adds a row, unless an earlier error prevents it from being sent.
     pub(super) fn push(&mut self, row: Row, now: Instant) -> Result<(), (Row, Arc<Error>)> {
         let name: Arc<str> = match self.partitions.get_key_value(&*row.key.partition_key) {
             Some((name, partition)) => {
                 if let Some(error) = partition.obstacle(&row.key.row_key) {
                     return Err((row, Arc::clone(error)));
                 }
-                self.idle -= usize::from(partition.behind.is_empty());
+                self.idle -= usize::from(partition.waiting.is_empty());
                 Arc::clone(name)
             }
             None => {
@@ -130,10 +130,10 @@ impl Window {
         self.rows += 1;
         self.bytes += row.bytes();
         let partition = self.partitions.entry(Arc::clone(&name)).or_default();
-        match partition.behind.get_mut(&row.key.row_key) {
-            Some(behind) => behind.push_back(row),
+        match partition.waiting.get_mut(&row.key.row_key) {
+            Some(waiting) => waiting.push_back(row),
             None => {
-                partition.behind.insert(row.key.row_key.clone(), VecDeque::new());
+                partition.waiting.insert(row.key.row_key.clone(), VecDeque::new());
                 partition.put(row);
             }
         }
@@ -141,44 +141,44 @@ impl Window {
         Ok(())
     }
 
-    /// Forgets partitions without rows once they are many.
+    /// Forgets partitions without rows if there are many.
     fn forget_some(&mut self, now: Instant) {
         if self.idle > REMEMBERED {
             let mut idle = 0;
             self.partitions.retain(|_, partition| {
-                // If most are still paced, half of them are as good as any.
+                // If too many have a rate limit, half of them are kept.
                 let keeps = !partition.is_forgettable()
-                    || (idle < REMEMBERED / 2 && !partition.pace.is_fresh(now));
-                idle += usize::from(keeps && partition.behind.is_empty());
+                    || (idle < REMEMBERED / 2 && !partition.rate_limit.is_fresh(now));
+                idle += usize::from(keeps && partition.waiting.is_empty());
                 keeps
             });
             self.idle = idle;
         }
     }
 
-    /// The next slice to send. Rows that would not fill one are sent with `flush` only.
-    pub(super) fn take(&mut self, now: Instant, flush: bool) -> Option<Slice> {
+    /// Takes the next chunk to send. With `flush`, it need not be full.
+    pub(super) fn take(&mut self, now: Instant, flush: bool) -> Option<Chunk> {
         self.wake(now);
         loop {
             let turn = self.next_turn(now, flush)?;
             let name = self.turns.remove(&turn)?;
             let Some(partition) = self.partitions.get_mut(&name) else { continue };
             partition.turn = None;
-            let at = partition.pace.next_at(now);
+            let at = partition.rate_limit.next_at(now);
             if at > now {
                 self.enter(&name, now, |n| Turn::Later(at, n));
                 continue;
             }
-            let slice = partition.again.pop_front().or_else(|| {
+            let chunk = partition.again.pop_front().or_else(|| {
                 let most = TRANSACTION_OPERATIONS;
-                let slice = Slice::take(&self.target, &name, &mut partition.ready, most)?;
-                partition.ready_bytes -= slice.rows.iter().map(Row::bytes).sum::<usize>();
-                Some(slice)
+                let chunk = Chunk::take(&self.target, &name, &mut partition.ready, most)?;
+                partition.ready_bytes -= chunk.rows.iter().map(Row::bytes).sum::<usize>();
+                Some(chunk)
             });
-            if let Some(slice) = slice {
-                partition.pace.sent(now, count(&slice));
+            if let Some(chunk) = chunk {
+                partition.rate_limit.sent(now, count(&chunk));
                 self.set_turn(&name, now);
-                return Some(slice);
+                return Some(chunk);
             }
         }
     }
@@ -186,15 +186,13 @@ impl Window {
     fn next_turn(&self, now: Instant, flush: bool) -> Option<Turn> {
         let is_old = |name| {
             let partition: Option<&Partition> = self.partitions.get(name);
-            partition
-                .and_then(|partition| partition.in_turn_since)
-                .is_some_and(|at| at + AGE <= now)
+            partition.and_then(|partition| partition.queued_since).is_some_and(|at| at + AGE <= now)
         };
         let part = self.turns.range(Turn::Part(0)..=Turn::Part(u64::MAX)).next();
         if let Some((turn, name)) = part
             && is_old(name)
         {
-            // Else it might wait for ever beside partitions that always have full slices.
+            // Other partitions may always have full chunks.
             return Some(*turn);
         }
         match self.turns.first_key_value()? {
@@ -204,7 +202,7 @@ impl Window {
         }
     }
 
-    /// When a partition that waits is to go on.
+    /// Returns the time at which the first wait of a partition ends.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         match self.first_later() {
             Some(Turn::Later(at, _)) => Some(at),
@@ -212,7 +210,7 @@ impl Window {
         }
     }
 
-    /// Whether rows could be sent that would not fill a slice.
+    /// Whether there are rows to send, even if they do not fill a chunk.
     pub(super) fn has_part(&self) -> bool {
         matches!(self.turns.first_key_value(), Some((Turn::Full(_) | Turn::Part(_), _)))
     }
@@ -235,7 +233,7 @@ impl Window {
         }
     }
 
-    /// Lines the partition up, if it has something to send and does not wait.
+    /// Queues the partition, if it has rows to send and does not wait.
     fn set_turn(&mut self, name: &Arc<str>, now: Instant) {
         let Some(partition) = self.partitions.get(name) else { return };
         let is_full = partition.is_full(self.target.protocol.dialect().transaction_bytes());
@@ -256,36 +254,36 @@ impl Window {
         let turn = turn(self.last_turn);
         if let Some(partition) = self.partitions.get_mut(name) {
             partition.turn = Some(turn);
-            partition.in_turn_since = Some(now);
+            partition.queued_since = Some(now);
             self.turns.insert(turn, Arc::clone(name));
         }
     }
 
-    /// Slices came back and are to be sent again, before anything else of their partition.
-    pub(super) fn put_back(&mut self, name: &Arc<str>, again: Vec<Slice>, now: Instant) {
+    /// Queues chunks to be sent again, before the other rows of their partition.
+    pub(super) fn put_back(&mut self, name: &Arc<str>, again: Vec<Chunk>, now: Instant) {
         if let Some(partition) = self.partitions.get_mut(name) {
             partition.again.extend(again);
             self.set_turn(name, now);
         }
     }
 
-    /// What is known of the partition's pace.
-    pub(super) fn pace(&mut self, name: &str) -> Option<&mut Pace> {
-        self.partitions.get_mut(name).map(|partition| &mut partition.pace)
+    /// The rate limit of the partition.
+    pub(super) fn rate_limit(&mut self, name: &str) -> Option<&mut RateLimit> {
+        self.partitions.get_mut(name).map(|partition| &mut partition.rate_limit)
     }
 
-    /// Since when nothing of the partition was done.
+    /// The time of the first failure of the partition since its last success.
     pub(super) fn failing_since(&mut self, name: &str) -> Option<&mut Option<Instant>> {
         self.partitions.get_mut(name).map(|partition| &mut partition.failing_since)
     }
 
-    /// Why nothing more of the partition is sent.
+    /// The error after which no more rows of the partition are sent.
     pub(super) fn closed(&self, name: &str) -> Option<&Arc<Error>> {
         self.partitions.get(name)?.closed.as_ref()
     }
 
-    /// A row has its outcome. If that settles it, the next one of its key may be sent; else, those of
-    /// its key cannot be sent any more, and are given back.
+    /// Ends a row, unresolved if it has an `open` error. Then returns the other rows with its key, which cannot be sent
+    /// any more. Otherwise, makes the next row with its key ready.
     pub(super) fn end(&mut self, row: &Row, open: Option<&Arc<Error>>, now: Instant) -> Vec<Row> {
         self.release(row);
         let Some((name, _)) = self.partitions.get_key_value(&*row.key.partition_key) else {
@@ -293,32 +291,32 @@ impl Window {
         };
         let name = Arc::clone(name);
         let Some(partition) = self.partitions.get_mut(&name) else { return Vec::new() };
-        let mut stuck = VecDeque::new();
+        let mut blocked = VecDeque::new();
         match open {
             Some(error) => {
-                stuck = partition.behind.remove(&row.key.row_key).unwrap_or_default();
+                blocked = partition.waiting.remove(&row.key.row_key).unwrap_or_default();
                 if partition.closed.is_none() {
                     partition.open.insert(row.key.row_key.clone(), Arc::clone(error));
                 }
             }
             None => {
-                match partition.behind.get_mut(&row.key.row_key).and_then(VecDeque::pop_front) {
+                match partition.waiting.get_mut(&row.key.row_key).and_then(VecDeque::pop_front) {
                     Some(next) => partition.put(next),
                     None => {
-                        partition.behind.remove(&row.key.row_key);
+                        partition.waiting.remove(&row.key.row_key);
                     }
                 }
             }
         }
-        if partition.behind.is_empty() {
+        if partition.waiting.is_empty() {
             self.idle += 1;
         } else {
             self.set_turn(&name, now);
         }
-        for row in &stuck {
+        for row in &blocked {
             self.release(row);
         }
-        stuck.into()
+        blocked.into()
     }
 
     fn release(&mut self, row: &Row) {
@@ -326,9 +324,9 @@ impl Window {
         self.bytes -= row.bytes();
     }
 
-    /// Sends nothing more of a partition. Returns the rows that were not applied, and the slices that may
-    /// have been, whose rows stay in the window until they have an outcome.
-    pub(super) fn close(&mut self, name: &str, error: &Arc<Error>) -> (Vec<Row>, Vec<Slice>) {
+    /// Stops sending rows of a partition. Returns the rows that were not applied, and the chunks that may have been,
+    /// whose rows stay in the window until they have an outcome.
+    pub(super) fn close(&mut self, name: &str, error: &Arc<Error>) -> (Vec<Row>, Vec<Chunk>) {
         let Some(partition) = self.partitions.get_mut(name) else { return Default::default() };
         partition.closed.get_or_insert_with(|| Arc::clone(error));
         partition.open = HashMap::new();
@@ -338,18 +336,18 @@ impl Window {
         partition.ready_bytes = 0;
         let mut rows: Vec<Row> = partition.ready.drain(..).collect();
         let (open, closed): (Vec<_>, Vec<_>) =
-            partition.again.drain(..).partition(|slice| slice.open.is_some());
-        rows.extend(closed.into_iter().flat_map(|slice| slice.rows));
+            partition.again.drain(..).partition(|chunk| chunk.open.is_some());
+        rows.extend(closed.into_iter().flat_map(|chunk| chunk.rows));
         if !rows.is_empty() {
-            let mut behind = Vec::new();
+            let mut waiting = Vec::new();
             for row in &rows {
-                behind.extend(partition.behind.remove(&row.key.row_key).into_iter().flatten());
+                waiting.extend(partition.waiting.remove(&row.key.row_key).into_iter().flatten());
             }
-            rows.extend(behind);
-            self.idle += usize::from(partition.behind.is_empty());
+            rows.extend(waiting);
+            self.idle += usize::from(partition.waiting.is_empty());
         }
-        // A row of each of these keys is in flight, or in a slice that may have been applied.
-        rows.extend(partition.behind.values_mut().flat_map(std::mem::take));
+        // A row with each of these keys is in flight, or in a chunk that may have been applied.
+        rows.extend(partition.waiting.values_mut().flat_map(std::mem::take));
         rows.sort_unstable_by_key(|row| row.index);
         for row in &rows {
             self.release(row);
@@ -357,8 +355,8 @@ impl Window {
         (rows, open)
     }
 
-    /// Sends nothing more at all; returns what [`close`](Self::close) does.
-    pub(super) fn close_all(&mut self, error: &Arc<Error>) -> (Vec<Row>, Vec<Slice>) {
+    /// Closes all partitions; see [`close`](Self::close).
+    pub(super) fn close_all(&mut self, error: &Arc<Error>) -> (Vec<Row>, Vec<Chunk>) {
         let names: Vec<_> = self.partitions.keys().map(Arc::clone).collect();
         let (mut rows, mut open) = (Vec::new(), Vec::new());
         for name in names {
@@ -371,6 +369,6 @@ impl Window {
     }
 }
 
-pub(super) fn count(slice: &Slice) -> u32 {
-    u32::try_from(slice.rows.len()).unwrap_or(u32::MAX)
+pub(super) fn count(chunk: &Chunk) -> u32 {
+    u32::try_from(chunk.rows.len()).unwrap_or(u32::MAX)
 }

@@ -1,37 +1,35 @@
-//! How fast the rows of a partition are sent, and how many slices are on their way at once. No I/O: time
-//! is an argument.
+//! The rate at which the rows of a partition are sent. No I/O: time is an argument.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What the service promises a partition, in entities a second.
+/// The documented throughput of a partition, in entities per second.
 ///
 /// Source: [Scalability and performance targets](https://learn.microsoft.com/azure/storage/tables/scalability-targets).
-const PROMISED: f64 = 2000.0;
-/// The slowest that a partition is made, in entities a second; pauses are what makes it slower.
+const DOCUMENTED: f64 = 2000.0;
+/// The lowest rate of a partition, in entities per second; only pauses make it slower.
 const SLOWEST: f64 = 100.0;
-/// What is left of a rate that was too high.
-const BACK: f64 = 0.95;
-/// A rate grows as TCP CUBIC does, by this share of it times the cube of the seconds since it was cut:
-/// slowly near what was too much, and fast where that was long ago. 5 % takes 3 s, twice 8 s.
+/// The factor by which a rate is reduced that was too high.
+const REDUCTION: f64 = 0.95;
+/// A rate grows like in TCP CUBIC, by this share times the cube of the seconds since it was reduced: slowly near the
+/// rate that was too high, and fast long after. It grows by 5 % in 3 s, and doubles in 8 s.
 const GROWTH: f64 = 0.002;
-/// After so many seconds it grows no more, which only keeps the numbers small.
+/// The seconds after which a rate stops growing, which keeps the numbers small.
 const GROWS_FOR: f64 = 60.0;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A timer that wakes late does not slow the rate down.
+/// The delay of a late timer that does not reduce the rate.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// The pace of one partition: as fast as it goes until the service throttles, then below the rate
-/// at which it did.
+/// The rate limit of one partition: unlimited until the service throttles, then below the rate at which it did.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     sent: Recent,
     done: Recent,
     rate: Option<Rate>,
     free_at: Option<Instant>,
     pause: Option<Instant>,
-    /// How often it was throttled since anything was done.
+    /// The number of times that it was throttled since the last success.
     setbacks: u32,
 }
 
@@ -48,8 +46,8 @@ impl Rate {
     }
 }
 
-impl Pace {
-    /// When the next rows may be sent.
+impl RateLimit {
+    /// Returns the time at which the next rows may be sent.
     pub(super) fn next_at(&mut self, now: Instant) -> Instant {
         let mut at = self.pause.map_or(now, |pause| pause.max(now));
         if let Some(rate) = &self.rate {
@@ -73,8 +71,8 @@ impl Pace {
         self.setbacks = 0;
     }
 
-    /// Rows that were sent at `sent_at` were throttled. Whether this says anything new: slices that
-    /// were on their way when the rate was cut tell the same again.
+    /// Records that rows which were sent at `sent_at` were throttled. Returns `false` for rows that were in flight when
+    /// the rate was reduced.
     pub(super) fn throttled(&mut self, now: Instant, sent_at: Instant, rows: u32) -> bool {
         self.sent.remove(sent_at, rows);
         if self.rate.as_ref().is_some_and(|rate| sent_at < rate.since) {
@@ -83,11 +81,11 @@ impl Pace {
         let present = self.rate.as_ref().map(|rate| rate.at(now));
         let done = f64::from(self.done.total(now));
         let entities = if done > 0.0 {
-            // What the first rows came to may be little only because there was no time for more.
-            BACK * present.map_or_else(|| done.max(PROMISED), |rate| rate.min(done))
+            // The first second may have applied few rows only because it was not over.
+            REDUCTION * present.map_or_else(|| done.max(DOCUMENTED), |rate| rate.min(done))
         } else {
-            // The service took nothing yet, which is no measure.
-            present.map_or(BACK * PROMISED, |rate| rate / 2.0)
+            // The service applied nothing yet.
+            present.map_or(REDUCTION * DOCUMENTED, |rate| rate / 2.0)
         };
         self.rate = Some(Rate { entities: entities.max(SLOWEST), since: now });
         self.free_at = None;
@@ -99,12 +97,12 @@ impl Pace {
         true
     }
 
-    /// Sends nothing before that.
+    /// Sends nothing before `at`.
     pub(super) fn pause_until(&mut self, at: Instant) {
         self.pause = Some(self.pause.map_or(at, |pause| pause.max(at)));
     }
 
-    /// Whether there is nothing to remember of a partition without rows.
+    /// Whether a partition without rows has the limit of a new one.
     pub(super) fn is_fresh(&self, now: Instant) -> bool {
         self.pause.is_none_or(|pause| pause <= now)
             && self.rate.as_ref().is_none_or(|rate| {
@@ -113,10 +111,10 @@ impl Pace {
     }
 }
 
-/// What happened in the last second.
+/// The rows of the last second.
 #[derive(Debug, Default)]
 struct Recent {
-    /// Rows by the time at which the first of them came; those of 10 ms are one entry.
+    /// The number of rows by time; 10 ms are one entry.
     entries: VecDeque<(Instant, u32)>,
     total: u32,
 }
@@ -157,7 +155,7 @@ impl Recent {
         self.total
     }
 
-    /// When no more than so many rows lie within a second, if none come.
+    /// Returns the time at which the last second will contain at most `most` rows, if no row is added.
     fn falls_to(&mut self, now: Instant, most: f64) -> Instant {
         let mut left = self.total(now);
         let mut at = now;
@@ -169,43 +167,5 @@ impl Recent {
             at = *start + SECOND;
         }
         at
-    }
-}
-
-/// How many slices are on their way at once: one more after so many answers, 3 of 10 less where one in
-/// eight of them says that a partition is throttled. That is the account, or its limit of connections;
-/// one partition alone is slowed down by its [`Pace`].
-#[derive(Debug)]
-pub(super) struct Width {
-    limit: usize,
-    most: usize,
-    answers: u32,
-    throttled: u32,
-}
-
-/// Answers after which the width is set anew.
-const ANSWERS: u32 = 16;
-
-impl Width {
-    pub(super) fn new(most: usize) -> Self {
-        Self { limit: most, most, answers: 0, throttled: 0 }
-    }
-
-    pub(super) const fn limit(&self) -> usize {
-        self.limit
-    }
-
-    pub(super) fn answered(&mut self, is_throttled: bool) {
-        self.answers += 1;
-        self.throttled += u32::from(is_throttled);
-        if self.answers < ANSWERS {
-            return;
-        }
-        self.limit = if self.throttled * 8 >= self.answers {
-            (self.limit * 7 / 10).max(1)
-        } else {
-            (self.limit + 1).min(self.most)
-        };
-        (self.answers, self.throttled) = (0, 0);
     }
 }

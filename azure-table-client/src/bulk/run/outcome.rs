@@ -1,0 +1,161 @@
+//! The outcomes of rows.
+
+use std::sync::Arc;
+
+use super::super::chunk::Chunk;
+use super::super::operation::Row;
+use super::super::report::{Cause, RowOutcome, RowResult};
+use super::Run;
+use super::response::{Next, read_back};
+use crate::error::{Error, Outcome};
+use crate::operation::Confirmation;
+use crate::operation::transaction::Committed;
+
+/// The maximum number of rows that may end without being resolved before the run ends. Their keys are remembered, and
+/// the checkpoint lists them one by one.
+const UNRESOLVED_ROWS: usize = 100_000;
+
+impl Run {
+    /// Ends the rows of a chunk that is not sent again. They are read back if they may have been applied.
+    pub(super) fn give_up(&mut self, chunk: Chunk, error: Error, next: Next) {
+        let id = error.client_request_id().unwrap_or_default().to_owned();
+        let error = error.with_attempts(chunk.attempts, &id);
+        let name = Arc::clone(&chunk.partition);
+        let cause = Arc::new(error.clone());
+        if error.outcome() == Outcome::Applied {
+            // The service applied the chunk, and its response lacks the ETags.
+            let applied =
+                || RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
+            self.end(chunk.rows.into_iter().map(|row| (row, applied())));
+        } else if chunk.open.is_some() {
+            self.read_back(chunk, &error);
+        } else {
+            let failed = || RowOutcome::Failed(Arc::clone(&cause));
+            self.end(chunk.rows.into_iter().map(|row| (row, failed())));
+        }
+        let error = cause;
+        match next {
+            Next::Close => {
+                let (left, open) = self.window.close(&name, &error);
+                self.health.closed += 1;
+                self.not_attempted(left, &error);
+                for chunk in open {
+                    self.read_back(chunk, &error);
+                }
+            }
+            Next::End => self.stop(&error),
+            Next::Again | Next::GiveUp => {}
+        }
+    }
+
+    pub(super) fn applied(&mut self, chunk: Chunk, committed: Committed) {
+        let Committed { operations, response } = committed;
+        let rows = chunk.rows.into_iter().zip(operations);
+        self.end(rows.map(|(row, result)| {
+            (row, RowOutcome::Applied { etag: result.etag, confirmation: response.confirmation })
+        }));
+    }
+
+    /// Reads back the rows of a chunk that may have been applied, and that is not sent again.
+    fn read_back(&mut self, chunk: Chunk, error: &Error) {
+        let chunks = if chunk.needs_proof_by_row() {
+            chunk.regroup(&self.window.target, 1)
+        } else {
+            vec![chunk]
+        };
+        for chunk in chunks {
+            let response = read_back(Arc::clone(&self.pipeline), chunk, error.clone());
+            self.in_flight.push(Box::pin(response));
+        }
+    }
+
+    /// Ends the rows of a chunk that were read back.
+    pub(super) fn resolved(&mut self, chunk: Chunk, result: Result<Committed, Error>) {
+        let error = match result {
+            Ok(committed) => return self.applied(chunk, committed),
+            Err(error) => error,
+        };
+        let is_unknown = error.outcome() == Outcome::Unknown;
+        let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
+        let error = Arc::new(error);
+        self.end(chunk.rows.into_iter().map(|row| (row, ended(Arc::clone(&error)))));
+    }
+
+    /// Sends nothing more.
+    fn stop(&mut self, error: &Arc<Error>) {
+        if self.fatal.is_none() {
+            self.fatal = Some(Arc::clone(error));
+            self.monitor.stop(Arc::clone(error) as Cause);
+            let (left, open) = self.window.close_all(error);
+            self.not_attempted(left, error);
+            for chunk in open {
+                self.read_back(chunk, error);
+            }
+        }
+    }
+
+    /// Ends the rows of a chunk that would have been sent again.
+    pub(super) fn abandon(&mut self, chunk: Chunk, error: &Arc<Error>) {
+        if chunk.open.is_some() {
+            return self.read_back(chunk, error);
+        }
+        let not_attempted = || RowOutcome::NotAttempted(Arc::clone(error));
+        self.end(chunk.rows.into_iter().map(|row| (row, not_attempted())));
+    }
+
+    /// Sets the outcomes of rows in the window.
+    pub(super) fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
+        let now = self.pipeline.clock.instant();
+        let mut results = Vec::new();
+        for (row, outcome) in rows {
+            let open = match &outcome {
+                outcome if outcome.is_resolved() => None,
+                RowOutcome::Failed(error)
+                | RowOutcome::Unknown(error)
+                | RowOutcome::NotAttempted(error) => Some(Arc::clone(error)),
+                RowOutcome::Applied { .. } => None,
+            };
+            let stuck = self.window.end(&row, open.as_ref(), now);
+            results.push(result(row, outcome));
+            if let Some(error) = open {
+                self.count_unresolved(1, &error);
+                self.not_attempted(stuck, &error);
+            }
+        }
+        self.publish(&results);
+    }
+
+    /// Marks rows that were never sent as not attempted.
+    pub(super) fn not_attempted(&mut self, rows: Vec<Row>, error: &Arc<Error>) {
+        self.count_unresolved(rows.len(), error);
+        let not_attempted = |row| result(row, RowOutcome::NotAttempted(Arc::clone(error)));
+        let results: Vec<_> = rows.into_iter().map(not_attempted).collect();
+        self.publish(&results);
+    }
+
+    pub(super) fn count_unresolved(&mut self, rows: usize, error: &Arc<Error>) {
+        self.health.unresolved += rows;
+        if self.health.unresolved > UNRESOLVED_ROWS {
+            self.stop(error);
+        }
+    }
+
+    pub(super) fn publish(&mut self, results: &[RowResult]) {
+        self.monitor.finish(results);
+        if let Some(on_row) = &mut self.callbacks.row {
+            for result in results {
+                on_row(result);
+            }
+        }
+    }
+
+    pub(super) fn report_progress(&mut self) {
+        if let Some(on_progress) = &mut self.callbacks.progress {
+            on_progress(&self.monitor.progress());
+        }
+    }
+}
+
+fn result(row: Row, outcome: RowOutcome) -> RowResult {
+    RowResult { index: row.index, key: Some(row.key), outcome }
+}

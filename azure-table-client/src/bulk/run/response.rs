@@ -1,0 +1,268 @@
+//! The responses to the requests of a run: which chunks are sent again, and when.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::chunk::Chunk;
+use super::super::failure::FailureKind;
+use super::super::operation::Row;
+use super::super::report::RowOutcome;
+use super::super::window::count;
+use super::{Health, Run};
+use crate::client_core::ClientCore;
+use crate::error::{Error, ErrorCode, Outcome};
+use crate::operation::transaction::{self, Committed};
+use crate::operation::{Confirmation, Reply, is_missing};
+use crate::outcome;
+use crate::pipeline::{CallOptions, FailedAttempt, RetryPolicy, is_transient, server_wait};
+
+/// The consequence of a chunk that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The chunk is sent again.
+    Again,
+    /// The chunk is given up.
+    GiveUp,
+    /// The partition is given up.
+    Close,
+    /// The run ends.
+    End,
+}
+
+/// The response to a chunk.
+pub(in crate::bulk) struct Response {
+    chunk: Chunk,
+    sent_at: Instant,
+    result: Result<Committed, Error>,
+    /// The wait that the service requests.
+    wait: Option<Duration>,
+    /// Whether the chunk was given up, and its rows were read back.
+    is_final: bool,
+}
+
+impl Run {
+    pub(super) fn receive(&mut self, response: Response) {
+        let Response { mut chunk, sent_at, result, wait, is_final } = response;
+        if is_final {
+            self.resolved(chunk, result);
+            self.report_progress();
+            return;
+        }
+        let now = self.pipeline.clock.instant();
+        let name = Arc::clone(&chunk.partition);
+        let failure = result.as_ref().err().map(|error| FailureKind::of(error, chunk.rows.len()));
+        self.record(&chunk, failure, sent_at, now);
+        if let (Some(wait), Some(rate_limit)) = (wait, self.window.rate_limit(&name)) {
+            rate_limit.pause_until(later(now, wait));
+        }
+        let again = match (result, failure) {
+            (Ok(committed), _) => {
+                self.applied(chunk, committed);
+                Vec::new()
+            }
+            (Err(_), Some(FailureKind::Refused(_))) if chunk.needs_proof_by_row() => {
+                chunk.regroup(&self.window.target, 1)
+            }
+            (Err(error), Some(FailureKind::Refused(index))) => {
+                let is_open = error.outcome() == Outcome::Unknown;
+                chunk.open = is_open.then(|| chunk.open.unwrap_or(sent_at));
+                self.refused(chunk, index, error)
+            }
+            (Err(error), failure) => {
+                if error.outcome() == Outcome::Unknown {
+                    chunk.open = Some(sent_at);
+                }
+                match self.next(&mut chunk, failure, now) {
+                    Next::Again => vec![chunk],
+                    next => {
+                        self.give_up(chunk, error, next);
+                        Vec::new()
+                    }
+                }
+            }
+        };
+        match self.fatal.as_ref().or_else(|| self.window.closed(&name)).cloned() {
+            None => self.window.put_back(&name, again, now),
+            Some(error) => again.into_iter().for_each(|chunk| self.abandon(chunk, &error)),
+        }
+        self.report_progress();
+    }
+
+    /// Adjusts the rate limits, and counts the response.
+    fn record(
+        &mut self,
+        chunk: &Chunk,
+        failure: Option<FailureKind>,
+        sent_at: Instant,
+        now: Instant,
+    ) {
+        let rows = count(chunk);
+        let is_overload = matches!(
+            failure,
+            Some(FailureKind::Throttled | FailureKind::Transient { is_overload: true })
+        );
+        let mut is_first = false;
+        if let Some(rate_limit) = self.window.rate_limit(&chunk.partition) {
+            if is_overload {
+                is_first = rate_limit.throttled(now, sent_at, rows);
+            } else if failure.is_none() {
+                rate_limit.done(now, rows);
+            }
+        }
+        self.concurrency.responded(is_first);
+        if let Some(failing_since) = self.window.failing_since(&chunk.partition) {
+            if matches!(failure, None | Some(FailureKind::Refused(_))) {
+                *failing_since = None;
+                self.health = Health { unresolved: self.health.unresolved, ..Health::default() };
+            } else {
+                failing_since.get_or_insert(sent_at);
+                self.health.failing_since.get_or_insert(sent_at);
+            }
+        }
+        self.monitor.update(|progress| {
+            progress.in_flight -= 1;
+            progress.requests += 1;
+            progress.bytes += chunk.bytes() as u64;
+            progress.throttled += u64::from(failure == Some(FailureKind::Throttled));
+        });
+    }
+
+    /// Decides the consequence of a chunk that failed. If it is sent again, its partition waits until then.
+    fn next(&mut self, chunk: &mut Chunk, failure: Option<FailureKind>, now: Instant) -> Next {
+        let mut has_no_retry_left = false;
+        if self.fatal.is_some() || self.window.closed(&chunk.partition).is_some() {
+            return Next::GiveUp;
+        }
+        match failure {
+            Some(FailureKind::Fatal) => return Next::End,
+            Some(FailureKind::Throttled) => {}
+            Some(FailureKind::Transient { .. }) => {
+                chunk.failures += 1;
+                let wait = self.retry.wait(&FailedAttempt::new(chunk.failures));
+                let wait = wait.filter(|_| chunk.failures <= self.retry.max_retries());
+                has_no_retry_left = wait.is_none();
+                if let (Some(wait), Some(rate_limit)) =
+                    (wait, self.window.rate_limit(&chunk.partition))
+                {
+                    rate_limit.pause_until(later(now, wait));
+                }
+            }
+            _ => return Next::GiveUp,
+        }
+        let at = self
+            .window
+            .rate_limit(&chunk.partition)
+            .map_or(now, |rate_limit| rate_limit.next_at(now));
+        let is_late = |since: Option<Instant>| {
+            since.is_some_and(|since| at.saturating_duration_since(since) >= self.give_up_after)
+        };
+        let failing_since = self.window.failing_since(&chunk.partition).and_then(|since| *since);
+        if is_late(failing_since) {
+            // A second failing partition points to an outage.
+            let is_all = self.health.closed > 0 && is_late(self.health.failing_since);
+            if is_all { Next::End } else { Next::Close }
+        } else if has_no_retry_left || is_late(chunk.since) {
+            Next::GiveUp
+        } else {
+            Next::Again
+        }
+    }
+
+    /// Ends the row that the service refused. The service applied no other row; returns these to send them again.
+    fn refused(&mut self, mut chunk: Chunk, index: Option<usize>, error: Error) -> Vec<Chunk> {
+        let bad = if chunk.rows.len() == 1 { Some(0) } else { index };
+        let bad = bad.filter(|bad| *bad < chunk.rows.len());
+        let is_missing = is_missing(&error);
+        // The cause may be an earlier attempt that was applied, unless the service would have refused it too.
+        let open =
+            chunk.open.filter(|_| bad.is_none() || Row::may_follow_an_earlier_attempt(&error));
+        let is_open = open.is_some();
+        let missing = RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
+        // The program does not know the chunk in which the index counts.
+        let key = error.entity_key().cloned();
+        let error = Arc::new(error.with_batch(None, key));
+        let unknown = || Arc::new(outcome::unknown((*error).clone()));
+        let mut rest = Vec::with_capacity(chunk.rows.len());
+        let mut ended = Vec::new();
+        for (at, row) in mem::take(&mut chunk.rows).into_iter().enumerate() {
+            let is_bad = Some(at) == bad;
+            if is_bad && is_missing && row.missing_is_ok {
+                ended.push((row, missing.clone()));
+            } else if is_open && (is_bad || !row.is_repeatable) {
+                ended.push((row, RowOutcome::Unknown(unknown())));
+            } else if is_bad {
+                ended.push((row, RowOutcome::Failed(Arc::clone(&error))));
+            } else {
+                rest.push(row);
+            }
+        }
+        self.end(ended);
+        // Halves, so that many invalid rows do not lead to as many large transactions.
+        let in_halves = chunk.refusals > 0 || bad.is_none();
+        let most = if in_halves { rest.len().div_ceil(2) } else { rest.len() };
+        (chunk.rows, chunk.open) = (rest, open);
+        chunk.refusals += 1;
+        chunk.regroup(&self.window.target, most)
+    }
+}
+
+pub(super) async fn send(
+    pipeline: Arc<ClientCore>,
+    chunk: Chunk,
+    sent_at: Instant,
+    first_sent: Option<Instant>,
+) -> Response {
+    // The run slows down after each failure.
+    let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
+    let mut wait = None;
+    let table = chunk.request().resource.clone();
+    let trace = pipeline.trace(chunk.request().operation, &table).batch(chunk.rows.len());
+    // The run sends a throttled chunk again.
+    let trace = trace.expecting(Some(ErrorCode::is_throttling));
+    let work = async {
+        let reply = pipeline.send(chunk.request(), &options, &trace).await?;
+        wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
+        let committed = read(&pipeline, &chunk, reply, first_sent).await?;
+        if committed.confirmation != Confirmation::Response {
+            trace.resolved();
+        }
+        Ok(committed)
+    };
+    let result = trace.run(work).await;
+    drop(trace);
+    Response { chunk, sent_at, result, wait, is_final: false }
+}
+
+/// Reads the results of a chunk, whose earlier attempts may be open.
+async fn read(
+    pipeline: &Arc<ClientCore>,
+    chunk: &Chunk,
+    reply: Reply,
+    first_sent: Option<Instant>,
+) -> Result<Committed, Error> {
+    let reply = Reply { open: reply.open.or(chunk.open), ..reply };
+    let (request, sent) = (chunk.request(), chunk.sent());
+    let status = request.status_of(reply.status, &reply.headers, &reply.body);
+    if is_transient(status) || (chunk.needs_proof_by_row() && !status.is_success()) {
+        // The run sends the chunk again, or each of its rows.
+        return transaction::results(reply, request, sent);
+    }
+    outcome::settle(pipeline, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
+}
+
+/// Reads back the rows of a chunk that is not sent again because of `error`.
+pub(super) async fn read_back(pipeline: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
+    let now = pipeline.clock.instant();
+    let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
+    let (request, sent) = (chunk.request(), chunk.sent());
+    let error = outcome::unknown(error);
+    let result = outcome::settle(&pipeline, request, sent, &options, None, Err(error)).await;
+    Response { chunk, sent_at: now, result, wait: None, is_final: true }
+}
+
+/// Adds a wait of at most a day, so that the sum does not overflow.
+fn later(now: Instant, wait: Duration) -> Instant {
+    const LONGEST: Duration = Duration::from_hours(24);
+    now + wait.min(LONGEST)
+}

@@ -1,0 +1,246 @@
+//! The open attempts of tracked entities: requests that may have been applied, or may still be.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::change::Change;
+use super::{Identity, Known, ServerRow, Tracked, Tracker, refusal};
+use crate::entity::EntityKey;
+use crate::error::Error;
+use crate::etag::{ETag, IfMatch};
+use crate::operation::{Confirmation, Request};
+use crate::outcome::{Found, Properties, Verdict};
+
+/// The maximum number of open attempts of one entity.
+const OPEN_ATTEMPTS: usize = 8;
+
+/// One change in a request that was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenAttempt {
+    /// The change as it is tracked.
+    pub(crate) change: Change,
+    /// The change as it was sent: after the hook for writing, with its write id.
+    wire: Change,
+    condition: Option<IfMatch>,
+    /// The request, which was applied as a whole or not at all.
+    pub(crate) request: Arc<Request>,
+    /// The entities of the request.
+    pub(crate) keys: Arc<[EntityKey]>,
+    pub(crate) sent_at: Instant,
+}
+
+impl OpenAttempt {
+    /// Whether both would leave the same rows, with the same write ids.
+    fn repeats(&self, other: &Self) -> bool {
+        self.wire == other.wire && self.condition == other.condition && self.keys == other.keys
+    }
+
+    pub(crate) fn is_of(&self, request: &Arc<Request>) -> bool {
+        Arc::ptr_eq(&self.request, request)
+    }
+
+    /// Whether the service refuses it once the row has another ETag.
+    const fn is_fenceable(&self) -> bool {
+        matches!(self.condition, Some(IfMatch::Tag(_)))
+    }
+}
+
+/// A change that is about to be sent: the entity, the change as it is tracked, and as it is sent.
+pub(crate) type Sending<'c> = (&'c Identity, &'c Change, &'c Change);
+
+impl Tracked {
+    /// The open attempts in their order.
+    pub(crate) fn attempts(&self) -> &[OpenAttempt] {
+        &self.attempts
+    }
+
+    /// Returns the form in which a request sent this change under the present condition.
+    pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Change> {
+        let condition = self.condition_of(change);
+        let is_same = |attempt: &&OpenAttempt| {
+            attempt.is_of(request)
+                && attempt.change == *change
+                && attempt.condition.as_ref() == condition
+        };
+        self.attempts.iter().find(is_same).map(|attempt| &attempt.wire)
+    }
+
+    /// Whether the refusal of the attempt in flight may be due to an earlier attempt.
+    pub(crate) const fn has_earlier_attempt(&self) -> bool {
+        self.was_unknown && self.attempts.len() > 1
+    }
+
+    /// Whether the row is the snapshot with the change that was sent, so that no other program wrote after it.
+    fn is_exact(&self, attempt: &OpenAttempt, row: &Properties) -> bool {
+        let (Change::Merge(_), Known::All, Some(snapshot)) =
+            (&attempt.change, &self.known, &self.snapshot)
+        else {
+            return true;
+        };
+        let wire = attempt.wire.properties();
+        let is_written = |name: &str| wire.is_some_and(|set| set.contains_key(name));
+        let mut others = row.iter().filter(|(name, _)| !is_written(name));
+        others.all(|(name, value)| snapshot.get(name) == Some(value))
+            && snapshot.keys().all(|name| is_written(name) || row.contains_key(name))
+    }
+}
+
+impl Tracker {
+    /// Records the attempts of a request, before it is sent. Their outcome is unknown from here on, also if the
+    /// save is dropped.
+    ///
+    /// # Errors
+    /// An entity has too many open attempts: its index, and the error. No attempt is recorded.
+    pub(crate) fn begin(
+        &mut self,
+        request: &Arc<Request>,
+        keys: &Arc<[EntityKey]>,
+        changes: &[Sending<'_>],
+        sent_at: Instant,
+    ) -> Result<(), (usize, Error)> {
+        let attempts = changes.iter().map(|(id, change, wire)| {
+            let condition = self.get(id).and_then(|tracked| tracked.condition_of(change)).cloned();
+            let (change, wire) = ((*change).clone(), (*wire).clone());
+            let (request, keys) = (Arc::clone(request), Arc::clone(keys));
+            OpenAttempt { change, wire, condition, request, keys, sent_at }
+        });
+        let attempts: Vec<_> = attempts.collect();
+        let has_room = |(at, attempt): (usize, &OpenAttempt)| {
+            self.get(changes[at].0).is_none_or(|tracked| {
+                tracked.attempts.len() < OPEN_ATTEMPTS
+                    || tracked.attempts.iter().any(|earlier| earlier.repeats(attempt))
+            })
+        };
+        if let Some(at) = attempts.iter().enumerate().rposition(|attempt| !has_room(attempt)) {
+            let error = refusal(
+                &keys[at],
+                format_args!(
+                    "{OPEN_ATTEMPTS} earlier attempts may still be applied: wait, or detach the entity \
+                     and read it again"
+                ),
+            );
+            return Err((at, error));
+        }
+        for ((id, ..), attempt) in changes.iter().zip(attempts) {
+            let Some(tracked) = self.entities.get_mut(id) else { continue };
+            tracked.was_unknown = tracked.is_unknown;
+            tracked.is_unknown = true;
+            tracked.attempts.push(attempt);
+        }
+        Ok(())
+    }
+
+    /// Closes the attempt of this request, which the service refused.
+    pub(crate) fn close(&mut self, id: &Identity, request: &Arc<Request>) {
+        let Some(tracked) = self.entities.get_mut(id) else { return };
+        tracked.attempts.retain(|attempt| !attempt.is_of(request));
+        tracked.is_unknown = tracked.was_unknown && !tracked.attempts.is_empty();
+    }
+
+    /// Leaves the attempt of this request open, in place of an earlier one that it repeats.
+    pub(crate) fn leave_open(&mut self, id: &Identity, request: &Arc<Request>) {
+        let Some(tracked) = self.entities.get_mut(id) else { return };
+        let Some(attempt) = tracked.attempts.iter().find(|attempt| attempt.is_of(request)).cloned()
+        else {
+            return;
+        };
+        let is_earlier = |it: &OpenAttempt| it.repeats(&attempt) && !it.is_of(request);
+        tracked.attempts.retain(|it| !is_earlier(it));
+    }
+
+    /// Records that a change was applied.
+    pub(crate) fn applied(
+        &mut self,
+        id: &Identity,
+        change: Change,
+        request: &Arc<Request>,
+        etag: Option<&ETag>,
+    ) {
+        if change == Change::Delete {
+            self.entities.remove(id);
+            return;
+        }
+        let Some(tracked) = self.entities.get_mut(id) else { return };
+        // The service refuses the attempts under an earlier ETag from here on.
+        tracked.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
+        tracked.confirm(change, etag);
+    }
+
+    /// Records that a change was applied, and that its ETag is not known. The next update requires the ETag.
+    pub(crate) fn forget_etag(&mut self, id: &Identity) {
+        if let Some(tracked) = self.entities.get_mut(id) {
+            tracked.condition = None;
+        }
+    }
+
+    /// Records the error of the last save.
+    pub(crate) fn set_error(&mut self, id: &Identity, error: Option<Error>) {
+        if let Some(tracked) = self.entities.get_mut(id) {
+            tracked.error = error;
+        }
+    }
+
+    /// Returns one open attempt of each request about these entities, the last one first.
+    pub(crate) fn open_requests(&self, ids: &[&Identity]) -> Vec<OpenAttempt> {
+        let mut attempts: Vec<OpenAttempt> = Vec::new();
+        for attempt in ids.iter().filter_map(|id| self.get(id)).flat_map(|it| &it.attempts) {
+            if !attempts.iter().any(|known| known.is_of(&attempt.request)) {
+                attempts.push(attempt.clone());
+            }
+        }
+        attempts.sort_by_key(|attempt| Reverse(attempt.sent_at));
+        attempts
+    }
+
+    /// Applies the verdict on a request with open attempts. Returns the entities whose change was applied, with
+    /// their ETags.
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        attempt: &OpenAttempt,
+        verdict: Verdict,
+        rows: &HashMap<EntityKey, Found>,
+    ) -> Vec<(Identity, Option<ETag>, Confirmation)> {
+        let ids = attempt.keys.iter().map(|key| (self.identity(table, key), key));
+        let ids: Vec<_> = ids.collect();
+        let mut applied = Vec::new();
+        for (id, key) in ids {
+            let Some(tracked) = self.entities.get_mut(&id) else { continue };
+            let own = tracked.attempts.iter().find(|it| it.is_of(&attempt.request)).cloned();
+            let Some(own) = own else { continue };
+            match verdict {
+                Verdict::Applied(confirmation) => {
+                    let row = rows.get(key);
+                    // With the old ETag, the next update finds the conflict with a later writer.
+                    let etag = row
+                        .filter(|row| tracked.is_exact(&own, &row.properties))
+                        .map(|row| &row.etag);
+                    let etag = etag.cloned();
+                    self.applied(&id, own.change, &own.request, etag.as_ref());
+                    applied.push((id, row.map(|row| row.etag.clone()), confirmation));
+                }
+                Verdict::NotApplied => {
+                    tracked.attempts.retain(|it| !it.is_of(&attempt.request));
+                    tracked.is_unknown &= !tracked.attempts.is_empty();
+                }
+                Verdict::Unknown { .. } => {}
+            }
+        }
+        applied
+    }
+
+    /// Applies the proof in a row that a query found: the attempt whose write id is in the row was applied.
+    pub(crate) fn apply_write_id(&mut self, id: &Identity, row: &ServerRow) {
+        let Some(column) = self.write_id.clone() else { return };
+        let Some(found) = row.properties.get(&*column) else { return };
+        let Some(tracked) = self.get(id).filter(|tracked| tracked.is_unknown) else { return };
+        let has_id = |it: &&OpenAttempt| {
+            it.wire.properties().and_then(|written| written.get(&*column)) == Some(found)
+        };
+        let Some(attempt) = tracked.attempts.iter().find(has_id).cloned() else { return };
+        let etag = tracked.is_exact(&attempt, &row.properties).then_some(&row.etag);
+        self.applied(id, attempt.change, &attempt.request, etag);
+    }
+}

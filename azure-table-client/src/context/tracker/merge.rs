@@ -1,0 +1,196 @@
+//! Merging rows of the service into the tracked entities.
+
+use std::sync::Arc;
+
+use super::change::{Add, EntityState, Pending};
+use super::{Known, Tracked, Tracker};
+use crate::entity::{EntityKey, Ownership};
+use crate::error::Error;
+use crate::etag::{ETag, IfMatch};
+use crate::outcome::Properties;
+
+/// Decides how a row of the service is merged into an entity that is tracked already. An entity whose last change
+/// has an unknown outcome is merged by [`AppendOnly`](Self::AppendOnly), until a save or the write id in the row
+/// resolves it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum MergeOption {
+    /// Returns the service's values and tracks nothing.
+    NoTracking,
+    /// Returns a tracked entity unchanged, and tracks new entities.
+    #[default]
+    AppendOnly,
+    /// Replaces the tracked values by the service's; local changes are lost.
+    OverwriteChanges,
+    /// Replaces the tracked values by the service's, except for local changes.
+    ///
+    /// The next save then satisfies the condition that would have found the conflict: the client wins.
+    PreserveChanges,
+}
+
+/// A row of the service.
+pub(crate) struct ServerRow {
+    pub(crate) key: EntityKey,
+    pub(crate) etag: ETag,
+    pub(crate) properties: Properties,
+    pub(crate) known: Known,
+}
+
+impl Tracked {
+    /// Sets the state that the service holds.
+    fn set_server_state(&mut self, server: Arc<Properties>, known: Known, etag: ETag) {
+        self.snapshot = Some(server);
+        self.known = known;
+        self.condition = Some(IfMatch::Tag(etag));
+        self.lacks = None;
+    }
+
+    /// Adds the columns that a projection left out.
+    fn add_columns(&mut self, server: &Properties, known: Known) {
+        if self.known == Known::All || self.condition.is_none() {
+            return;
+        }
+        let Some(snapshot) = &mut self.snapshot else { return };
+        let (snapshot, current) = (Arc::make_mut(snapshot), Arc::make_mut(&mut self.current));
+        for (name, value) in server {
+            let is_known = match &self.known {
+                Known::Some(names) => names.contains(name),
+                _ => snapshot.contains_key(name),
+            };
+            if !is_known {
+                current.entry(name.clone()).or_insert_with(|| value.clone());
+                snapshot.insert(name.clone(), value.clone());
+            }
+        }
+        if let Known::Some(names) = &self.known {
+            self.first_known.get_or_insert_with(|| names.clone());
+        }
+        match (&mut self.known, known) {
+            (_, Known::All) => self.known = Known::All,
+            (Known::Some(names), Known::Some(more)) => names.extend(more),
+            _ => {}
+        }
+    }
+
+    /// Puts the local changes on top of the service's values.
+    fn rebase(&mut self, mut server: Properties, mut known: Known, etag: ETag) {
+        let changed: Vec<String> = self.changed().into_iter().map(str::to_owned).collect();
+        if let Known::Some(columns) = &mut known {
+            // A change in another column stays a change of the value that was known.
+            for name in changed.iter().filter(|name| !columns.contains(*name)) {
+                let old = self.snapshot.as_ref().and_then(|old| old.get(name));
+                server.extend(old.map(|old| (name.clone(), old.clone())));
+            }
+            columns.extend(changed.iter().cloned());
+        }
+        let mut current = server.clone();
+        for name in changed {
+            match self.current.get(&name) {
+                Some(value) => current.insert(name, value.clone()),
+                None => current.remove(&name),
+            };
+        }
+        self.current = Arc::new(current);
+        self.set_server_state(Arc::new(server), known, etag);
+        self.pending = Pending::Update;
+    }
+}
+
+impl Tracker {
+    /// Merges a row, and returns the values for the caller.
+    pub(crate) fn merge_row(
+        &mut self,
+        table: &Arc<str>,
+        row: ServerRow,
+        option: MergeOption,
+    ) -> Arc<Properties> {
+        let ServerRow { key, etag, properties, known } = row;
+        let server = Arc::new(properties);
+        if option == MergeOption::NoTracking {
+            return server;
+        }
+        let id = self.identity(table, &key);
+        let Some(tracked) = self.entities.get_mut(&id) else {
+            let tracked = self.track(table, &key, Pending::Nothing, Arc::clone(&server));
+            tracked.set_server_state(Arc::clone(&server), known, etag);
+            return server;
+        };
+        // An open attempt may be newer than the row.
+        let option = if tracked.is_unknown { MergeOption::AppendOnly } else { option };
+        match option {
+            MergeOption::NoTracking => return server,
+            MergeOption::AppendOnly => tracked.add_columns(&server, known),
+            MergeOption::OverwriteChanges => {
+                tracked.current = Arc::clone(&server);
+                tracked.set_server_state(server, known, etag);
+                tracked.first_known = None;
+                tracked.pending = Pending::Nothing;
+                tracked.replaces = false;
+                tracked.error = None;
+            }
+            MergeOption::PreserveChanges => match tracked.pending {
+                Pending::Nothing | Pending::Delete => {
+                    tracked.current = Arc::clone(&server);
+                    tracked.set_server_state(server, known, etag);
+                }
+                Pending::Update if tracked.replaces => {
+                    tracked.condition = Some(IfMatch::Tag(etag));
+                    tracked.snapshot = Some(server);
+                }
+                Pending::Update | Pending::Add(_) => {
+                    tracked.rebase(Arc::unwrap_or_clone(server), known, etag);
+                }
+            },
+        }
+        Arc::clone(&tracked.current)
+    }
+
+    /// Merges the fact that the service has no row with this key.
+    pub(crate) fn merge_missing(&mut self, table: &Arc<str>, key: &EntityKey, option: MergeOption) {
+        let Some(tracked) = self.find(table, key) else { return };
+        let state = tracked.state();
+        match option {
+            MergeOption::NoTracking | MergeOption::AppendOnly => {}
+            // An open attempt may still be applied.
+            _ if state == EntityState::Unknown => {}
+            MergeOption::PreserveChanges if state == EntityState::Added => {}
+            MergeOption::PreserveChanges if state == EntityState::Modified => {
+                let (order, current) = (tracked.order, Arc::clone(&tracked.current));
+                self.detach(table, key);
+                self.track(table, key, Pending::Add(Add::Insert), current).order = order;
+            }
+            MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
+                self.detach(table, key);
+            }
+        }
+    }
+
+    /// Merges a row, or the fact that there is none.
+    pub(crate) fn merge_found(
+        &mut self,
+        table: &Arc<str>,
+        key: &EntityKey,
+        row: Option<ServerRow>,
+        option: MergeOption,
+    ) {
+        match row {
+            Some(row) => {
+                self.merge_row(table, row, option);
+            }
+            None => self.merge_missing(table, key, option),
+        }
+    }
+
+    /// Merges a row or the fact that there is none, and makes these properties the only local change. The change
+    /// keeps its position among the other changes.
+    pub(crate) fn merge_resolution(
+        &mut self,
+        table: &Arc<str>,
+        row: Option<ServerRow>,
+        (key, properties): (EntityKey, Properties),
+        ownership: Ownership,
+    ) -> Result<(), Error> {
+        let order = self.find(table, &key).map(|tracked| tracked.order);
+        self.merge_found(table, &key, row, MergeOption::OverwriteChanges);
+        self.replace_change(table, key, properties, ownership, order)
+    }
+}

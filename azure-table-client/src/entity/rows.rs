@@ -1,0 +1,48 @@
+//! Reading rows as entities.
+
+use super::TableEntity;
+use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
+
+/// Whole entities.
+pub(crate) struct Entities;
+
+impl<T: TableEntity> ReadRow<T> for Entities {
+    fn columns(&self) -> Columns {
+        Columns::of::<T>()
+    }
+
+    fn keeps_others(&self) -> bool {
+        T::KEEPS_OTHERS
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
+        T::from_row(row)
+    }
+}
+
+impl Columns {
+    /// The columns of an entity.
+    pub(crate) fn of<T: TableEntity>() -> Self {
+        let mut columns = Self::new(T::COLUMNS);
+        T::columns(&mut columns);
+        columns
+    }
+}
+
+impl Row<'_> {
+    /// Creates a row from which entities of type `T` are built.
+    pub(crate) fn of<T: TableEntity>(form: Form) -> Self {
+        Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
+    }
+
+    /// Builds the entity of another type from this row, which must keep the others and have no
+    /// columns. The entity does not get the property `without`.
+    pub(crate) fn read_as<V: TableEntity>(
+        &mut self,
+        without: Option<&str>,
+    ) -> Result<V, DecodeError> {
+        let mut row = Row::of::<V>(self.form);
+        self.move_to(&mut row, without);
+        V::from_row(&mut row)
+    }
+}

@@ -1,0 +1,201 @@
+//! The responses to entity group transactions, and to single operations in a batch.
+
+use http::{HeaderMap, HeaderName, StatusCode, header};
+
+use super::super::server_wait::HEADERS_IN_MILLISECONDS;
+use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
+use super::{Committed, OperationResult, Sent};
+use crate::error::{Error, Outcome};
+use crate::etag::ETag;
+use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+use crate::wire::{Operation, headers};
+
+/// Reads the response to a transaction.
+fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, Error> {
+    if reply.status != StatusCode::ACCEPTED {
+        return Err(refused(reply, None, request, sent));
+    }
+    let messages = match messages(&reply.headers, &reply.body) {
+        Ok(messages) => messages,
+        Err(error) => return Err(unreadable(&reply, request, error)),
+    };
+    let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
+    if let Some(message) = failed {
+        let id = message.content_id().and_then(|id| id.parse().ok());
+        // The service does not report the index in a transaction of one operation.
+        let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
+        return Err(refused(inner(&reply, message, request)?, id, request, sent));
+    }
+    if messages.len() != sent.len() {
+        let error = Error::unexpected_reply(format!(
+            "the response has {} results for {} operations",
+            messages.len(),
+            sent.len()
+        ));
+        return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
+    }
+    let result = |message: &Message<'_>| {
+        let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
+        Ok(OperationResult { etag, status: message.status()?.as_u16() })
+    };
+    let operations = messages.iter().map(result).collect::<Result<_, _>>();
+    let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
+    Ok(Committed { operations, response: reply.info() })
+}
+
+/// Reads the response to the writes of one request: a transaction, or a single write.
+pub(crate) fn results(
+    reply: Reply,
+    request: &Request,
+    sent: Option<&Sent>,
+) -> Result<Committed, Error> {
+    if let Some(sent) = sent {
+        return committed(reply, request, sent);
+    }
+    let (etag, response) = if request.operation == Operation::Delete {
+        (None, reply.done(request)?)
+    } else {
+        let Written { etag, response } = reply.written(request)?;
+        (Some(etag), response)
+    };
+    let operations = vec![OperationResult { etag, status: response.status }];
+    Ok(Committed { operations, response })
+}
+
+/// Returns the results of writes that were found to be applied, with the present ETags of their rows.
+pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmation) -> Committed {
+    let status = StatusCode::NO_CONTENT.as_u16();
+    Committed {
+        operations: etags.into_iter().map(|etag| OperationResult { etag, status }).collect(),
+        response: ResponseInfo {
+            status: StatusCode::ACCEPTED.as_u16(),
+            request_id: None,
+            confirmation,
+        },
+    }
+}
+
+/// Returns the error of a response that refuses a transaction; `id` is the index of its part in the batch.
+fn refused(reply: Reply, id: Option<usize>, request: &Request, sent: &Sent) -> Error {
+    let error = reply.into_error(request);
+    // An index in the message takes precedence, if it is valid.
+    let index = error.batch_index().filter(|index| *index < sent.len()).or(id);
+    error.with_batch(index, index.and_then(|index| sent.key(index)))
+}
+
+/// Returns the response to the only operation of a batch.
+pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
+    if reply.status != StatusCode::ACCEPTED {
+        return Ok(reply);
+    }
+    match messages(&reply.headers, &reply.body).as_deref() {
+        Ok([message]) => inner(&reply, message, request),
+        Ok(_) => Err(unreadable(&reply, request, MultipartError::Truncated)),
+        Err(error) => Err(unreadable(&reply, request, *error)),
+    }
+}
+
+/// Returns the status of the response, or of the operation in it that failed.
+pub(in crate::operation) fn status_of(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> StatusCode {
+    if status != StatusCode::ACCEPTED {
+        return status;
+    }
+    // The failed operation is the first part.
+    let first = first(headers, body).and_then(|message| message.status().ok());
+    first.filter(|status| is_failure(*status)).unwrap_or(status)
+}
+
+/// Returns the headers of the operation in a batch that failed.
+pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
+    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
+    failed?.headers().ok()
+}
+
+/// Returns the body of the operation in a batch that failed.
+pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
+    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
+    failed.map(|message| message.body)
+}
+
+fn is_failure(status: StatusCode) -> bool {
+    !status.is_success()
+}
+
+/// Returns the first response in a batch.
+fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
+    match parts(headers, body).ok()?.next()?.ok()? {
+        Part::Message(message) => Some(message),
+        Part::Parts(mut changeset) => match changeset.next()?.ok()? {
+            Part::Message(message) => Some(message),
+            Part::Parts(_) => None,
+        },
+    }
+}
+
+fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
+}
+
+/// Returns the responses in a batch, including those in a changeset.
+fn messages<'a>(
+    headers: &'a HeaderMap,
+    body: &'a [u8],
+) -> Result<Vec<Message<'a>>, MultipartError> {
+    let mut messages = Vec::new();
+    for part in parts(headers, body)? {
+        match part? {
+            Part::Message(message) => messages.push(message),
+            Part::Parts(changeset) => {
+                for part in changeset {
+                    match part? {
+                        Part::Message(message) => messages.push(message),
+                        Part::Parts(_) => return Err(MultipartError::Depth),
+                    }
+                }
+            }
+        }
+    }
+    Ok(messages)
+}
+
+/// Returns a response in a batch as a response of its own.
+fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
+    let of = |error| unreadable(reply, request, error);
+    let mut headers = message.headers().map_err(of)?;
+    // Only the headers of the batch have the request id, the date and the wait.
+    let waits = HEADERS_IN_MILLISECONDS.map(HeaderName::from_static);
+    let shared = [&headers::X_MS_REQUEST_ID, &header::DATE, &header::RETRY_AFTER];
+    for name in shared.into_iter().chain(&waits) {
+        if let Some(value) = reply.headers.get(name)
+            && !headers.contains_key(name)
+        {
+            headers.insert(name, value.clone());
+        }
+    }
+    Ok(Reply {
+        status: message.status().map_err(of)?,
+        headers,
+        body: reply.body.slice_ref(message.body),
+        asked: reply.asked,
+        attempts: reply.attempts,
+        client_request_id: reply.client_request_id.clone(),
+        open: reply.open,
+        state_matches: reply.state_matches,
+        confirmation: reply.confirmation,
+        location: reply.location,
+        signed: reply.signed.clone(),
+    })
+}
+
+/// Returns the error of a batch that the service accepted, with a response that cannot be read.
+fn unreadable(reply: &Reply, request: &Request, error: MultipartError) -> Error {
+    let error =
+        Error::unexpected_reply("the response to the batch cannot be read").with_source(error);
+    let error = reply.unusable(error, request);
+    if request.is_write() { error.with_outcome(Outcome::Unknown) } else { error }
+}
