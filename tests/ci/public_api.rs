@@ -20,11 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = stdout().lock();
     for item in interface.items() {
         let line = item.to_string();
-        let is_page = line.starts_with("pub mod azure_table_client::guide");
-        if !is_page
-            && !(line.starts_with("impl")
-                && LEFT_OUT.iter().any(|left_out| line.contains(left_out)))
-        {
+        let is_left_out = line.starts_with("pub mod azure_table_client::guide")
+            || (line.starts_with("impl") && LEFT_OUT.iter().any(|part| line.contains(part)));
+        if !is_left_out {
             writeln!(out, "{line}")?;
         }
     }

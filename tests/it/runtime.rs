@@ -29,6 +29,7 @@ impl Clock for ThreadClock {
     fn sleep(&self, duration: Duration) -> Sleep {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         thread::spawn(move || {
+            #[expect(clippy::disallowed_methods, reason = "this clock runs without tokio")]
             thread::sleep(duration);
             let _ = sender.send(());
         });

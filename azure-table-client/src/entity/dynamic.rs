@@ -218,6 +218,7 @@ impl IntoIterator for DynamicEntity {
 }
 
 /// The properties in order.
+#[expect(clippy::into_iter_without_iter, reason = "`properties` is that method")]
 impl<'e> IntoIterator for &'e DynamicEntity {
     type Item = (&'e str, &'e EdmValue);
     type IntoIter = iter::Map<
@@ -272,7 +273,7 @@ impl DynamicEntity {
     fn of_row(row: &mut Row<'_>, properties: Vec<(String, EdmValue)>) -> Result<Self, DecodeError> {
         let key = EntityKey { partition_key: row.partition_key()?, row_key: row.row_key()? };
         let (timestamp, etag) = (row.timestamp()?, row.etag());
-        Ok(Self { timestamp, etag, properties, ..Self::of_key(key) })
+        Ok(Self { etag, timestamp, properties, ..Self::of_key(key) })
     }
 }
 
