@@ -57,8 +57,8 @@ impl Columns {
         self.silent.push(self.start + index);
     }
 
-    /// Adds the columns of a [group](super::PropertyGroup), `prefix` before the name of each;
-    /// `add` is [`PropertyGroup::columns`](super::PropertyGroup::columns).
+    /// Adds the columns of a [group](crate::entity::PropertyGroup), `prefix` before the name of each;
+    /// `add` is [`PropertyGroup::columns`](crate::entity::PropertyGroup::columns).
     pub fn group(&mut self, prefix: &str, add: fn(&mut Self)) {
         let (outer_prefix, outer_start) = (self.prefix.len(), self.start);
         self.prefix.push_str(prefix);

@@ -99,7 +99,7 @@ pub enum LimitError {
         /// The length in bytes.
         bytes: usize,
     },
-    /// An entity of more than [`ENTITY_BYTES`], or of more than 2 MiB for Cosmos DB.
+    /// An entity of more than [`ENTITY_BYTES`](super::ENTITY_BYTES), or of more than 2 MiB for Cosmos DB.
     EntityTooLarge {
         /// The size by the service's formula.
         bytes: usize,

@@ -28,7 +28,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// If the response is lost, the stored row is compared with `entity` by default, so that two programs
     /// that insert identical values can both succeed; if only one may win, call `exact()`, use a
-    /// [write id column](super::TableServiceClientBuilder::write_id_column), or store the owner's id in the
+    /// [write id column](crate::client::TableServiceClientBuilder::write_id_column), or store the owner's id in the
     /// row.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// # Errors
     /// 404 `TableNotFound`. Before anything is sent: a
-    /// [version](super::TableServiceClientBuilder::service_version) without upserts.
+    /// [version](crate::client::TableServiceClientBuilder::service_version) without upserts.
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity), `MERGE`.
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
