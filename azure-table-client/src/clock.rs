@@ -52,7 +52,7 @@ pub trait Clock: fmt::Debug + Send + Sync {
     /// Returns the time of day, which dates requests.
     fn now(&self) -> SystemTime;
 
-    /// Returns the present on a clock that never runs backward, which measures durations.
+    /// Returns the current time of a clock that never runs backward, for measuring durations.
     fn instant(&self) -> Instant {
         tokio::time::Instant::now().into_std()
     }
@@ -105,7 +105,7 @@ impl dyn Clock {
         self.instant().saturating_duration_since(start)
     }
 
-    /// Returns the time until `at`; zero if it is over.
+    /// Returns the time until `at`; zero if it has passed.
     pub(crate) fn until(&self, at: Instant) -> Duration {
         at.saturating_duration_since(self.instant())
     }

@@ -44,7 +44,7 @@ use tracker::Tracker;
 ///
 /// The context tracks entities that it reads, adds or attaches, by table and key. `update` copies the values of a
 /// struct; [`save_changes`](Self::save_changes) sends the differences from the service's values: one changed
-/// property is a MERGE with that property, under the ETag that was read. The context ignores an
+/// property is a MERGE with that property, conditional on the ETag that was read. The context ignores an
 /// [`etag`](crate::TableEntity) field of a struct and uses the version that it read.
 ///
 /// ```
@@ -135,7 +135,7 @@ impl TableContext {
     /// Inserts the entity with the next save; see [`ContextTable::add`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn add<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().add(entity)
     }
@@ -143,7 +143,7 @@ impl TableContext {
     /// Tracks an entity that was not read; see [`ContextTable::attach`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn attach<T: NamedTable>(
         &mut self,
         entity: &T,
@@ -155,7 +155,7 @@ impl TableContext {
     /// Updates the tracked values; see [`ContextTable::update`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn update<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().update(entity)
     }
@@ -163,7 +163,7 @@ impl TableContext {
     /// Deletes the entity with the next save; see [`ContextTable::delete`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn delete<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().delete(entity)
     }
@@ -171,7 +171,7 @@ impl TableContext {
     /// Forgets the entity; see [`ContextTable::detach`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn detach<T: NamedTable>(&mut self, entity: &T) -> Result<bool, Error> {
         self.table::<T>().detach(entity)
     }
@@ -179,7 +179,7 @@ impl TableContext {
     /// Undoes the local changes of an entity; see [`ContextTable::reset`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub fn reset<T: NamedTable>(&mut self, entity: &T) -> Result<(), Error> {
         self.table::<T>().reset(entity)
     }
@@ -187,7 +187,7 @@ impl TableContext {
     /// Returns the tracked entity; `None` if it is not tracked.
     ///
     /// # Errors
-    /// It has no key.
+    /// The entity has no valid key.
     pub fn entry<T: NamedTable>(&self, entity: &T) -> Result<Option<Entry<'_>>, Error> {
         let key = entity.entity_key()?;
         Ok(self.tracker.find(T::TABLE_NAME, &key).map(Entry))

@@ -56,13 +56,13 @@ pub enum ErrorKind {
     Configuration,
     /// The service would refuse the input. Nothing was sent.
     InvalidInput,
-    /// The credential gave no token (feature `entra`). Nothing was sent with one.
+    /// The credential returned no token (feature `entra`). No authenticated request was sent.
     Credential,
     /// No connection could be made. Nothing was sent.
     Connect,
     /// The connection broke after the request was sent.
     Interrupted,
-    /// The time for one attempt, or for the whole call, was up.
+    /// The time limit of one attempt, or of the whole call, was reached.
     Timeout,
     /// The service responded with an error; see [`Error::code`] and [`Error::status`].
     Service,
@@ -82,7 +82,7 @@ pub enum Outcome {
     NotApplied,
     /// The write was applied; only its response could not be used.
     Applied,
-    /// The write may have been applied, or may still be: a request was sent and its response never came. Read
+    /// The write may have been applied, or may be applied later: a request was sent and its response never came. Read
     /// the row back to find out.
     Unknown,
 }
@@ -138,8 +138,8 @@ impl Error {
         self.0.batch_index
     }
 
-    /// Returns the entity that the error is about: of a call about one entity always, of a
-    /// transaction that of the operation that failed it, where it is known.
+    /// Returns the entity that the error is about: for a call about one entity always, for a
+    /// transaction the entity of the operation that failed it, if known.
     pub fn entity_key(&self) -> Option<&EntityKey> {
         self.0.entity_key.as_ref()
     }

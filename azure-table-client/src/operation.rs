@@ -33,25 +33,25 @@ use crate::etag::IfMatch;
 use crate::wire::encoding::{self, QueryString};
 use crate::wire::{Operation, PayloadFormat, Protocol, RetryClass, Unsupported, headers};
 
-/// What a request says in its own way, beside the headers that all have: a condition or a preference.
+/// A header that only some requests have: a condition or a preference.
 pub(crate) type Header = (&'static HeaderName, HeaderValue);
 
-/// What is sent, but for what each attempt adds: dates, signatures and the like.
+/// A request without the parts that each attempt adds: dates, signatures and the like.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) operation: Operation,
-    /// What it is about, for errors and logs: the table's name.
+    /// The name of the resource in errors and logs: the table's name.
     pub(crate) resource: String,
     pub(crate) method: Method,
     /// Percent-encoded, below the endpoint.
     pub(crate) path: String,
     pub(crate) query: QueryString,
     pub(crate) header: Option<Header>,
-    /// Whether it names the properties that it wants.
+    /// Whether the request selects properties.
     pub(crate) selects: bool,
-    /// Whether what it reads cannot be read without the types of its properties.
+    /// Whether the response can only be read with the types of its properties.
     pub(crate) needs_types: bool,
-    /// Of the body, if there is one.
+    /// The media type of the body, if there is one.
     pub(crate) content_type: HeaderValue,
     pub(crate) body: Bytes,
     /// The id of the write, which is in the body.
@@ -103,7 +103,7 @@ impl Request {
         Ok(Self { header: Some(if_match(condition)?), ..self })
     }
 
-    /// Whether it is a batch, whose response has a status of its own.
+    /// Whether the request is a batch, whose response has a status besides those of its operations.
     pub(crate) fn is_batch(&self) -> bool {
         self.path == transaction::PATH
     }
@@ -142,7 +142,7 @@ impl Request {
         format.read_one(&self.body, form, &KeysOnly).ok()
     }
 
-    /// Whether it changes anything. A read may be in a batch, which is posted.
+    /// Whether the request changes anything. Its method does not show this: a batch with a read is posted too.
     pub(crate) fn is_write(&self) -> bool {
         self.operation.is_write()
     }
@@ -175,7 +175,7 @@ fn if_match(condition: &IfMatch) -> Result<Header, Error> {
     if let IfMatch::Tag(tag) = condition
         && matches!(tag.as_str().trim(), "" | "*")
     {
-        // A server may take the one for no condition, and takes the other for any version.
+        // To a server, an empty value may mean no condition, and `*` means any version.
         return Err(Error::invalid_input(
             "the ETag is empty or *; for any version use IfMatch::Any",
         ));
@@ -198,7 +198,7 @@ pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
     ))
 }
 
-/// A call asks for what its version does not have.
+/// The error of a call that requires a feature that its version does not have.
 pub(crate) fn unsupported(what: Unsupported) -> Error {
     Error::invalid_input(what.to_string())
 }

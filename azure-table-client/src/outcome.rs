@@ -1,7 +1,7 @@
 //! The only module that decides whether a write was applied.
 //!
 //! A response of the service closes its attempt. An attempt without such a response stays *open*: it may
-//! have been applied, or may still be. [`send`] and [`resolve`](fn@resolve) then read the rows back, and
+//! have been applied, or may be applied later. [`send`] and [`resolve`](fn@resolve) then read the rows back, and
 //! [`judge`] compares them with the write. Calls, transactions, contexts and bulk runs all use this module.
 
 mod claims;

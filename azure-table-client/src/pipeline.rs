@@ -125,7 +125,7 @@ impl Pipeline {
         result.map_err(|error| error.with_entity_key(|| request.entity_key()))
     }
 
-    /// Sends `request`, in a batch of its own if no URL can hold its keys.
+    /// Sends `request`, in a batch of its own if its keys are too long for a URL.
     async fn send_or_batch(
         &self,
         request: &Request,
@@ -160,7 +160,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the present by the clock of the service, as far as it is known.
+    /// Returns the current time of the service's clock, as far as it is known.
     fn now(&self) -> SystemTime {
         self.skew.of(self.clock.now())
     }
@@ -175,7 +175,7 @@ fn check_client_request_id(id: &str) -> Result<(), Error> {
     )))
 }
 
-/// A random UUID. It tells requests apart in logs and guards nothing, so no system call is made.
+/// A random UUID. It distinguishes requests in logs and protects nothing, so it needs no system call.
 fn new_client_request_id() -> String {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
 }

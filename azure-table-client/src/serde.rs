@@ -64,7 +64,7 @@
 //!
 //! # Properties
 //!
-//! Each member is written as the Edm type that is declared for it, and has to have that type when
+//! Each member is written as the Edm type that is declared for it, and must have that type when
 //! it is read. A value that does not fit without loss is an error, and so is a member that is not
 //! declared. Properties of a row that are not declared are ignored.
 //!
@@ -89,12 +89,12 @@
 //! Members named `PartitionKey` and `RowKey` receive the keys as text. They are not properties and
 //! are not declared; when written, they must have the values that [`SerdeEntity::partition_key`] and
 //! [`SerdeEntity::row_key`] return. A type may also do without them and compute its keys from other
-//! members. An entity that gives other keys than it was read with is an error: it would be written
-//! to another row. A member named `Timestamp` receives the Timestamp as text and is not written.
+//! members. An entity whose keys differ from those of the row that it was read from is an error: it
+//! would be written to another row. A member named `Timestamp` receives the Timestamp as text and is not written.
 //!
-//! A struct is given those of the three that it has, so that `#[serde(deny_unknown_fields)]` does no
-//! harm. A type whose members serde does not tell beforehand (by `#[serde(flatten)]`, a tagged or
-//! untagged enum, a map) is given both keys and no Timestamp; with
+//! A struct receives those of the three members that it has, so `#[serde(deny_unknown_fields)]` works. A
+//! type whose members serde does not know in advance (`#[serde(flatten)]`, a tagged or untagged enum,
+//! a map) receives both keys and no Timestamp; with
 //! [`KEYS_ARE_MEMBERS`](SerdeEntity::KEYS_ARE_MEMBERS) set to `false`, none of the three.
 //!
 //! Source: [Understanding the Table service data model][model].
@@ -130,11 +130,11 @@ use crate::limits;
 pub trait SerdeEntity: Serialize + DeserializeOwned {
     /// The Edm type of each property, by the name that serde gives it.
     ///
-    /// At most 252, as an entity has no more. PartitionKey, RowKey and Timestamp are not among
-    /// them. A program that reads entities with either mistake does not build.
+    /// At most 252, the limit of an entity, and without PartitionKey, RowKey and Timestamp. A program
+    /// that violates either rule and reads entities does not compile.
     const PROPERTIES: &'static [(&'static str, EdmType)];
 
-    /// Whether serde is given the keys as members when an entity is read.
+    /// Whether serde receives the keys as members when an entity is read.
     ///
     /// `false` is for a map that would take them for properties, and computes its keys from others.
     const KEYS_ARE_MEMBERS: bool = true;

@@ -29,7 +29,7 @@ pub use version::{NoServiceVersion, ServiceVersion};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Metadata {
     /// `odata=nometadata`: neither types nor ETags. Only for structs without an ETag field; the
-    /// struct's fields say what the text of a property means.
+    /// struct's fields determine the type of a property that is sent as text.
     None,
     /// `odata=minimalmetadata`: types where JSON does not show them, and ETags.
     #[default]

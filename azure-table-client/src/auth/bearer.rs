@@ -61,7 +61,7 @@ pub(crate) use challenge::Challenge;
 /// [`azure_identity`]: https://docs.rs/azure_identity
 #[derive(Clone)]
 pub struct BearerTokens {
-    /// The audience was set by hand, and the endpoint has no say.
+    /// The program set the audience, so the endpoint does not determine it.
     is_audience_set: bool,
     cache: Arc<Cache>,
 }
@@ -147,7 +147,7 @@ impl BearerTokens {
         self.cache.reject(token);
     }
 
-    /// The service is of this tenant.
+    /// The service belongs to this tenant.
     pub(crate) fn adopt(&self, tenant: &str) -> Result<(), Error> {
         self.cache.adopt(tenant)
     }

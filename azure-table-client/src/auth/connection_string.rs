@@ -16,10 +16,10 @@ const DEFAULT_SUFFIX: &str = "core.windows.net";
 #[derive(Debug)]
 pub(crate) struct ConnectionString {
     pub(crate) endpoint: String,
-    /// Where the copy in another region is, if there is one.
+    /// The endpoint of the secondary region, if there is one.
     pub(crate) secondary: Option<String>,
     pub(crate) credential: Credential,
-    /// It names the development account, whose key is public.
+    /// Whether the text names the development account, whose key is public.
     pub(crate) is_development: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Settings<'a> {
             origin = format!("{}://{host}", proxy.scheme());
         }
         let endpoint = format!("{origin}:10002/{DEVELOPMENT_ACCOUNT}");
-        // Whichever of the two was meant, the other one must not be passed over.
+        // A contradiction is an error, because it is unclear which of the two accounts was meant.
         let table_endpoint = self.table_endpoint.map(|text| text.trim_end_matches('/'));
         for (key, value, development) in [
             ("AccountName", self.account_name, Some(DEVELOPMENT_ACCOUNT)),

@@ -11,7 +11,7 @@ macro_rules! letters {
 
         impl $name {
             $($(#[$of])* pub const $constant: Self = Self(1 << $bit);)*
-            /// All of them.
+            /// All permissions.
             pub const ALL: Self = Self($((1 << $bit) |)* 0);
 
             /// Returns whether the set is empty.
@@ -19,7 +19,7 @@ macro_rules! letters {
                 self.0 == 0
             }
 
-            /// Whether it has all of `other`.
+            /// Whether this set contains all of `other`.
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }

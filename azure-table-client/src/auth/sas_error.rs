@@ -9,28 +9,28 @@ use crate::limits::LimitError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SasError {
-    /// It has no expiry, and no stored access policy that could have one.
+    /// The signature has no expiry, and no stored access policy that could have one.
     NoExpiry,
-    /// It permits nothing, and names no stored access policy that could.
+    /// The signature permits nothing, and names no stored access policy that could.
     NoPermissions,
-    /// It reaches nothing of the account.
+    /// The signature has no resource types.
     NoResourceTypes,
     /// The time is before 1601 or after 9999.
     TimeOutOfRange,
-    /// It ends before it starts, or at once.
+    /// The signature expires at its start or before it.
     EndsBeforeStart {
-        /// When it starts.
+        /// The start.
         start: EdmDateTime,
-        /// When it ends.
+        /// The expiry.
         expiry: EdmDateTime,
     },
     /// The name of the table, or a key.
     Limit(LimitError),
-    /// It has a bound on the RowKey without one on the PartitionKey.
+    /// The signature has a bound on the RowKey without one on the PartitionKey.
     RowKeyWithoutPartitionKey,
-    /// The first keys of the range come behind the last ones.
+    /// The first keys of the range come after the last ones.
     EmptyKeyRange,
-    /// The first address comes behind the last one.
+    /// The first address comes after the last one.
     EmptyAddressRange {
         /// The first address.
         first: Ipv4Addr,

@@ -100,7 +100,7 @@ fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
     second.map(Some).map_err(|_| SasError::TimeOutOfRange)
 }
 
-/// Whether it has the form of `2019-02-02`.
+/// Whether the text has the form of `2019-02-02`.
 fn is_version(text: &str) -> bool {
     let is_fine = |(at, byte): (usize, u8)| match at {
         4 | 7 => byte == b'-',
@@ -132,27 +132,27 @@ pub(super) fn unless_empty(text: &str) -> Option<&str> {
 /// The setters of the terms.
 macro_rules! terms_setters {
     () => {
-        /// It cannot be used before this time; without it, from now on. Clocks differ: a start a
-        /// quarter of an hour in the past is one that has begun everywhere. Fractions of seconds
-        /// are dropped.
+        /// Sets the time from which the signature is valid; without it, the signature is valid
+        /// at once. Clocks differ: a start of 15 minutes ago has passed on every server.
+        /// Fractions of seconds are dropped.
         pub fn starts_at(mut self, time: impl TryInto<EdmDateTime>) -> Self {
             self.terms.start = Some(time.try_into().ok());
             self
         }
 
-        /// It cannot be used from this time on: a `SystemTime` or an
+        /// Sets the time from which the signature is not valid any more: a `SystemTime` or an
         /// [`EdmDateTime`]. Fractions of seconds are dropped.
         pub fn expires_at(mut self, time: impl TryInto<EdmDateTime>) -> Self {
             self.terms.expiry = Some(time.try_into().ok());
             self
         }
 
-        /// It can be used from this address only.
+        /// Limits the signature to requests from this address.
         pub fn address(self, address: std::net::Ipv4Addr) -> Self {
             self.addresses(address..=address)
         }
 
-        /// It can be used from these addresses only.
+        /// Limits the signature to requests from these addresses.
         pub fn addresses(
             mut self,
             addresses: std::ops::RangeInclusive<std::net::Ipv4Addr>,

@@ -88,8 +88,8 @@ impl fmt::Debug for SharedKey {
     }
 }
 
-/// Whether the name can stand in `SharedKey account:signature`. The services' own rules are
-/// narrower; an emulator's account may be called otherwise.
+/// Whether the name is valid in `SharedKey account:signature`. The services' own rules are
+/// narrower, but an emulator may have other names.
 pub(super) fn is_account_name(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }

@@ -82,7 +82,7 @@ impl TableSas {
 
     terms_setters!();
 
-    /// It reaches this partition only.
+    /// Limits the signature to this partition.
     pub fn partition_key(self, key: impl Into<String>) -> Self {
         let key = key.into();
         self.start_partition_key(key.clone()).end_partition_key(key)

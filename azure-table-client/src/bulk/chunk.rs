@@ -19,7 +19,7 @@ pub(super) struct Chunk {
     request: Arc<Request>,
     /// The keys in the transaction; `None` for a single row.
     sent: Option<Arc<Sent>>,
-    /// The time at which it was first sent.
+    /// The time at which the chunk was first sent.
     pub(super) since: Option<Instant>,
     /// The number of times that it was sent.
     pub(super) attempts: u32,
@@ -27,7 +27,7 @@ pub(super) struct Chunk {
     pub(super) failures: u32,
     /// The number of refusals of rows, in this chunk or in the chunks that it was split from.
     pub(super) refusals: u32,
-    /// The time of the last open attempt, which may have been applied or may still be.
+    /// The time of the last open attempt, which may have been applied, or may be applied later.
     pub(super) open: Option<Instant>,
     /// Whether an open attempt sent its rows in other chunks, so that the write id of one row does not prove the
     /// whole chunk.

@@ -16,19 +16,19 @@ pub type Cause = Arc<dyn StdError + Send + Sync>;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RowOutcome {
-    /// It was applied.
+    /// The row was applied.
     Applied {
         /// The entity's new ETag; `None` for a delete.
         etag: Option<ETag>,
         /// The evidence of the success.
         confirmation: Confirmation,
     },
-    /// It was not applied.
+    /// The row was not applied.
     Failed(Arc<Error>),
-    /// It was read but not sent because of this error: the run ended early, or gave up the partition, or could not
+    /// The row was read but not sent because of this error: the run ended early, gave up the partition, or could not
     /// resolve an earlier operation on the same entity.
     NotAttempted(Arc<Error>),
-    /// It was sent, and may or may not have been applied, or may still be. Read the row to resolve it.
+    /// The row was sent. It may have been applied, or may be applied later. Read the row to resolve it.
     Unknown(Arc<Error>),
 }
 
@@ -50,14 +50,14 @@ impl RowOutcome {
 pub struct RowResult {
     /// The index in the input, from 0.
     pub index: u64,
-    /// Its key; `None` if the row has no valid key.
+    /// The key; `None` if the row has no valid key.
     pub key: Option<EntityKey>,
-    /// Its outcome.
+    /// The outcome.
     pub outcome: RowOutcome,
 }
 
 impl RowResult {
-    /// Whether it was applied.
+    /// Whether the row was applied.
     pub fn is_applied(&self) -> bool {
         matches!(self.outcome, RowOutcome::Applied { .. })
     }

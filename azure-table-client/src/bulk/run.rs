@@ -71,7 +71,7 @@ enum Event<I> {
     Response(Response),
     /// The input is slow, and there are rows to send.
     Idle,
-    /// The wait of a partition is over.
+    /// The wait of a partition has ended.
     Wake,
 }
 
@@ -166,7 +166,7 @@ impl Run {
             chunk.open = chunk.open.or(self.earlier);
             chunk.attempts += 1;
             self.monitor.update(|progress| progress.in_flight += 1);
-            // It is not known when an earlier run sent a row.
+            // The time at which an earlier run sent a row is unknown.
             let first_sent = chunk.since.filter(|_| self.earlier.is_none());
             let sent = response::send(Arc::clone(&self.pipeline), chunk, now, first_sent);
             self.in_flight.push(Box::pin(sent));

@@ -36,11 +36,11 @@ pub(super) struct Window {
 /// The position of a partition in the queue; equal ones are in the order of their arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
-    /// It has a full chunk.
+    /// The partition has a full chunk.
     Full(u64),
-    /// It has rows that do not fill a chunk.
+    /// The partition has rows that do not fill a chunk.
     Part(u64),
-    /// It waits until this time.
+    /// The partition waits until this time.
     Later(Instant, u64),
 }
 
@@ -83,7 +83,7 @@ impl Partition {
         self.closed.as_ref().or_else(|| self.open.get(row_key))
     }
 
-    /// Whether it can be forgotten if its rate limit can.
+    /// Whether the partition has no state to keep besides its rate limit.
     fn is_forgettable(&self) -> bool {
         self.waiting.is_empty() && self.open.is_empty() && self.closed.is_none()
     }

@@ -133,7 +133,7 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets whether reads use the primary, the secondary, or both in turn.
+    /// Sets whether reads use the primary, the secondary, or both alternately.
     pub fn locations(mut self, mode: LocationMode) -> Self {
         self.locations = mode;
         self
@@ -282,8 +282,8 @@ impl TableServiceClientBuilder {
 
     /// Sends through a custom transport, such as the in-process mock's.
     ///
-    /// Its connections are its own: settings of the HTTP client are an error of [`build`](Self::build). The client
-    /// needs a transport where the feature `reqwest` is off.
+    /// The transport makes its own connections, so settings of the HTTP client are an error of
+    /// [`build`](Self::build). Without the feature `reqwest`, the client needs a transport.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self

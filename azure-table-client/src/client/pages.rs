@@ -18,7 +18,7 @@ use crate::pipeline::CallTrace;
 /// The pages of a query, one request each.
 ///
 /// A page may be empty although more follow: the service ends a page at the borders of its
-/// partitions and when its time is up.
+/// partitions and when its time limit is reached.
 ///
 /// A list that is too long for one request is split into several requests. Their pages follow each
 /// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to

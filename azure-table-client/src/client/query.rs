@@ -168,7 +168,7 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// Limits the entities of all pages together.
+    /// Limits the total number of entities in all pages.
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
         self

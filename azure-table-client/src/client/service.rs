@@ -80,12 +80,12 @@ impl TableServiceClient {
     /// Sets up a client for the endpoint and the credential of a connection string.
     ///
     /// # Errors
-    /// As [`from_connection_string`](Self::from_connection_string).
+    /// The same errors as [`from_connection_string`](Self::from_connection_string).
     pub fn builder_from_connection_string(text: &str) -> Result<TableServiceClientBuilder, Error> {
         TableServiceClientBuilder::from_connection_string(text)
     }
 
-    /// Where the service is, without a slash at its end: `https://account.table.core.windows.net`.
+    /// The endpoint of the service, without a slash at its end: `https://account.table.core.windows.net`.
     ///
     /// ```
     /// # use azure_table_client::TableServiceClient;
@@ -121,7 +121,7 @@ impl TableServiceClient {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) if the credential would be sent over plain
-    /// HTTP, like when the client is built.
+    /// HTTP. Building a client checks the same.
     pub fn set_credential(&self, credential: impl Into<Credential>) -> Result<(), Error> {
         self.core.credential.replace(credential.into())
     }
@@ -162,7 +162,7 @@ impl TableServiceClient {
     /// Signs a shared access signature for the account with the key of this client.
     ///
     /// # Errors
-    /// As [`sign_table_sas`](Self::sign_table_sas).
+    /// The same errors as [`sign_table_sas`](Self::sign_table_sas).
     pub fn sign_account_sas(&self, sas: &AccountSas) -> Result<SasToken, Error> {
         Ok(sas.sign(&self.key()?)?)
     }

@@ -56,7 +56,7 @@ use crate::operation::{Reply, ResponseInfo, Target, table};
 pub struct TableClient<T> {
     pub(super) pipeline: Arc<ClientCore>,
     target: Target,
-    /// The error in the columns of `T`; every call about an entity ends with it.
+    /// The error in the columns of `T`; every call about an entity returns it.
     fault: Option<LimitError>,
     entity: PhantomData<fn() -> T>,
 }

@@ -10,7 +10,7 @@ use crate::wire::Operation;
 /// A change of a save that the service refused because of another writer: an insert whose row exists
 /// already (409), an update or a delete whose row has another version (412) or is gone (404).
 ///
-/// The service was certain: a change with an unknown outcome is not a conflict.
+/// A change with an unknown outcome is not a conflict.
 #[derive(Debug)]
 pub struct Conflict<'c> {
     pub(super) table: &'c str,

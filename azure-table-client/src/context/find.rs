@@ -14,7 +14,7 @@ impl TableContext {
     /// [`ContextTable::find`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub async fn find<T: NamedTable>(&mut self, key: impl IntoKey) -> Result<Option<T>, Error> {
         let key = key.into_key()?;
         self.table::<T>().find(key).await
@@ -23,7 +23,7 @@ impl TableContext {
     /// Reads the entity's row and merges it into the tracker; see [`ContextTable::refresh`].
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub async fn refresh<T: NamedTable>(
         &mut self,
         entity: &T,
@@ -96,7 +96,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     /// Does the same for the entity with these keys; see [`refresh`](Self::refresh).
     ///
     /// # Errors
-    /// As documented there.
+    /// The same errors as that method.
     pub async fn refresh_key(
         &mut self,
         key: impl IntoKey,

@@ -57,7 +57,7 @@ impl SaveOptions {
         Self { mode: Mode::PerPartition, ..Self::each() }
     }
 
-    /// Sends the other changes after one has failed.
+    /// Continues with the other changes after one has failed.
     pub fn continue_on_error(mut self) -> Self {
         self.continue_on_error = true;
         self

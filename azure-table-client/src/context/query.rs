@@ -157,7 +157,7 @@ impl<T> fmt::Debug for ContextQuery<'_, T> {
     }
 }
 
-/// The entities of a query, one by one, tracked by the context that each step is given.
+/// The entities of a query, one by one, tracked by the context that each step receives.
 pub struct Cursor<T> {
     table: Arc<str>,
     rows: EntityStream<Readable>,

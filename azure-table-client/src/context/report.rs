@@ -24,7 +24,7 @@ pub struct SaveResult {
     pub key: EntityKey,
     /// The operation.
     pub operation: Operation,
-    /// Its outcome.
+    /// The outcome.
     pub outcome: SaveOutcome,
 }
 
@@ -39,7 +39,7 @@ impl SaveResult {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SaveOutcome {
-    /// It was applied.
+    /// The change was applied.
     Applied {
         /// The HTTP status; `None` if it was found by reading back.
         status: Option<u16>,
@@ -48,11 +48,11 @@ pub enum SaveOutcome {
         /// The evidence of the success.
         confirmation: Confirmation,
     },
-    /// It was not applied, and is still pending.
+    /// The change was not applied, and is still pending.
     Failed(Error),
-    /// It was not sent, or was rolled back with the rest of its transaction; it is still pending.
+    /// The change was not sent, or was rolled back with the rest of its transaction; it is still pending.
     NotAttempted,
-    /// It was sent, and may or may not have been applied, or may still be. It stays pending; the next save
+    /// The change was sent. It may have been applied, or may be applied later. It stays pending; the next save
     /// repeats the request.
     Unknown(Error),
     /// The change conflicted with another writer's, and was discarded when the

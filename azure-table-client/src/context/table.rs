@@ -23,8 +23,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Inserts the entity with the next save.
     ///
     /// # Errors
-    /// It is tracked already; a deleted entity becomes one replace instead. Its values or its keys exceed the
-    /// limits of the service.
+    /// The entity is already tracked, or its keys or values exceed the limits of the service. Adding an entity that
+    /// was deleted is not an error: the next save replaces its row.
     pub fn add(&mut self, entity: &T) -> Result<(), Error> {
         self.add_as(entity, Add::Insert)
     }
@@ -54,7 +54,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// any version.
     ///
     /// # Errors
-    /// It is tracked already.
+    /// The entity is already tracked.
     pub fn attach(&mut self, entity: &T, condition: impl Into<IfMatch>) -> Result<(), Error> {
         let values = self.values(entity)?;
         self.context.tracker.attach(&self.table, values, condition.into())
@@ -63,7 +63,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Updates the tracked values. The next save sends those that differ from the service's.
     ///
     /// # Errors
-    /// It is not tracked, or it is deleted. An entity whose key was changed is not tracked.
+    /// The entity is not tracked, or it is deleted. An entity whose key was changed is not tracked.
     pub fn update(&mut self, entity: &T) -> Result<(), Error> {
         let values = self.values(entity)?;
         self.context.tracker.update(&self.table, values)
@@ -72,7 +72,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Deletes the entity with the next save. An entity that was added and not sent is only forgotten.
     ///
     /// # Errors
-    /// It is not tracked.
+    /// The entity is not tracked.
     pub fn delete(&mut self, entity: &T) -> Result<(), Error> {
         self.context.tracker.delete(&self.table, &entity.entity_key()?)
     }
@@ -80,7 +80,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Deletes the entity with these keys with the next save.
     ///
     /// # Errors
-    /// It is not tracked, or no `T` has these keys.
+    /// The entity is not tracked, or no `T` has these keys.
     pub fn delete_key(&mut self, key: impl IntoKey) -> Result<(), Error> {
         let key = key.into_key()?;
         check_key::<T>(&key)?;
@@ -90,7 +90,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Forgets the entity. Returns `false` if it was not tracked.
     ///
     /// # Errors
-    /// It has no key.
+    /// The entity has no valid key.
     pub fn detach(&mut self, entity: &T) -> Result<bool, Error> {
         Ok(self.context.tracker.detach(&self.table, &entity.entity_key()?))
     }
@@ -98,7 +98,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     /// Undoes the local changes of an entity that was read, including a deletion.
     ///
     /// # Errors
-    /// It is not tracked, or is new, or the outcome of its last change is unknown.
+    /// The entity is not tracked, or is new, or the outcome of its last change is unknown.
     pub fn reset(&mut self, entity: &T) -> Result<(), Error> {
         self.context.tracker.reset(&self.table, &entity.entity_key()?)
     }

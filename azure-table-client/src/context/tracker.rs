@@ -82,7 +82,7 @@ pub(crate) struct Tracked {
     is_unknown: bool,
     /// The value of `is_unknown` before the attempt in flight.
     was_unknown: bool,
-    /// The attempts that may have been applied, or may still be, in their order.
+    /// The attempts that may have been applied, or may be applied later, in their order.
     attempts: Vec<OpenAttempt>,
     /// The error of the last save.
     error: Option<Error>,

@@ -11,7 +11,7 @@ use crate::limits::{self, LimitError};
 pub struct Columns {
     fixed: &'static [&'static str],
     further: Vec<String>,
-    /// Other names of a column, and which one that is.
+    /// Other names of columns, each with the index of its column.
     aliases: Vec<(String, usize)>,
     /// The columns that an entity does not always write.
     silent: Vec<usize>,
@@ -45,14 +45,14 @@ impl Columns {
         self.len() - 1 - self.start
     }
 
-    /// Adds another name for the column at `index` of the entity or of the group: it is read where
-    /// the row has the column itself not.
+    /// Adds another name for the column at `index` of the entity or of the group. It is read if
+    /// the row lacks the column itself.
     pub fn alias(&mut self, name: &str, index: usize) {
         self.aliases.push((format!("{}{name}", self.prefix), self.start + index));
     }
 
-    /// Marks the column at `index` of the entity or of the group as not always written: an entity that does not
-    /// write it can still have it in the row.
+    /// Marks the column at `index` of the entity or of the group as not always written: the row can have a
+    /// column that the entity does not write.
     pub fn silent(&mut self, index: usize) {
         self.silent.push(self.start + index);
     }
@@ -85,7 +85,7 @@ impl Columns {
         self.len() + self.aliases.len()
     }
 
-    /// The name of a column or, behind the columns, of an alias.
+    /// The name of a column or of an alias. The aliases follow the columns.
     pub(super) fn name(&self, at: usize) -> &str {
         if let Some(name) = self.fixed.get(at) {
             return name;
@@ -142,7 +142,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Where the aliases of a column stand, in the order in which they were added.
+    /// The indexes of the aliases of a column, in the order in which they were added.
     pub(super) fn aliases_of(&self, column: usize) -> impl Iterator<Item = usize> {
         let first = self.len();
         (self.aliases.iter().enumerate())

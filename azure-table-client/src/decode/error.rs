@@ -39,7 +39,7 @@ impl DecodeError {
         self.0.key.as_ref()
     }
 
-    /// The property; empty where the error is of the entity as a whole.
+    /// The property; empty if the error concerns the whole entity.
     pub fn property(&self) -> &str {
         &self.0.property
     }
@@ -88,31 +88,31 @@ impl std::error::Error for DecodeError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeReason {
-    /// The row does not have it.
+    /// The row does not have the property.
     Missing,
-    /// It is null.
+    /// The property is null.
     Null,
-    /// Its type or its value is not what the field reads.
+    /// The property has a type or a value that the field does not accept.
     Convert(ConvertError),
-    /// Its value is not of the type it is annotated with.
+    /// The value does not have the annotated type.
     Malformed {
         /// The annotated type.
         expected: EdmType,
-        /// The value; of a long text the beginning.
+        /// The value, or the beginning of a long text.
         found: String,
-        /// Where a text stops to be of that type, in bytes from 0.
+        /// The offset of the first byte that is invalid in a text of that type, from 0.
         offset: Option<usize>,
     },
-    /// It is annotated with a type that the service does not store.
+    /// The property is annotated with a type that the service does not store.
     UnknownType,
-    /// Its text has a lone surrogate.
+    /// The text has a lone surrogate.
     NoUnicode {
-        /// Where, in bytes of the JSON text with its quotes and escapes.
+        /// The offset in bytes of the JSON text with its quotes and escapes.
         offset: usize,
     },
-    /// It is an object or an array.
+    /// The property is an object or an array.
     NoScalar,
-    /// The entity does not know it, and wants to know all.
+    /// The entity has no such property, and refuses unknown properties.
     Unknown,
     /// The reply has no types (no metadata), and the entity needs them.
     Untyped,

@@ -43,7 +43,7 @@ pub(crate) enum RawValue<'de> {
 }
 
 impl<'de> RawProperty<'de> {
-    /// A value that is at hand, as a reply would have it.
+    /// Returns a value in the form that a reply has.
     pub(super) fn of(value: &'de EdmValue) -> Self {
         let raw = match value {
             EdmValue::String(text) => RawValue::Text(Cow::Borrowed(text)),
@@ -157,7 +157,7 @@ impl Fault {
     }
 }
 
-/// The value of a text that is annotated as something other than a String.
+/// Parses a text that is annotated with a type other than String.
 fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
     // The offset of the first invalid character, or the length of the text.
     let until = |right: fn(usize, u8) -> bool| {
@@ -180,7 +180,7 @@ fn parse<'a>(ty: EdmType, text: &str) -> Result<EdmCow<'a>, Fault> {
             "-Infinity" | "-INF" => f64::NEG_INFINITY,
             _ => {
                 let is_figure = |b: u8| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
-                // The parser of Rust takes words such as "nan" too.
+                // Rust's parser also accepts words such as "nan".
                 text.parse().ok().filter(|_| text.bytes().all(is_figure)).ok_or_else(|| {
                     until(|_, b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'))
                 })?

@@ -28,9 +28,9 @@ pub enum Policy {
 pub struct Reading {
     /// The row does not have the property.
     pub missing: Policy,
-    /// It is null.
+    /// The property is null.
     pub null: Policy,
-    /// Its type or its value is not what the field reads.
+    /// The property has a type or a value that the field does not accept.
     pub mistyped: Policy,
     /// The other types that are read.
     pub accept: Accept,
@@ -39,13 +39,13 @@ pub struct Reading {
 /// The types that a property may have besides the field's own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Accept {
-    /// None.
+    /// Only the type of the field.
     #[default]
     Exact,
-    /// Those that fit without loss: an Int32 in place of an Int64 or a Double.
+    /// Types whose values fit without loss: an Int32 in place of an Int64 or a Double.
     Widened,
-    /// Those, and what `azure_data_tables` 0.21 stored for want of annotations: Int64 as Double,
-    /// DateTime, Guid and Binary as text.
+    /// Also the types that `azure_data_tables` 0.21 stored because it wrote no annotations: Int64 as
+    /// Double; DateTime, Guid and Binary as text.
     Lenient,
 }
 

@@ -157,7 +157,7 @@ impl<'de> Row<'de> {
     }
 
     /// The value of the column at `index`, read as a stored `R` and decoded, by the policies of
-    /// `reading`. Where these take the default, `default` has to have one.
+    /// `reading`. If these use the default, `default` must have one.
     pub(crate) fn read<R: FromEdm, T>(
         &mut self,
         index: usize,
@@ -239,7 +239,7 @@ impl<'de> Row<'de> {
     pub fn timestamp(&mut self) -> Result<Option<EdmDateTime>, DecodeError> {
         match std::mem::take(&mut self.slots[TIMESTAMP].value) {
             RawValue::Missing | RawValue::Null => Ok(None),
-            // The service annotates it at full metadata only.
+            // The service annotates the Timestamp only with full metadata.
             raw => Annotation::Edm(EdmType::DateTime)
                 .resolve(raw, true, None)
                 .and_then(|value| EdmDateTime::from_edm(value).map_err(DecodeReason::Convert))

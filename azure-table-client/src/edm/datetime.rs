@@ -40,7 +40,7 @@ impl EdmDateTime {
         self.0
     }
 
-    /// The present by the system's clock.
+    /// The current time of the system's clock.
     pub fn now() -> Self {
         Self::from_system_time(SystemTime::now()).unwrap_or(Self::MIN)
     }
@@ -61,7 +61,7 @@ impl EdmDateTime {
             .and_then(Self::from_ticks)
     }
 
-    /// The instant of a chrono date-time; a part below 100 ns is dropped, as the service does not store it.
+    /// The instant of a chrono date-time; a part below 100 ns is dropped, because the service does not store it.
     ///
     /// # Errors
     /// Outside [`EdmDateTime::MIN`] to [`EdmDateTime::MAX`].
@@ -83,7 +83,7 @@ impl EdmDateTime {
         Self::chrono_of(self.0)
     }
 
-    /// The instant of so many ticks from 0001-01-01, up to [`EdmDateTime::MAX`].
+    /// The instant `ticks` after 0001-01-01, up to [`EdmDateTime::MAX`].
     pub(crate) fn chrono_of(ticks: i64) -> DateTime<Utc> {
         let since_epoch = ticks - UNIX_EPOCH_TICKS;
         // Within the range of both types, so neither step can saturate.

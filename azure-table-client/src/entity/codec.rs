@@ -91,7 +91,7 @@ impl<T: Display + FromStr<Err: Display>> Textual for T {
     }
 }
 
-/// A type that [`as_padded`] stores: one that can be a key.
+/// A type that [`as_padded`] can store, because it can be a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no text that keeps its order",
     label = "not a key type",
@@ -190,7 +190,7 @@ pub mod as_padded {
     /// The value of a key text.
     ///
     /// # Errors
-    /// It is not one that `T` writes.
+    /// `T` does not write this text.
     pub fn decode<T: Padded>(text: String) -> Result<T, ConvertError> {
         T::from_padded(text)
     }
@@ -201,15 +201,15 @@ pub mod as_i32 {
     use super::Integral;
     use crate::edm::ConvertError;
 
-    /// The number of `value`.
+    /// Returns `value` as an integer.
     ///
     /// # Errors
-    /// It does not fit `i32`.
+    /// The value does not fit `i32`.
     pub fn encode<T: Integral<i32>>(value: &T) -> Result<i32, ConvertError> {
         value.to_integer()
     }
 
-    /// The value of `number`.
+    /// Returns the value that is stored as `number`.
     ///
     /// # Errors
     /// `T` has no such value.
@@ -223,15 +223,15 @@ pub mod as_i64 {
     use super::Integral;
     use crate::edm::ConvertError;
 
-    /// The number of `value`.
+    /// Returns `value` as an integer.
     ///
     /// # Errors
-    /// It does not fit `i64`.
+    /// The value does not fit `i64`.
     pub fn encode<T: Integral<i64>>(value: &T) -> Result<i64, ConvertError> {
         value.to_integer()
     }
 
-    /// The value of `number`.
+    /// Returns the value that is stored as `number`.
     ///
     /// # Errors
     /// `T` has no such value.

@@ -5,8 +5,8 @@ use crate::decode::{Columns, DecodeError, Row};
 
 /// A struct that is stored as several properties of an entity, by `#[table(flatten)]`.
 ///
-/// Implemented by `#[derive(PropertyGroup)]`, which takes the attributes of properties that
-/// `#[derive(TableEntity)]` takes.
+/// Implemented by `#[derive(PropertyGroup)]`, which accepts the attributes of properties that
+/// `#[derive(TableEntity)]` accepts.
 ///
 /// ```
 /// use azure_table_client::entity::PropertyGroup;

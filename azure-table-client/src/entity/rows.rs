@@ -35,8 +35,8 @@ impl Row<'_> {
         Self::with(Columns::of::<T>(), T::KEEPS_OTHERS, form)
     }
 
-    /// Builds the entity of another type from this row, which must keep the others and have no
-    /// columns. The entity does not get the property `without`.
+    /// Builds an entity of another type from the properties of this row except `without`. This row
+    /// must have been read without columns, so that it keeps every property.
     pub(crate) fn read_as<V: TableEntity>(
         &mut self,
         without: Option<&str>,

@@ -117,13 +117,13 @@ impl<T: ToEdm + FromEdm> SeriesField for Vec<T> {
     }
 }
 
-/// The most properties that a split value takes, which is 1 MiB and thereby all of an entity.
+/// The maximum number of parts of a split value: 16 of 64 KiB fill an entity of 1 MiB.
 const PARTS: usize = 16;
 
 /// A field that is stored over several properties where it is too large for one, by
 /// `#[table(split)]`.
 ///
-/// The first part has the name of the property, the others have `_1`, `_2` and so on behind it, and
+/// The first part has the name of the property, the others have `_1`, `_2` and so on after it, and
 /// `_Parts` holds their number as an Int32. Without the latter there is one part, so that a table
 /// which was written before the field was split is read as well.
 #[diagnostic::on_unimplemented(

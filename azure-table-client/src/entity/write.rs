@@ -177,7 +177,7 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Checks what only the whole entity shows.
+    /// Ends the entity: adds the id of the write, and checks the size of the entity.
     pub(crate) fn finish(mut self) -> Result<(), EncodeError> {
         if let Some((column, id)) = self.write_id.take() {
             self.put_named(column, EdmCow::Guid(id))?;

@@ -69,7 +69,7 @@ impl Error {
 
     pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
         let message = match message.into() {
-            // It may quote a header of any server.
+            // The message may quote a header of any server.
             Cow::Owned(message) => Cow::Owned(text::bounded(&message, MESSAGE_CHARS).into_owned()),
             message @ Cow::Borrowed(_) => message,
         };

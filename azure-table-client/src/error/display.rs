@@ -10,7 +10,7 @@ impl Inner {
         let Some(deadline) = self.deadline else { return out.write_str(&self.message) };
         write!(out, "deadline of {} reached", Rounded(deadline))?;
         match self.attempts {
-            // Earlier rounds sent some.
+            // Earlier rounds sent attempts.
             0 if self.rounds > 1 => {}
             0 => out.write_str(" before the first attempt")?,
             1 => out.write_str(" after 1 attempt")?,
@@ -91,7 +91,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Starts with the text of the error, as a `main` that fails prints this.
+/// Starts with the text of the error, because a `main` that fails prints this form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;

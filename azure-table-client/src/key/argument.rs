@@ -131,7 +131,7 @@ leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4]);
 leading_parts!([A P1 0] [B P2 1] [C P3 2] [D P4 3] [E P5 4] [F P6 5]);
 
-/// A whole key whose parts are the tuple `P`: the argument for its only part, or a tuple of arguments.
+/// The argument for a whole key with the parts `P`: one value for a single part, otherwise a tuple of values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be given for a key of the parts `{P}`",
     label = "not of these types",

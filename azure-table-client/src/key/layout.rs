@@ -20,19 +20,19 @@ pub enum KeyPiece {
         field: &'static str,
         /// [`KeyPart::WIDTH`](super::KeyPart::WIDTH) of its type.
         width: Option<usize>,
-        /// The form of its text.
+        /// The format of its text.
         form: KeyForm,
     },
 }
 
-/// The form of the text of a part.
+/// The text format of a key part.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyForm {
-    /// As it is.
+    /// Unchanged.
     Plain,
-    /// Escaped, unless all texts are of one width.
+    /// Escaped, unless all texts have the same width.
     Escaped,
-    /// As a number of so many digits, subtracted from `minuend` if there is one.
+    /// A number of `width` digits, subtracted from `minuend` if there is one.
     Digits {
         /// The number of digits.
         width: usize,
@@ -113,7 +113,7 @@ impl KeyLayout {
     /// The key of these pieces.
     ///
     /// # Panics
-    /// When the parts could not be told apart. The derive has it evaluated by the compiler.
+    /// If a reader could not separate the parts. The derive evaluates this at compile time.
     pub const fn new(pieces: &'static [KeyPiece]) -> Self {
         let mut at = 0;
         while at + 1 < pieces.len() {
@@ -131,7 +131,7 @@ impl KeyLayout {
     /// The key of an entity from the texts of all its parts.
     ///
     /// # Errors
-    /// A text does not fit its place, or the parts could not be told apart again.
+    /// A text does not have the format of its part, or a reader could not separate the parts.
     pub fn write<const N: usize>(self, texts: &[Cow<'_, str>; N]) -> Result<String, KeyError> {
         self.write_leading(texts, None).map(|(key, _)| key)
     }
@@ -139,7 +139,7 @@ impl KeyLayout {
     /// The keys that begin with these parts, and with `prefix` in the part after them.
     ///
     /// # Errors
-    /// A text does not fit its place.
+    /// A text does not have the format of its part.
     pub fn range(self, texts: &[Cow<'_, str>], prefix: Option<&str>) -> Result<KeyRange, KeyError> {
         let (key, is_whole) = self.write_leading(texts, prefix)?;
         Ok(if is_whole { KeyRange::of_key(key) } else { KeyRange::of_prefix(key) })
@@ -176,8 +176,8 @@ impl KeyLayout {
         Ok((key, true))
     }
 
-    /// Refuses a part whose end would be found too early when the key is read: one that holds the
-    /// text behind it, or a beginning of it at its own end.
+    /// Refuses a part whose end a reader would find too early: it contains the text that follows it
+    /// in the key, or ends with the beginning of that text.
     fn check_end(
         self,
         at: usize,
@@ -265,13 +265,13 @@ impl KeyLayout {
 
 /// The end of a part.
 enum End {
-    /// After so many characters.
+    /// After this number of characters.
     Chars(usize),
-    /// Where [`SEPARATOR`] stands, which no escaped text holds.
+    /// At the [`SEPARATOR`], which no escaped text contains.
     Separator,
-    /// Before so many characters, which are the rest of the key.
+    /// Before this number of characters, which are the rest of the key.
     Behind(usize),
-    /// Before the first place of this text, which the part must not hold.
+    /// Before the first occurrence of this text, which the part must not contain.
     Before(&'static str),
 }
 
@@ -295,7 +295,7 @@ impl std::fmt::Display for KeyLayout {
     }
 }
 
-/// The byte position behind so many characters.
+/// The byte position after `count` characters.
 fn after_chars(text: &str, count: usize) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(count)
 }

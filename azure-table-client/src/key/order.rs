@@ -24,7 +24,7 @@ pub(crate) fn by_keys(a: &EntityKey, b: &EntityKey) -> Ordering {
 
 const fn rank(byte: u8) -> u8 {
     match byte {
-        // U+E000 to U+FFFF: behind everything.
+        // U+E000 to U+FFFF: after everything else.
         0xEE | 0xEF => byte + 0x10,
         // Beyond U+FFFF.
         0xF0.. => byte - 2,

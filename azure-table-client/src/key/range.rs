@@ -29,8 +29,8 @@ impl KeyRange {
     /// The one key `key`.
     pub fn of_key(key: impl Into<String>) -> Self {
         let lower = key.into();
-        // Nothing lies between a text and the same text with the smallest character that a key can
-        // hold behind it.
+        // No key lies between a text and the same text followed by the smallest character that a key
+        // can hold.
         let upper = Some(format!("{lower} "));
         Self { lower, upper }
     }
@@ -71,7 +71,7 @@ pub(crate) fn after_prefix(prefix: &str, is_forbidden: fn(char) -> bool) -> Opti
 fn successor(c: char, is_forbidden: fn(char) -> bool) -> Option<char> {
     Some(match c {
         '\u{ffff}' => return None,
-        // Beyond the characters of one code unit below the surrogates come those of two.
+        // The last character before the surrogates is followed by the first one of two code units.
         '\u{d7ff}' => '\u{10000}',
         '\u{10ffff}' => '\u{e000}',
         _ => {

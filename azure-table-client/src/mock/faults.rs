@@ -153,7 +153,7 @@ impl Faults<'_> {
         self.plan.lock().seed = seed;
     }
 
-    /// Adds a fault behind the others.
+    /// Adds a fault after the others.
     pub fn add(&self, fault: Fault) -> AddedFault {
         let mut state = self.plan.lock();
         let number = state.added;

@@ -152,7 +152,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Splits a URL behind `http://host:port`.
+/// Splits a URL after `http://host:port`.
 pub(super) fn split_origin(url: &str) -> (&str, &str) {
     let host = url.find("://").map_or(0, |at| at + 3);
     let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);

@@ -40,7 +40,7 @@ pub struct MockTableServer {
     service: MockTableService,
 }
 
-/// A priority behind every mock of a test: wiremock's default is 5, and lower values come first.
+/// A priority after every mock of a test: wiremock's default is 5, and lower values come first.
 const LAST: u8 = u8::MAX;
 const LAST_BUT_ONE: u8 = LAST - 1;
 /// Longer than any test.

@@ -42,9 +42,9 @@ impl Update {
 pub(crate) enum Write<'c> {
     /// The entity must not exist.
     Insert,
-    /// It must exist, in a version that satisfies the condition.
+    /// The entity must exist, in a version that satisfies the condition.
     Update(Update, &'c IfMatch),
-    /// It need not exist.
+    /// The entity need not exist.
     Upsert(Update),
 }
 
@@ -206,7 +206,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// All that the row has.
+    /// Reads all properties of the row.
     pub(crate) fn read(&self) -> Result<DynamicEntity, ReadError> {
         self.format.read_one(&self.body, self.form, &Entities)
     }

@@ -29,7 +29,7 @@ impl DynamicEntity {
     /// ```
     ///
     /// # Errors
-    /// It cannot be stored: a name, a value or a size is outside what the service holds.
+    /// The entity cannot be stored: a name, a value or a size is outside what the service holds.
     ///
     /// Source: [Payload format for Table service operations](https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations)
     pub fn to_json(&self) -> Result<String, Error> {

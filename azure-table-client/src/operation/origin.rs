@@ -23,8 +23,8 @@ pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8
     status.is_client_error() || ErrorCode::from(error.code).is_throttling()
 }
 
-/// Returns the error of a success that the service did not send, or sent to another request. A write, and the
-/// existence of a table, require a response of the service.
+/// Returns an error if the response reports success but is not from the service, or belongs to another request.
+/// Only writes and the check whether a table exists require proof that the service sent it.
 pub(crate) fn foreign(
     request: &Request,
     status: StatusCode,

@@ -59,8 +59,8 @@ pub(crate) fn fits_in_url(filter: &str) -> bool {
     encoding::encoded_len(filter) <= FILTER_BYTES
 }
 
-/// Whether the one row with these keys is read by its path, and not by this filter. The service accepts
-/// keys of up to the documented 512 UTF-16 units in a path; a filter is safe beyond that, if it fits.
+/// Whether the row with these keys is read by its path instead of by this filter. The documentation permits
+/// keys of up to 512 UTF-16 units in a path. Longer keys are safe in a filter, if the filter fits in a URL.
 pub(crate) fn is_read_by_path(key: &EntityKey, filter: &str) -> bool {
     let units = |key: &str| key.encode_utf16().count();
     units(&key.partition_key).max(units(&key.row_key)) <= KEY_UTF16_UNITS / 2

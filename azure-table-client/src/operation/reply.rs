@@ -23,8 +23,8 @@ pub(crate) struct Reply {
     pub(crate) asked: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
-    /// When the last open attempt of this write was sent: one that may have been applied, or may still
-    /// be.
+    /// The time of the last attempt of this write that may have been applied, or may be applied
+    /// later.
     pub(crate) open: Option<Instant>,
     /// The outcome is unknown, and the rows are in the state that the write leaves.
     pub(crate) state_matches: bool,

@@ -89,9 +89,9 @@ struct Single<'o> {
 /// The error of an operation that was not added to a transaction.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It does not fit besides the other operations; it may fit in the next transaction.
+    /// The operation does not fit with the others; it may fit in the next transaction.
     Full(Error),
-    /// It is invalid, or cannot be in this transaction.
+    /// The operation is invalid, or cannot be in this transaction.
     Invalid(Error),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Outcome};
 
-/// Marks the error of a write with an open attempt, which may have been applied or may still be.
+/// Marks the error of a write with an open attempt, which may have been applied, or may be applied later.
 pub(crate) fn unknown(error: Error) -> Error {
     error.with_outcome(Outcome::Unknown)
 }

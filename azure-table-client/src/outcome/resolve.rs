@@ -25,7 +25,7 @@ use crate::wire::{Operation, PayloadFormat};
 
 /// A write that was found to be applied without a response that confirms it. Only this module creates it.
 pub(crate) struct Applied {
-    /// The present ETag of each row that was written, where it is known.
+    /// The current ETag of each row that was written, where it is known.
     etags: Vec<Option<ETag>>,
     confirmation: Confirmation,
     /// The response that refused a later attempt.
@@ -163,7 +163,7 @@ fn open(reply: Reply, start: Option<Instant>) -> Reply {
     Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
 }
 
-/// Returns the proof that the program accepts, by the setting of the call or of the client.
+/// Returns the evidence that the program accepts as proof: the setting of the call or of the client.
 pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
     Policy {
         exact: options.exact.unwrap_or(core.settings.exact),

@@ -43,17 +43,17 @@ pub(super) struct Attempts<'c> {
     failures: u32,
     /// The wait before the next attempt.
     waited: Duration,
-    /// When the present attempt was sent.
+    /// The time at which the current attempt was sent.
     sent_at: Instant,
-    /// When the last attempt was sent that may have been applied, or may still be.
+    /// The time of the last attempt that may have been applied, or may be applied later.
     open: Option<Instant>,
     /// The date of the last attempt.
     dated: SystemTime,
-    /// It was dated by the service's own date.
+    /// Whether an attempt was dated by the service's clock.
     has_new_date: bool,
     /// The credential that signed the last attempt.
     pub(super) credential: Arc<Credential>,
-    /// It was signed again, as the credential had been replaced meanwhile.
+    /// Whether an attempt was signed again because the credential had been replaced.
     has_new_signature: bool,
     /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
@@ -69,7 +69,7 @@ impl<'c> Attempts<'c> {
         client_request_id: String,
         trace: &'c CallTrace<'c>,
     ) -> Result<Self, Error> {
-        // Its key is too long for a URL, and the secondary may take nothing that is posted.
+        // A read is posted if its key is too long for a URL. The secondary may refuse every POST.
         let is_posted_read = request.method != Method::GET
             && !request.is_write()
             && pipeline.locations != LocationMode::SecondaryOnly;
@@ -191,7 +191,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Sends one attempt. Returns its response with the status or, of a batch, the status of the operation inside.
+    /// Sends one attempt. Returns its response with the status or, for a batch, the status of the operation inside.
     async fn send(&mut self) -> Result<Result<(StatusCode, HttpResponse), Failure>, Error> {
         let pipeline = self.pipeline;
         // An attempt begins once it has a permit.
@@ -248,7 +248,7 @@ impl<'c> Attempts<'c> {
     async fn permit(&self) -> Result<Option<SemaphorePermit<'c>>, Error> {
         let Some(permits) = &self.pipeline.permits else { return Ok(None) };
         let permit = self.pipeline.clock.timeout_at(self.deadline, pin!(permits.acquire())).await;
-        // It is never closed.
+        // The semaphore is never closed.
         let permit = permit.and_then(Result::ok);
         let late = || self.deadline_reached("too many requests of this client are in flight");
         permit.map(Some).ok_or_else(late)
@@ -271,7 +271,7 @@ impl<'c> Attempts<'c> {
         }
     }
 
-    /// Whether the credential was replaced meanwhile, for the first time in this call.
+    /// Whether the credential was replaced during this call, for the first time.
     fn is_replaced(&mut self) -> bool {
         let is_replaced =
             !self.has_new_signature && self.pipeline.credential.is_newer_than(&self.credential);
@@ -285,7 +285,7 @@ impl<'c> Attempts<'c> {
             && self.pipeline.skew.learn(&response.headers, self.dated, self.pipeline.clock.now())
     }
 
-    /// How long to wait for the next attempt; `None` if there is none.
+    /// The wait before the next attempt; `None` if there is none.
     fn wait(&mut self, failure: &Failure) -> Option<Duration> {
         self.failures += 1;
         if !failure.is_transient() || self.failures > self.retry.max_retries() {
@@ -296,7 +296,7 @@ impl<'c> Attempts<'c> {
         let is_harmless =
             failure.is_connect() || (failure.is_interrupted() && !self.request.is_write());
         if is_harmless && self.failures == 1 {
-            // A connection that was closed, a stale address or a restart: that is over by now.
+            // A connection that was closed, a stale address or a restart: the cause has passed by now.
             wait = Duration::ZERO;
         }
         let now = self.pipeline.clock.instant();
@@ -310,7 +310,7 @@ impl<'c> Attempts<'c> {
         self.pipeline.budget.affords(failure.is_timeout()).then_some(wait)
     }
 
-    /// The present attempt of a write may have been applied, or may still be.
+    /// Records that the current attempt of a write may have been applied, or may be applied later.
     fn leave_open(&mut self) {
         if self.request.is_write() {
             self.open = Some(self.sent_at);
@@ -364,7 +364,7 @@ impl<'c> Attempts<'c> {
     }
 }
 
-/// Returns whether the response closes its attempt; `status` is its own or, of a batch, the status of the
+/// Returns whether the response closes its attempt; `status` is its own or, for a batch, the status of the
 /// operation inside.
 fn is_closed_by(status: StatusCode, response: &HttpResponse) -> bool {
     origin::closes_attempt(status, &response.headers, &response.body)

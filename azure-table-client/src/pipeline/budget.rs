@@ -10,8 +10,8 @@ const COST_OF_TIMEOUT: u32 = 10;
 /// The income from a call that succeeds at the first attempt.
 const INCOME: u32 = 1;
 
-/// Tokens that all calls of a client share. A retry takes some of them, and gives them back if it goes
-/// well; without enough of them there is no retry.
+/// Tokens that all calls of a client share. A retry spends some of them, and returns them if it
+/// succeeds. Without enough tokens there is no retry.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: u32,

@@ -68,7 +68,7 @@ impl CurrentCredential {
         self.had_keys_only.load(Ordering::Acquire)
     }
 
-    /// Whether it is another one than this, which [`get`](Self::get) gave.
+    /// Whether the credential was replaced after [`get`](Self::get) returned `taken`.
     pub(super) fn is_newer_than(&self, taken: &Arc<Credential>) -> bool {
         !Arc::ptr_eq(&self.get(), taken)
     }

@@ -11,7 +11,7 @@ use crate::wire::{headers, service_error};
 
 /// The reason why an attempt may be retried.
 pub(super) enum Failure {
-    /// A response, with its own status or, of a batch, the status of the operation inside.
+    /// A response, with its own status or, for a batch, the status of the operation inside.
     Response(StatusCode, HttpResponse),
     Transport(TransportError),
     TimedOut(Duration),

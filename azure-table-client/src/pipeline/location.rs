@@ -18,11 +18,11 @@ pub enum LocationMode {
     /// The primary only.
     #[default]
     PrimaryOnly,
-    /// The primary, and then the other one in turn.
+    /// The primary first; retries alternate between both.
     PrimaryThenSecondary,
     /// The secondary only; writes are an error.
     SecondaryOnly,
-    /// The secondary, and then the other one in turn.
+    /// The secondary first; retries alternate between both.
     SecondaryThenPrimary,
 }
 
@@ -32,7 +32,7 @@ impl LocationMode {
     }
 }
 
-/// The way of one call from attempt to attempt.
+/// The locations of the attempts of one call.
 #[derive(Debug)]
 pub(crate) struct Route {
     at: Location,
@@ -63,7 +63,7 @@ impl Route {
         self.at
     }
 
-    /// The attempts that failed where the last one was, that one included.
+    /// The number of failed attempts at the current location, including the last one.
     pub(crate) fn failures(&self) -> u32 {
         self.failed[self.at as usize].0 + 1
     }
@@ -87,7 +87,7 @@ impl Route {
             (_, None) => Duration::MAX,
             (_, Some(at)) => at.saturating_duration_since(now),
         };
-        // In turn, unless the other one wants much more time.
+        // The locations alternate, unless the other one requires a longer wait.
         let (here, there) = (wait_at(self.at), wait_at(other));
         if here < there {
             return here;
@@ -143,7 +143,7 @@ mod tests {
         let mut route = Route::new(LocationMode::PrimaryThenSecondary, false).unwrap();
         let now = Instant::now();
         assert_eq!((route.failures(), route.failed(now, SECOND)), (1, Duration::ZERO));
-        // The failure took the secondary some time; the primary is available once its own wait is over.
+        // The failure took the secondary some time; the primary is available once its own wait has ended.
         let later = now + SECOND / 4;
         assert_eq!((route.failures(), route.failed(later, SECOND)), (1, SECOND * 3 / 4));
         assert_eq!(route.failures(), 2);

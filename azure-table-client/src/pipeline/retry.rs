@@ -7,7 +7,7 @@ use http::StatusCode;
 pub(crate) use crate::operation::server_wait;
 use crate::transport::TransportErrorKind;
 
-/// When and how often a failed attempt is done again.
+/// When and how often a failed attempt is repeated.
 ///
 /// Retried: 408, 429, 500, 502, 503 and 504, connections that failed or broke, and timeouts. A connection that
 /// could not be made, or that broke during a read, is replaced immediately the first time. Other responses are
@@ -23,7 +23,7 @@ use crate::transport::TransportErrorKind;
 /// |---|---|---|---|---|---|---|
 /// | this one | 3 | 0.8 s | 60 s | full | 60 s | 5 min |
 /// | .NET [Azure.Core][net] | 3 | 0.8 s | 60 s | up to 20 % | 100 s | none |
-/// | Python [azure-core][python] | 10, of them 3 of one sort | 0.8 s, the first at once | 120 s | none | 300 s to connect or read | 7 days |
+/// | Python [azure-core][python] | 10, at most 3 of one kind | 0.8 s, the first at once | 120 s | none | 300 s to connect or read | 7 days |
 /// | Go [azcore][go] | 3 | 0.8 s (4 s at first) | 60 s (120 s at first) | up to 30 % | none | none |
 ///
 /// Retries also end where a client has spent its [budget](crate::client::TableServiceClientBuilder::retry_budget).
@@ -46,7 +46,7 @@ enum Waits {
 
 type OwnWaits = dyn Fn(&FailedAttempt) -> Option<Duration> + Send + Sync;
 
-/// An attempt that failed in a way that may pass, for [`RetryPolicy::own`].
+/// A failed attempt whose cause may be transient, for [`RetryPolicy::own`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailedAttempt {
@@ -150,7 +150,7 @@ fn below(longest: Duration) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(longest)
 }
 
-/// Returns whether another attempt may get another response.
+/// Returns whether a second attempt may succeed.
 pub(crate) fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }

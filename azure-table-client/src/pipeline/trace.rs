@@ -142,7 +142,7 @@ impl CallTrace<'_> {
         work.instrument(self.span.clone())
     }
 
-    /// A page was read, with so many rows.
+    /// A page of `rows` rows was read.
     pub(crate) fn page(&self, rows: usize) {
         if self.is_on {
             let mut tally = self.tally();

@@ -111,7 +111,7 @@ pub fn row_key_parts<const N: usize>(
     row.row_key_parts(layout)
 }
 
-/// Whether a key is of a layout, and each of its parts of the part's type.
+/// Whether a key has a layout, and each of its parts is valid for the part's type.
 pub fn is_key<const N: usize>(layout: KeyLayout, key: &str, parts: [fn(&str) -> bool; N]) -> bool {
     layout.read::<N>(key).is_ok_and(|texts| parts.iter().zip(&texts).all(|(is, text)| is(text)))
 }

@@ -8,7 +8,7 @@ use crate::entity::{
 use crate::etag::ETag;
 use crate::limits::LimitError;
 
-/// The text of the property that tells the kinds of entities apart.
+/// The text of the discriminator property.
 pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, DecodeError> {
     row.other_text(property)
 }
@@ -29,7 +29,7 @@ pub trait KindField: Sized {
     /// The RowKey.
     fn row_key(&self) -> KeyText<'_>;
 
-    /// Finds two properties of one name, that which tells the kinds apart among them.
+    /// Refuses two properties with the same name, including the discriminator.
     fn check_columns(discriminator: Option<&str>) -> Result<(), LimitError>;
 
     /// The properties that the entity owns.
@@ -44,13 +44,13 @@ pub trait KindField: Sized {
     /// Adds the names of the types whose functions create the keys of this kind.
     fn key_types(names: &mut Vec<&'static str>);
 
-    /// Takes the version that a write gave it.
+    /// Stores the version that a write returned.
     fn set_etag(&mut self, etag: &ETag);
 
     /// Writes the properties.
     fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<(), EncodeError>;
 
-    /// Reads the entity, without the property that tells the kinds apart.
+    /// Reads the entity without the discriminator property.
     fn read(row: &mut Row<'_>, property: Option<&str>) -> Result<Self, DecodeError>;
 }
 

@@ -39,12 +39,12 @@ pub trait Observer: fmt::Debug + Send + Sync {
         let _ = sending;
     }
 
-    /// An attempt is over: it has a response, it failed, or its call was dropped.
+    /// An attempt has ended: it has a response, it failed, or its call was dropped.
     fn after_receive(&self, received: &Received<'_>) {
         let _ = received;
     }
 
-    /// A call is over, with all its attempts and waits.
+    /// A call has ended, with all its attempts and waits.
     fn call_finished(&self, finished: &Finished<'_>) {
         let _ = finished;
     }
@@ -97,7 +97,7 @@ impl fmt::Debug for Sending<'_> {
     }
 }
 
-/// An attempt that is over.
+/// An attempt that has ended.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Received<'a> {
@@ -159,7 +159,7 @@ pub enum AttemptOutcome {
     TimedOut,
     /// The transport failed before the response was complete.
     Failed(TransportErrorKind),
-    /// The future of the call was dropped meanwhile.
+    /// The future of the call was dropped during the attempt.
     Dropped,
 }
 
@@ -184,7 +184,7 @@ pub struct Finished<'a> {
     pub attempts: u32,
     /// The requests that repeated an earlier one.
     pub retries: u32,
-    /// The waits between attempts together.
+    /// The total of the waits between attempts.
     pub waited: Duration,
     /// The pages that were read.
     pub pages: u64,
@@ -207,11 +207,11 @@ pub enum CallOutcome<'a> {
     /// The call succeeded. A missing row of `get_if_exists` and an existing table of `create_if_not_exists`
     /// count as success.
     Succeeded,
-    /// With an error that is reckoned with: a round of `update_with` lost a race, and another may follow.
+    /// The call failed with an expected error: a round of `update_with` lost a race, and another may follow.
     /// An error of [unknown](crate::Outcome::Unknown) outcome is never expected.
     Expected(&'a Error),
-    /// With an error.
+    /// The call failed with another error.
     Failed(&'a Error),
-    /// Its future was dropped before its end.
+    /// The future of the call was dropped before its end.
     Dropped,
 }

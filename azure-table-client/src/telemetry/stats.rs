@@ -42,23 +42,23 @@ const CELLS: usize = Operation::ALL.len();
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Calls that are over, the failed and the dropped ones too.
+    /// Calls that ended, including failed and dropped ones.
     pub calls: u64,
-    /// Those that ended with an error that was not reckoned with.
+    /// Calls that ended with an unexpected error.
     pub failed: u64,
-    /// Those whose future was dropped.
+    /// Calls whose future was dropped.
     pub dropped: u64,
     /// Calls that ended with an error of [unknown](crate::Outcome::Unknown) outcome. Dropped calls are
     /// only in `dropped`.
     pub unknown: u64,
     /// Calls for which an earlier attempt, whose response was lost, was found to be applied.
     pub resolved: u64,
-    /// Calls that ended with the service's own 409 or 412, the expected ones too. A 409 that
+    /// Calls that ended with the service's own 409 or 412, including expected ones. A 409 that
     /// `create_if_not_exists` turns into a result is not counted.
     pub conflicts: u64,
     /// Requests that were sent.
     pub requests: u64,
-    /// Those that repeated an earlier one.
+    /// Requests that repeated an earlier one.
     pub retries: u64,
     /// Responses that request less load (429 and 503).
     pub throttled: u64,
@@ -70,9 +70,9 @@ pub struct Counts {
     pub pages: u64,
     /// Rows that were read.
     pub rows: u64,
-    /// The waits between attempts together.
+    /// The total of the waits between attempts.
     pub waited: Duration,
-    /// The time of all calls together.
+    /// The total time of all calls.
     pub time: Duration,
     /// The durations of all calls.
     pub durations: Histogram,

@@ -36,7 +36,7 @@ impl HttpTransport {
         Self::connecting_within(CONNECT_TIMEOUT, max_response_bytes)
     }
 
-    /// The same, with another time for a connection to be made than 10 s.
+    /// The same, with a time limit for connecting other than 10 s.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).

@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// All but the unreserved characters of RFC 3986: no key can end the literal it stands in, and the
+/// All but the unreserved characters of RFC 3986: no key can end the literal that contains it, and the
 /// bytes that are signed are the bytes that are sent.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -99,7 +99,7 @@ pub(crate) fn table_resource(table: &str) -> String {
     path
 }
 
-/// The options behind the `?`, each value percent-encoded.
+/// The options after the `?`, each value percent-encoded.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct QueryString(String);
 

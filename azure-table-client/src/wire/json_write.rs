@@ -46,7 +46,7 @@ struct Body<'o>(&'o mut Vec<u8>);
 impl Body<'_> {
     /// Text or a finite number.
     fn plain(&mut self, value: &(impl serde::Serialize + ?Sized)) {
-        // Writing to a Vec cannot fail, and neither can these as JSON.
+        // Writing these values as JSON to a Vec cannot fail.
         let _ = serde_json::to_writer(&mut *self.0, value);
     }
 

@@ -29,13 +29,13 @@ pub(crate) enum MultipartError {
     Truncated,
     /// The body ends after a boundary that does not close it.
     NotClosed,
-    /// A part is neither an HTTP message nor parts, or is encoded.
+    /// A part is encoded, or its media type is neither an HTTP message nor multipart.
     MediaType,
     /// A start line or a header is malformed.
     Head,
     /// A `Content-Length` is not a number, or less than the length of the part.
     Length,
-    /// Parts in parts in parts.
+    /// The parts are nested too deep.
     Depth,
 }
 

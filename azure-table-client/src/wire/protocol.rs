@@ -19,7 +19,7 @@ use http::{HeaderValue, Method};
 use super::{Document, Metadata, Operation, PayloadFormat, ServiceVersion, headers};
 use crate::dialect::Dialect;
 
-/// The version and the format that a client or a call speaks. They go together.
+/// The version and the format of a client or a call. The version determines the valid formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Protocol {
     version: ServiceVersion,
@@ -80,7 +80,7 @@ impl Protocol {
         Self { version, format: usual, ..Self::default() }.with(format)
     }
 
-    /// The same, spoken to this service.
+    /// The same protocol for this service.
     pub(crate) fn to(self, dialect: Dialect) -> Result<Self, Unsupported> {
         if dialect == Dialect::CosmosDb && !self.version.has_json() {
             return Err(Unsupported::VersionOf(dialect, self.version));
@@ -88,7 +88,7 @@ impl Protocol {
         Self { dialect, ..self }.with(None)
     }
 
-    /// The same, with the verbs in a header.
+    /// The same protocol, with the verbs in a header.
     pub(crate) const fn tunnelling(self, tunnels: bool) -> Self {
         Self { tunnels, ..self }
     }
@@ -124,7 +124,7 @@ impl Protocol {
         Err(Unsupported::Format(self.version, format))
     }
 
-    /// The same, with types.
+    /// The same protocol, with types in the response.
     pub(crate) fn typed(self) -> Self {
         let format = match self.format {
             PayloadFormat::Json(Metadata::None) => PayloadFormat::Json(Metadata::Minimal),

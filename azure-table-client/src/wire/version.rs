@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of the service, which is a date. Each request names the one that it speaks
-/// (`x-ms-version`).
+/// A version of the service, which is a date. Each request names its version in the
+/// header `x-ms-version`.
 ///
 /// The constants are the versions with which something changed for tables; every later date that the
 /// service knows can be made of text.
@@ -21,7 +21,7 @@ use std::str::FromStr;
 pub struct ServiceVersion([u8; 10]);
 
 impl ServiceVersion {
-    /// The first one with transactions, and the oldest one that this client speaks. Its only format is
+    /// The first one with transactions, and the oldest one that this client supports. Its only format is
     /// Atom, and it has neither upserts nor projections.
     pub const V2009_04_14: Self = Self(*b"2009-04-14");
     /// The first one with upserts and projections.
@@ -37,7 +37,7 @@ impl ServiceVersion {
     /// The default version.
     pub const V2019_02_02: Self = Self(*b"2019-02-02");
 
-    /// The version of this date, also one that this client does not speak.
+    /// The version of this date, even if this client does not support it.
     pub(crate) fn of_date(text: &str) -> Option<Self> {
         let bytes: [u8; 10] = text.as_bytes().try_into().ok()?;
         let is_date = bytes.iter().enumerate().all(|(at, byte)| match at {
@@ -55,7 +55,7 @@ impl ServiceVersion {
         self < Self::V2015_12_11
     }
 
-    /// The highest version of OData that goes with it.
+    /// The highest version of OData that it supports.
     pub(crate) fn odata(self) -> u8 {
         match self {
             version if version >= Self::V2013_08_15 => 3,

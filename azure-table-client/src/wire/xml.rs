@@ -72,7 +72,7 @@ pub(crate) fn resolve(reference: &BytesRef<'_>) -> Reference {
         Some(figures) => (figures, 16),
         None => (number, 10),
     };
-    // The parser of numbers takes a sign too.
+    // The parser of integers also accepts a sign.
     let code = figures.bytes().all(|byte| byte.is_ascii_hexdigit());
     match code.then(|| u32::from_str_radix(figures, radix)) {
         Some(Ok(0xd800..=0xdfff)) => Reference::Surrogate,
@@ -81,7 +81,7 @@ pub(crate) fn resolve(reference: &BytesRef<'_>) -> Reference {
     }
 }
 
-/// Writes the text of an element, so that every character is read as itself.
+/// Writes the text of an element, escaped so that a parser reads every character unchanged.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     push_escaped(out, text, |byte| match byte {
         b'&' | b'<' | b'>' => true,

@@ -25,7 +25,7 @@ pub(super) fn audience_of_endpoint(endpoint: &str) -> &'static str {
     known.map_or(STORAGE, |(_, audience)| audience)
 }
 
-/// All that the identity may do at this audience.
+/// The scope of all permissions that the identity has at this audience.
 pub(super) fn scope_of_audience(audience: &str) -> String {
     let audience = audience.trim().trim_end_matches("/.default").trim_end_matches('/');
     format!("{audience}/.default")

@@ -15,13 +15,13 @@ use zeroize::Zeroizing;
 use crate::clock::SharedClock;
 use crate::error::Error;
 
-/// How long before it expires a token is renewed.
+/// The time before its expiry at which a token is renewed.
 const MARGIN: Duration = Duration::from_mins(5);
-/// A renewal that takes longer is not waited for while there is a valid token.
+/// The longest wait for a renewal while there is a valid token.
 const RENEWAL_WAIT: Duration = Duration::from_secs(5);
-/// How long the old token is used after that, or after a renewal that failed.
+/// The pause after a slow or failed renewal, during which calls use the old token.
 const PAUSE: Duration = Duration::from_secs(30);
-/// A credential that takes longer is given up, so that the next call can request a token again.
+/// The time limit of a renewal. After it, the next call can request a token again.
 const LIMIT: Duration = Duration::from_mins(2);
 
 type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync;
@@ -36,7 +36,7 @@ pub(super) enum TokenSource {
 /// A token as it is sent. `Debug` does not show it.
 #[derive(Clone)]
 pub(crate) struct Token {
-    /// The id of its renewal.
+    /// The id of the renewal that fetched this token.
     id: u64,
     header: HeaderValue,
     expires: SystemTime,
@@ -70,7 +70,7 @@ struct State {
 
 enum Step {
     Use(Token),
-    /// Wait, though not for long if there is still a valid token.
+    /// Wait for the renewal; if there is still a valid token, only for a short time.
     Wait(Renewal, Option<Token>),
     TenantUnknown,
 }
@@ -139,7 +139,7 @@ impl Cache {
         Step::Wait(renewal, valid)
     }
 
-    /// A renewal is over. The first of those who waited for it keeps what it brought.
+    /// Ends a renewal. The first caller that waited for it stores its result.
     fn settle(
         &self,
         id: u64,
@@ -209,7 +209,7 @@ impl State {
 impl Token {
     fn new(id: u64, fetched: NewToken, now: SystemTime) -> Self {
         let NewToken { header, expires } = fetched;
-        // A credential with a cache of its own gives the same token again, as it comes near its end.
+        // A credential with its own cache returns the same token again until shortly before its expiry.
         let left = expires.duration_since(now).unwrap_or_default();
         let renew_at = expires.checked_sub(MARGIN.min(left / 2)).unwrap_or(expires);
         Self { id, header, expires, renew_at }

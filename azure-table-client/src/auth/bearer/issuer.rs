@@ -23,7 +23,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// Its tokens are valid for so long.
+    /// Returns an issuer whose tokens are valid for `life`.
     pub(crate) fn of(life: Duration) -> Arc<Self> {
         Arc::new(Self {
             clock: Arc::new(TokioClock::starting_at(SystemTime::now())),

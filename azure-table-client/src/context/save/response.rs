@@ -18,7 +18,7 @@ use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome::{self, Wrote};
 use crate::pipeline::CallTrace;
 
-/// Entities with a change that an earlier attempt was found to have applied, and whose present change has no outcome
+/// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
 /// yet.
 pub(super) type AppliedEarlier = HashMap<Identity, (Option<ETag>, Confirmation)>;
 
@@ -180,7 +180,7 @@ impl TableContext {
             let Some(tracked) = self.tracker.get(id) else { continue };
             let is_unknown = tracked.is_unknown();
             if any_applied && !is_unknown {
-                // The cause is a change in the same request, which an earlier attempt applied.
+                // The request failed because of another change in it, which an earlier attempt had applied.
                 again.push(candidate);
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The open attempts of tracked entities: requests that may have been applied, or may still be.
+//! The open attempts of tracked entities: requests that may have been applied, or may be applied later.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ impl Tracked {
         &self.attempts
     }
 
-    /// Returns the form in which a request sent this change under the present condition.
+    /// Returns the form in which a request sent this change under the current condition.
     pub(crate) fn sent_form(&self, change: &Change, request: &Arc<Request>) -> Option<&Change> {
         let condition = self.condition_of(change);
         let is_same = |attempt: &&OpenAttempt| {

@@ -112,8 +112,8 @@ impl<'de> Row<'de> {
         self.error_about(property, reason)
     }
 
-    /// Moves the properties except `without` to a row with other columns. This row must keep the others and have no
-    /// columns.
+    /// Moves the properties except `without` to a row with other columns. This row must have been
+    /// read without columns, so that it keeps every property.
     pub(crate) fn move_to(&mut self, row: &mut Self, without: Option<&str>) {
         row.etag = self.etag.take();
         for (to, from) in row.slots.iter_mut().zip(self.slots.drain(..)) {

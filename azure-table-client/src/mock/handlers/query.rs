@@ -134,7 +134,7 @@ struct Page {
 }
 
 impl Page {
-    /// Returns `true` if the time of the query is over. Every page scans some rows.
+    /// Returns `true` if the time limit of the query has passed. Every page scans some rows.
     fn is_out_of_time(&self) -> bool {
         let checks = self.scanned > 0 && self.scanned.is_multiple_of(ROWS_PER_TIME_CHECK);
         checks && self.started.elapsed() >= MAX_PAGE_TIME

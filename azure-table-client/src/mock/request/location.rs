@@ -15,7 +15,7 @@ pub(in crate::mock) enum Location {
 }
 
 impl Location {
-    /// Splits a path into its location and the path behind `/account` or `/account-secondary`. Returns
+    /// Splits a path into its location and the path after `/account` or `/account-secondary`. Returns
     /// `None` if the path names another account.
     pub(in crate::mock) fn split<'p>(path: &'p str, account: &str) -> Option<(Self, &'p str)> {
         let rest = path.strip_prefix('/')?.strip_prefix(account)?;

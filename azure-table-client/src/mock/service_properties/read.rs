@@ -7,7 +7,7 @@ use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
 
 const MAX_RULES: usize = 5;
-/// The largest number of characters in all rules together.
+/// The maximum total number of characters in all rules.
 const MAX_RULES_CHARS: usize = 2048;
 /// The largest number of origins of a rule, and of literal header names.
 const MAX_LITERALS: usize = 64;

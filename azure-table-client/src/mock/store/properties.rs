@@ -25,7 +25,7 @@ pub(in crate::mock) struct Member<'r> {
     value: &'r str,
     /// The whole text with its annotation and its comma.
     text: &'r str,
-    /// The offset in `text` behind the annotation.
+    /// The offset in `text` after the annotation.
     bare: usize,
 }
 

@@ -30,9 +30,9 @@ pub(in crate::mock) enum Change<'a> {
 /// The treatment of properties that an update does not name.
 #[derive(Debug)]
 pub(in crate::mock) enum Update<'a> {
-    /// Keeps them.
+    /// Keeps the other properties.
     Merge(Properties<'a>),
-    /// Removes them.
+    /// Removes the other properties.
     Replace(StoredProperties),
 }
 

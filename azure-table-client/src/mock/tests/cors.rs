@@ -94,7 +94,7 @@ fn responses_are_readable_by_the_origins_of_a_rule() {
         .map(|name| header(&response, name).map(str::to_owned))
     };
     let some = |text: &str| Some(text.to_owned());
-    // Error responses are readable too.
+    // Scripts may read error responses too.
     assert_eq!(
         ask(&service, "GET", Some("http://a")),
         [

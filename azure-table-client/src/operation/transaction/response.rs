@@ -62,7 +62,7 @@ pub(crate) fn results(
     Ok(Committed { operations, response })
 }
 
-/// Returns the results of writes that were found to be applied, with the present ETags of their rows.
+/// Returns the results of writes that were found to be applied, with the current ETags of their rows.
 pub(crate) fn found_committed(etags: Vec<Option<ETag>>, confirmation: Confirmation) -> Committed {
     let status = StatusCode::NO_CONTENT.as_u16();
     Committed {

@@ -103,7 +103,7 @@ impl<'t> AttemptTrace<'t> {
         sending.headers
     }
 
-    /// Records a response; `status` is its own or, of a batch, the status of the operation inside.
+    /// Records a response; `status` is its own or, for a batch, the status of the operation inside.
     pub(in crate::pipeline) fn responded(mut self, status: StatusCode, response: &HttpResponse) {
         if !status.is_success() {
             self.call.refused();

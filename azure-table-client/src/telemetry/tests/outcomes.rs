@@ -128,7 +128,7 @@ async fn a_write_of_unknown_outcome_is_one_warning() {
     let counts = stats.of(Operation::Insert);
     assert_eq!((counts.unknown, counts.resolved, counts.failed), (1, 0, 1));
 
-    // A refusal of the service that may be the echo of the call's own write is not expected.
+    // A refusal that the call's own lost write may have caused is not an expected error.
     mock.faults().add(Fault::lose_reply().on(Operation::Merge).times(1));
     Recorder::start();
     let change = |entity: &mut DynamicEntity| {
@@ -144,7 +144,7 @@ async fn a_write_of_unknown_outcome_is_one_warning() {
     let counts = stats.of(Operation::Merge);
     assert_eq!((counts.unknown, counts.conflicts), (1, 1));
 
-    // So is the outcome of a write that is dropped in flight, which is not an event.
+    // A write that is dropped in flight also has an unknown outcome, but causes no event.
     mock.faults().add(Fault::hang());
     Recorder::start();
     let insert = table.insert(&entity()).into_future();

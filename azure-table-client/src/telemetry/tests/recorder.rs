@@ -102,7 +102,7 @@ thread_local! {
     static WITHOUT_SPANS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Everything that is traced by a thread: a test has one of its own.
+/// Records everything that one thread traces. Each test has its own thread.
 pub(super) struct Recorder;
 
 impl Recorder {

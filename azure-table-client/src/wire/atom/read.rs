@@ -1,4 +1,4 @@
-//! Atom into the rows from which entities are built, without a tree or a map between.
+//! Atom into the rows from which entities are built, without a tree or a map in between.
 
 use std::borrow::Cow;
 
@@ -216,7 +216,7 @@ impl<'de> Document<'de> {
         Ok(spoilt.unwrap_or(RawValue::Text(text)))
     }
 
-    /// Returns the next element inside the present one, or in the document; text between elements is ignored.
+    /// Returns the next element inside the current one, or in the document; text between elements is ignored.
     fn element(&mut self) -> Result<Option<BytesStart<'de>>, AtomError> {
         loop {
             match self.node()? {
@@ -231,7 +231,7 @@ impl<'de> Document<'de> {
         }
     }
 
-    /// Skips the rest of the present element.
+    /// Skips the rest of the current element.
     fn skip(&mut self) -> Result<(), AtomError> {
         let outer = self.depth - 1;
         while self.depth > outer {
@@ -292,7 +292,7 @@ impl<'de> Document<'de> {
     }
 }
 
-/// Where a property of this name goes, if it is read at all.
+/// The slot of the property with this name; `None` if it is not read.
 fn place<'r, 'de>(
     row: &'r mut Row<'de>,
     name: &str,

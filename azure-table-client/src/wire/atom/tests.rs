@@ -41,7 +41,7 @@ fn decode_error(property: &str) -> DecodeError {
     }
 }
 
-/// As a reply of 2011 looks, with all types, a null and an element of an extension.
+/// A reply in the form of 2011, with all types, a null and an element of an extension.
 const FEED: &str = r#"<?xml version="1.0" encoding="utf-8" standalone="yes"?>
 <feed xml:base="http://account.table.core.windows.net/" xmlns:d="http://schemas.microsoft.com/ado/2007/08/dataservices" xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata" xmlns="http://www.w3.org/2005/Atom">
   <title type="text">Blogs</title>

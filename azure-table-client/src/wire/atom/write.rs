@@ -75,7 +75,7 @@ pub(crate) fn property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
             let sign = if *value < 0.0 { "-" } else { "" };
             element(out, name, EdmType::Double, format_args!("{sign}INF"))
         }
-        // Debug keeps the fraction and, unlike Display, writes 1e300 as that.
+        // Unlike Display, Debug keeps the fraction of 1.0 and writes 1e300 with an exponent.
         EdmCow::Double(value) => element(out, name, EdmType::Double, format_args!("{value:?}")),
         EdmCow::DateTime(value) => element(out, name, EdmType::DateTime, value),
         EdmCow::Guid(value) => element(out, name, EdmType::Guid, value),

@@ -167,7 +167,7 @@ fn read_value<'de, A: MapAccess<'de>>(
     }
 }
 
-/// The kind of a member; its name only where the row does not know it.
+/// Reads the kind of a member, and its name if the row does not know the member.
 struct MemberSeed<'a, 'de> {
     reader: &'a mut RowReader<'de>,
     at: usize,

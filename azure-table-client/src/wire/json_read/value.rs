@@ -95,7 +95,7 @@ impl<'de> Visitor<'de> for ValueSeed {
 
 /// The value that `serde_json` gives this number without that feature.
 fn number<E: de::Error>(text: &str) -> Result<RawValue<'static>, E> {
-    // The parser of floats also takes words, such as inf.
+    // Rust's parser of floats also accepts words such as inf.
     if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E')) {
         return Ok(RawValue::NoScalar);
     }

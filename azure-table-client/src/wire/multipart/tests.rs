@@ -233,7 +233,7 @@ proptest! {
         }
     }
 
-    /// Requests say their length, so that any body will do.
+    /// Requests state their length, so any body is valid.
     #[test]
     fn requests_round_trip(bodies in proptest::collection::vec(body(), 0..6)) {
         let mut out = Vec::new();

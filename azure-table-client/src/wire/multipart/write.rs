@@ -107,7 +107,7 @@ impl<'o> Writer<'o> {
     }
 }
 
-/// A header's name as the service and its clients spell it, for readers that tell case apart.
+/// A header's name as the service and its clients spell it, for case-sensitive readers.
 fn spelt(name: &str) -> &str {
     match name {
         "accept" => "Accept",
