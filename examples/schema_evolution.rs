@@ -169,7 +169,7 @@ async fn retyping(service: &TableServiceClient, steps: &mut Steps) -> Result<(),
     Ok(())
 }
 
-/// Reads every row as a `T` and replaces it by that, page by page. A row that changed meanwhile was
+/// Reads every row as a `T` and writes it back, page by page. A row that changed meanwhile was
 /// written by a newer program, or is upgraded by the next run of the job.
 async fn upgrade<T: TableEntity + Send + 'static>(
     table: &TableClient<T>,

@@ -21,8 +21,8 @@ pub(crate) struct Choices<'a> {
 pub(crate) struct Other<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) ty: &'a Type,
-    /// How many of the others come before it, and the number that is written behind it: those that
-    /// follow without a number are counted from it.
+    /// The number of choices before this one, and its explicit number. Later choices without a number
+    /// are counted from it.
     pub(crate) at: usize,
     pub(crate) number: Option<&'a Expr>,
 }

@@ -101,7 +101,7 @@ impl Reader<'_> {
         let (column, value) =
             if turned { (binary.right, binary.left) } else { (binary.left, binary.right) };
         let method = Ident::new(name, binary.op.span());
-        // It gets those of a call instead.
+        // The parentheses of the method call replace those of the value.
         let value = match *value {
             Expr::Paren(value) if value.attrs.is_empty() => value.expr,
             _ => value,
@@ -137,7 +137,7 @@ fn expr(tokens: &[TokenTree]) -> syn::Result<Expr> {
     syn::parse2(tokens.iter().cloned().collect())
 }
 
-/// The parts between doubled `operator`s, and where those stand.
+/// The parts between doubled `operator`s, and the spans of the operators.
 fn split(tokens: &[TokenTree], operator: char) -> (Vec<&[TokenTree]>, Vec<proc_macro2::Span>) {
     let is = |token: &TokenTree, spacing: Option<Spacing>| matches!(token, TokenTree::Punct(punct) if is_punct(punct, operator, spacing));
     let (mut parts, mut spans) = (Vec::new(), Vec::new());

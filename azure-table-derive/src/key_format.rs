@@ -15,7 +15,7 @@ pub(crate) enum Form {
     Digits { width: usize, minuend: Option<u128> },
 }
 
-/// The power of ten of so many digits is the last that a `u128` holds.
+/// The maximum number of digits: 10^38 is the last power of ten that a `u128` holds.
 const MAX_WIDTH: usize = 38;
 
 pub(crate) fn parse(format: &str) -> Result<Vec<Piece>, String> {

@@ -86,7 +86,7 @@ pub(crate) async fn respond(
     let request = to_service(shared.address, parts, body);
     let receiving = service.receive_from(request, sender);
     let received = if is_slow {
-        // Another thread continues with the other connections meanwhile.
+        // Another thread continues with the other connections in the meantime.
         block_in_place(|| Handle::current().block_on(receiving))
     } else {
         receiving.await

@@ -97,7 +97,7 @@ struct Arguments {
 }
 
 impl Command {
-    /// Parses the arguments behind the program's name. Missing options come from `variable`.
+    /// Parses the arguments after the program's name. Missing options come from `variable`.
     pub(crate) fn parse(
         arguments: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<OsString>,

@@ -158,7 +158,7 @@ async fn run(seed: u64, operations: usize, setup: fn(u64) -> Setup) -> Run {
 }
 
 async fn round(seed: u64, setup: Setup) -> Run {
-    // Waits until a date depend on fractions of a second, so each round has its own clock.
+    // A wait until a date depends on the fraction of the second, so each round has its own clock.
     let clock = TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_hours(500_000));
     let mock = MockTableService::builder().clock(Arc::new(clock)).build();
     let world = World::new(&mock, setup).await;

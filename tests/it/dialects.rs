@@ -126,7 +126,7 @@ async fn a_lost_merge_in_a_transaction_is_read_back_on_cosmos() {
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
     let mut change = DynamicEntity::new("p", "r");
     change.set("A", 5);
-    // Parsed as an insert, it would look lost, as the row has more properties than were sent.
+    // If the merge were parsed as an insert, it would look lost: the row has more properties.
     let committed = blogs.transaction().merge(&change, &etag).insert(&DynamicEntity::new("p", "s"));
     let committed = committed.accept_matching_state(true);
     assert!(

@@ -452,7 +452,7 @@ async fn names_of_deleted_tables_are_waited_for() {
     assert_eq!(error.code(), Some(&ErrorCode::TableBeingDeleted));
     assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());
 
-    // Other errors are not waited for.
+    // Other errors end the wait.
     service.create_table_and_wait("Blogs", deadline).await.unwrap();
     let error = service.create_table_and_wait("Blogs", deadline).await.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::TableAlreadyExists));

@@ -22,7 +22,7 @@ fn all_seeds_pass() {
         let seeds = files(&seeds().join(name));
         assert!(!seeds.is_empty(), "{name} has no seeds");
         for seed in seeds {
-            // Shown only where the target panics.
+            // The name of the seed is shown only if the target panics.
             println!("{}", seed.display());
             target(&fs::read(seed).unwrap());
         }

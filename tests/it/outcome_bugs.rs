@@ -67,7 +67,7 @@ async fn save_again(context: &mut TableContext, options: &SaveOptions, what: &st
         outcome => panic!("{what}: the change was applied, but is reported as {outcome:?}"),
     }
     assert_eq!(error.error.status(), Some(412), "{what}: {:?}", error.error);
-    // Another save does not change that.
+    // Another save does not resolve the outcome.
     let error = context.save_changes_with(options.clone()).await.unwrap_err();
     assert_eq!(error.report.unknown().count(), 1, "{what}: {}", error.report);
 }

@@ -36,7 +36,7 @@ pub(crate) enum Place {
     ProjectedField,
 }
 
-/// A word that can stand in `#[table(...)]`.
+/// A word that is valid in `#[table(...)]`.
 struct Key {
     name: &'static str,
     value: Value,
@@ -254,7 +254,7 @@ impl Items {
         items
     }
 
-    /// Reads one item; of a faulty one, something may be left.
+    /// Reads one item. Part of a faulty item may remain unread.
     fn read_one(
         &mut self,
         input: ParseStream<'_>,

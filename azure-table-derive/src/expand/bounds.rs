@@ -5,8 +5,8 @@ use syn::{Generics, Type, WhereClause, parse_quote};
 use crate::attr::{Codec, DefaultValue};
 use crate::model::{BlockKind, Body, Entity};
 
-/// The struct's own conditions, and for each field whose type has a type parameter in it that the
-/// type does what such a field must do. All other types are checked where the struct is.
+/// The struct's own bounds, and the bounds of each field whose type contains a type parameter. Other
+/// field types are checked at the definition of the struct.
 ///
 /// These are the public traits where there are any: the clause shows in the user's documentation.
 pub(super) fn of_entity(entity: &Entity<'_>) -> Option<WhereClause> {
@@ -60,7 +60,7 @@ impl<'a> Bounds<'a> {
                         _ => self.require(ty, &quote!(__table::codec::Integral<__table::i64>)),
                     }
                 }
-                // The user's module accepts the field's type as it likes.
+                // The functions of the user's module determine the types that they accept.
                 Some(Codec::Module(_)) => {}
             }
             if property.uses_default_of_type(body.reading) {

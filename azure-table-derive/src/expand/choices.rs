@@ -112,7 +112,7 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
     let ident = choices.ident;
     let idents: Vec<_> = choices.variants.iter().map(|choice| choice.ident).collect();
     let numbers: Vec<_> = (0..idents.len()).map(|at| format_ident!("__{at}")).collect();
-    // As Rust counts them: from 0, and each one more than the one before, whichever that is.
+    // The numbers that Rust assigns: 0, then one more than the number of the previous variant.
     let constant = |name: &Ident, number: Option<&Expr>, before: Option<&Ident>| {
         let value = match (number, before) {
             (Some(number), _) => quote_spanned!(number.span()=> (#number) as __table::i128),

@@ -12,7 +12,7 @@ use crate::kinds::Kinds;
 use crate::model::{BlockKind, Body, Entity, Key, Property};
 use crate::rename::RenameRule;
 
-/// The items next to the user's type, and the items among the other implementations.
+/// The items next to the user's type, and the items inside the block of implementations.
 pub(super) struct Columns {
     pub(super) beside: TokenStream,
     pub(super) within: TokenStream,

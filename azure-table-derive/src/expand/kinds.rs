@@ -124,7 +124,7 @@ fn each(kinds: &Kinds<'_>, method: &TokenStream, argument: &TokenStream) -> Toke
     quote!(match self { #(#arms)* })
 }
 
-/// Checks the columns of one kind, with the property that tells the kinds apart.
+/// Checks the columns of one kind, with the discriminator property.
 fn check_columns(ty: &syn::Type, property: &TokenStream) -> TokenStream {
     quote!(<#ty as __table::KindField>::check_columns(#property)?;)
 }
@@ -157,7 +157,7 @@ fn first_by_keys(kinds: &Kinds<'_>, numbers: &[Literal]) -> TokenStream {
     quote!(#(#forms)* { __table::usize::MAX })
 }
 
-/// Refuses an entity whose keys are those of another kind: it would come back as that.
+/// Refuses an entity whose keys are those of another kind: it would be read as that kind.
 fn check_kind(kinds: &Kinds<'_>, numbers: &[Literal], known: &[&str]) -> TokenStream {
     let first = first_by_keys(kinds, numbers);
     let idents = kinds.variants.iter().map(|kind| kind.ident);

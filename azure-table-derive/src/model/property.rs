@@ -28,7 +28,7 @@ pub(crate) struct Property<'a> {
     pub(crate) reading: Reading,
 }
 
-/// A field that is several properties, behind those that are one.
+/// A field that is stored as several properties, after the fields that are one property.
 pub(crate) struct Block<'a> {
     pub(crate) field: Field<'a>,
     pub(crate) kind: BlockKind,

@@ -124,7 +124,7 @@ async fn a_resumed_run_keeps_the_order_of_a_key() {
         || vec![Insert(versioned(0, 1)), Merge(versioned(0, 2), IfMatch::Any)],
     ];
     for operations in inputs {
-        // The second operation waits behind the first one, or is read later.
+        // With a window of 1, the second operation is read after the first one has ended.
         for window in [1, 100] {
             let (_, table) = fated(|n, _| match n {
                 0 => Fate::NoConnection,

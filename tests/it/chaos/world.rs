@@ -215,7 +215,7 @@ impl World {
         &self.inner.requests
     }
 
-    /// Whether the counters stay for the whole round.
+    /// Whether the table of the counters exists for the whole round.
     pub(super) fn has_counters(&self) -> bool {
         !self.inner.setup.deletes_table
     }
@@ -308,7 +308,7 @@ impl World {
         history
     }
 
-    /// Calls, and returns the known outcome and whether the call met a conflict.
+    /// Makes the call. Returns its known outcome, and whether it met a conflict.
     pub(super) async fn call<T>(
         &self,
         call: impl IntoFuture<Output = Result<T, Error>>,
@@ -353,7 +353,7 @@ impl World {
         self.inner.history.lock().unwrap().ledger.deletions.push(deletion);
     }
 
-    /// Returns the present row, if it exists and can be read.
+    /// Returns the current row, if it exists and can be read.
     pub(super) async fn read(&self, key: &Key) -> Option<Read> {
         for _ in 0..TRIES {
             match self.table.get_if_exists(key.clone()).await {
@@ -415,7 +415,7 @@ impl World {
         self.deleted(key.clone(), version, Api::Call, known);
     }
 
-    /// Counts up all rows of a partition except one, and inserts those that do not exist.
+    /// Increments the counts of all rows of a partition except one, and inserts those that do not exist.
     async fn transact(&self, partition: &str, chance: &mut Rng) {
         let (id, without) = (self.id(), chance.u8(..ROWS));
         let mut rows = Vec::new();

@@ -95,8 +95,8 @@ struct Defaults {
     rating: i32,
 }
 
-/// A struct of a projection, held while another query completed the row, removes only columns that
-/// it had.
+/// A projected struct removes only columns that its projection had, even if a later query has read
+/// the complete row.
 #[tokio::test]
 async fn a_struct_of_an_earlier_projection_removes_nothing() {
     let (mock, blogs) = service().await;

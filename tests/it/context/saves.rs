@@ -24,7 +24,7 @@ async fn no_change_sends_nothing() {
     assert_eq!(mock.requests().total(), 0);
 }
 
-/// One changed property: one MERGE under the ETag, with this property alone.
+/// One changed property: one MERGE conditional on the ETag, with this property alone.
 #[tokio::test]
 async fn one_changed_property_is_one_merge() {
     let (mock, blogs) = service().await;
@@ -47,7 +47,7 @@ async fn one_changed_property_is_one_merge() {
     assert_eq!(blogs.get(("c", "1")).await.unwrap().text, "newer");
 }
 
-/// A removed property takes a replace, which keeps the properties that other programs wrote.
+/// Removing a property requires a replace, which keeps the properties that other programs wrote.
 #[tokio::test]
 async fn a_removed_property_is_a_replace_that_loses_nothing() {
     let (mock, _) = service().await;

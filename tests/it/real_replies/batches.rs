@@ -25,8 +25,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts.collect()
 }
 
-/// Checks that all results have their status and version, and a refusal its operation, code and
-/// message. Returns the number of results.
+/// Checks the status and the version of all results, and the operation, the code and the message of
+/// a refusal. Returns the number of results.
 pub(super) async fn check(service: &TableServiceClient, reply: &Reply) -> usize {
     let parts = parts(&reply.text);
     let refused = parts.iter().find(|part| part.status >= 400);

@@ -49,7 +49,7 @@ pub async fn a_unit_of_work(target: &Target) {
         let mut blogs = ctx.table_named::<Blog>(&name);
         blogs.update(&Blog { text: "new".into(), ..read[0].clone() }).unwrap();
         blogs.delete(&read[1]).unwrap();
-        // Removing a property takes a replace, which keeps the properties that another program
+        // Removing a property requires a replace, which keeps the properties that another program
         // wrote.
         blogs.update(&Blog { rating: None, ..read[2].clone() }).unwrap();
         blogs.delete(&read[3]).unwrap();
