@@ -72,13 +72,13 @@ pub trait TableEntity: Sized {
     /// The PartitionKey.
     ///
     /// # Errors
-    /// The field's value has no form as a key.
+    /// The field's value cannot be stored as a key.
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError>;
 
     /// The RowKey.
     ///
     /// # Errors
-    /// The field's value has no form as a key.
+    /// The field's value cannot be stored as a key.
     fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
 
     /// Writes every property except the keys.
@@ -128,7 +128,7 @@ pub trait TableEntity: Sized {
     /// Both keys.
     ///
     /// # Errors
-    /// A key field's value has no form as a key.
+    /// A key field's value cannot be stored as a key.
     fn entity_key(&self) -> Result<EntityKey, KeyError> {
         Ok(EntityKey {
             partition_key: self.partition_key()?.into_owned(),

@@ -142,13 +142,13 @@ pub trait SerdeEntity: Serialize + DeserializeOwned {
     /// The PartitionKey.
     ///
     /// # Errors
-    /// The value has no form as a key.
+    /// The value cannot be stored as a key.
     fn partition_key(&self) -> Result<Cow<'_, str>, KeyError>;
 
     /// The RowKey.
     ///
     /// # Errors
-    /// The value has no form as a key.
+    /// The value cannot be stored as a key.
     fn row_key(&self) -> Result<Cow<'_, str>, KeyError>;
 }
 
@@ -169,7 +169,7 @@ impl<T: SerdeEntity> Serde<T> {
 
 /// The declared names, followed by empty ones: the compiler makes no array of just their number.
 ///
-/// Called by the compiler only, for which a panic is an error of the build.
+/// Evaluated at compile time only, where a panic is a compile error.
 const fn names(declared: &[(&'static str, EdmType)]) -> [&'static str; limits::PROPERTIES] {
     assert!(declared.len() <= limits::PROPERTIES, "PROPERTIES lists more than 252");
     let mut names = [""; limits::PROPERTIES];

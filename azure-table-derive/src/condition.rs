@@ -144,7 +144,7 @@ fn split(tokens: &[TokenTree], operator: char) -> (Vec<&[TokenTree]>, Vec<proc_m
     let (mut start, mut at) = (0, 0);
     while at + 1 < tokens.len() {
         let is_operator = is(&tokens[at], Some(Spacing::Joint)) && is(&tokens[at + 1], None);
-        // Behind another operator, `&&` is a reference to a reference.
+        // After another operator, `&&` is a reference to a reference.
         if is_operator && (at == start || ends_operand(&tokens[at - 1])) {
             parts.push(&tokens[start..at]);
             spans.push(tokens[at].span());

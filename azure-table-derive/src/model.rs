@@ -1,4 +1,4 @@
-//! The struct, once it is known to keep all the rules.
+//! The struct, after all rules were checked.
 
 mod keys;
 mod property;

@@ -231,7 +231,7 @@ async fn a_bulk_run_does_not_deny_a_batch_of_another_partition() {
     }
 }
 
-/// A run is dropped, its rows are applied, and a resumed run meets them.
+/// A run is dropped, its rows are applied, and a resumed run writes them again.
 #[tokio::test(start_paused = true)]
 async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
     for (number, exact) in [(1, false), (1, true), (3, false), (3, true)] {

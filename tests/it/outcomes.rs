@@ -449,7 +449,7 @@ async fn an_earlier_row_proves_nothing() {
     let (_, table) = with_rows(&[("a", "same")], true).await;
     let error = table.insert(&item("a", "same")).await.unwrap_err();
     assert_eq!((error.status(), error.outcome()), (Some(409), Outcome::Unknown));
-    // A version that was replaced does not come back, which proves nothing about the first attempt.
+    // An outdated ETag never becomes current again, so the 412 proves nothing about the first attempt.
     let (_, table) = with_rows(&[("a", "other")], true).await;
     let old = ETag::from("W/\"datetime'2001-01-01T00%3A00%3A00.0000000Z'\"");
     let error = table.merge(&item("a", "same"), &old).await.unwrap_err();
@@ -465,7 +465,7 @@ fn service_of(mock: &MockTableService) -> TableServiceClient {
         .unwrap()
 }
 
-/// A merge of values that the row already has proves nothing next to a row that was not written.
+/// A merge of values that the row already has does not prove that the transaction wrote the other row.
 #[tokio::test(start_paused = true)]
 async fn a_merge_that_changes_nothing_proves_nothing() {
     for head in [DynamicEntity::new("p", "head"), item("head", "open")] {

@@ -230,7 +230,7 @@ async fn delete_partition_refuses_an_impossible_partition() {
     assert_eq!(mock.row_count("Rows"), Some(0));
 }
 
-/// A run that deletes the rows that a query found has their keys from the service.
+/// `delete_found` uses keys from the service, which need not match the key format of the struct.
 #[tokio::test]
 async fn found_rows_are_deleted_regardless_of_their_keys() {
     let (mock, counters) = table::<Counter>().await;

@@ -73,7 +73,7 @@ impl SharedKey {
         STANDARD.encode(hmac.finalize().into_bytes())
     }
 
-    /// Whether `signature` is that of `text`, in constant time.
+    /// Whether `signature` is the signature of `text`, compared in constant time.
     #[cfg(feature = "mock")]
     pub(crate) fn verify(&self, text: &str, signature: &str) -> bool {
         let mut hmac = self.hmac.clone();

@@ -68,7 +68,7 @@ pub(super) async fn filters<T>(
     Ok((filters, search.cost.into_inner().unwrap_or_default()))
 }
 
-/// Restricts `whole` to the keys from `from`, and before `end`.
+/// Restricts `whole` to the keys from `from` on that are before `end`.
 fn bounded(
     whole: Option<&Filter>,
     property: &str,

@@ -176,7 +176,7 @@ impl TableServiceClient {
         self.table_named(T::TABLE_NAME)
     }
 
-    /// A table by name, with rows of type `T`; [`DynamicEntity`](crate::DynamicEntity) takes rows
+    /// A table by name, with rows of type `T`; [`DynamicEntity`](crate::DynamicEntity) accepts rows
     /// of any shape. Nothing is sent; a bad name is an error of the calls.
     pub fn table_named<T: TableEntity>(&self, name: impl Into<String>) -> TableClient<T> {
         TableClient::new(Arc::clone(&self.core), name.into())

@@ -203,7 +203,7 @@ impl SplitField for String {
 
     fn read(row: &mut Row<'_>, first: usize) -> Result<Self, DecodeError> {
         let mut text = Self::new();
-        // A character of two units may not have fitted any more.
+        // A part may be one unit short, if the next character had two units.
         let full = |part: &Self| part.encode_utf16().count() + 1 >= STRING_UTF16_UNITS;
         read_parts(row, first, full, |part: Self| {
             if text.is_empty() {

@@ -204,7 +204,7 @@ pub enum EncodeError {
     },
     /// A limit of the service is exceeded.
     Limit(LimitError),
-    /// A key field's value has no form as a key.
+    /// A key field's value cannot be stored as a key.
     Key(KeyError),
     /// The message of a hand-written entity.
     Other(String),

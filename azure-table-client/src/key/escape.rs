@@ -46,7 +46,7 @@ const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// assert_eq!(Escaped::from_key(path.to_key()?)?, path);
 /// # Ok::<(), azure_table_client::entity::KeyError>(())
 /// ```
-/// They compare in the order of the service, which is that of UTF-16 and not that of `str`.
+/// Values compare in the order of the service, by UTF-16 code units, unlike `str`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Escaped(pub String);
 

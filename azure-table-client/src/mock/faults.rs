@@ -48,7 +48,7 @@ struct State {
 #[derive(Debug)]
 struct ActiveFault {
     fault: Fault,
-    /// Its index among all faults that were ever added. It varies the random numbers.
+    /// The index of the fault among all faults ever added, which varies its random numbers.
     number: u64,
     /// The number of requests in its scope.
     seen: u64,

@@ -149,9 +149,9 @@ impl Reply {
         Ok(self.info())
     }
 
-    /// Returns `None` for a 404 of the service about the missing entity, or about the table itself. A missing
-    /// table around a missing entity is an error, and so are the 404 of another server and one that an
-    /// earlier attempt of the same delete may have caused.
+    /// Returns `None` for a 404 of the service about the missing entity, or about the table itself. Three
+    /// kinds of 404 stay errors: the table of the entity is missing, another server sent it, or an earlier
+    /// attempt of the same delete may have caused it.
     pub(crate) fn if_exists<T>(
         self,
         request: &Request,

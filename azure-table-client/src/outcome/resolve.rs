@@ -48,7 +48,7 @@ const SIGNED_LIFETIME: Duration = Duration::from_secs(2 * 15 * 60 + 30 + 60);
 
 /// Whether the service would refuse an attempt that was sent at `sent` and arrived only now.
 pub(crate) fn is_expired(core: &ClientCore, sent: Instant) -> bool {
-    // A shared access signature or a token may be valid for a longer time.
+    // A shared access signature or a token may be valid for longer than that.
     core.credential.had_keys_only() && core.clock.since(sent) > SIGNED_LIFETIME
 }
 
@@ -124,8 +124,8 @@ pub(crate) async fn settle(
     }
 }
 
-/// Resolves whether a request was applied that was first sent at `start`, if that is known, from its last response and
-/// the rows. The outcome may stay unknown.
+/// Resolves from the last response and from the rows whether a request was applied. `start` is the time at which it
+/// was first sent, if known. The outcome may stay unknown.
 pub(crate) async fn resolve(
     core: &Arc<ClientCore>,
     request: &Request,

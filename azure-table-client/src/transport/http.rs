@@ -26,7 +26,7 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A transport with a connection pool of its own, that takes replies of up to
+    /// A transport with its own connection pool, which accepts replies of up to
     /// `max_response_bytes`.
     ///
     /// # Errors

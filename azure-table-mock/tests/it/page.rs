@@ -124,7 +124,7 @@ async fn headers_forbid_scripts() {
         assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{path}: {policy}");
         assert_eq!(reply.headers()["x-content-type-options"], "nosniff");
     }
-    // A web page cannot read it through its own name that resolves to this machine.
+    // A web site whose host name resolves to this machine cannot read the page.
     let answer = server.exchange(b"GET /-/ HTTP/1.1\r\nHost: evil.example\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
 }

@@ -242,7 +242,7 @@ async fn refresh_refuses_no_tracking() {
     assert_eq!((mock.requests().total(), state(&ctx)), (0, Some(Modified)));
 }
 
-/// The reply to the save is lost, and so are the reads after it.
+/// The reply to the save and the reads after it are lost.
 async fn with_unknown_outcome(mock: &MockTableService) -> TableContext {
     let client = TableServiceClient::builder_from_connection_string(&mock.connection_string());
     let client = client.unwrap().transport(mock.transport()).clock(mock.clock());

@@ -34,7 +34,7 @@ static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 struct BatchFailure {
     index: usize,
     failure: Failure,
-    /// The batch broke a rule of batches. Otherwise the operation would also have failed alone.
+    /// Whether the batch broke a rule of batches. If not, the operation would also have failed alone.
     is_of_batch: bool,
 }
 
