@@ -107,7 +107,7 @@ struct Database {
 const QUEUE: &str = "delete";
 const CHANNEL_KIND: &str = "channel";
 /// Much longer than a step, and than the difference between clocks.
-const LEASE: Duration = Duration::from_mins(1);
+const LEASE: Duration = Duration::from_secs(60);
 /// The largest number of operations in a transaction.
 const TRANSACTION: usize = 100;
 

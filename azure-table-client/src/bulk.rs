@@ -69,7 +69,7 @@ const CONCURRENCY: usize = 8;
 const MAX_CONCURRENCY: usize = 1024;
 const WINDOW_ROWS: usize = 20_000;
 const WINDOW_BYTES: usize = 64 * 1024 * 1024;
-const GIVE_UP_AFTER: Duration = Duration::from_mins(5);
+const GIVE_UP_AFTER: Duration = Duration::from_secs(5 * 60);
 
 /// A bulk run over one table: configure it, then call [`run`](Self::run); see the [module](self).
 ///

@@ -81,8 +81,8 @@ pub(crate) struct CallOptions {
 }
 
 /// The service ends a query after 30 s; the rest is for the network.
-const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_mins(1);
-const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
+const DEFAULT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(5 * 60);
 /// Characters of a client request id that the service logs.
 const MAX_CLIENT_REQUEST_ID: usize = 1024;
 

@@ -24,7 +24,7 @@ const DRAINED_BYTES: usize = 64 * 1024 * 1024;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
 /// The longest wait for a body.
-const BODY_TIMEOUT: Duration = Duration::from_mins(2);
+const BODY_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::{print_error, print_line};
 
 /// The longest wait for the next request on a connection, and for the rest of its headers.
-const IDLE: Duration = Duration::from_mins(5);
+const IDLE: Duration = Duration::from_secs(5 * 60);
 /// The time that in-flight requests have after a stop signal.
 const GRACE: Duration = Duration::from_secs(5);
 /// The pause after an error of `accept`, for example if the process has too many open files.

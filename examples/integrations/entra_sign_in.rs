@@ -161,7 +161,7 @@ impl TokenCredential for Issuer {
             let kind = azure_core::error::ErrorKind::Credential;
             return Err(azure_core::Error::with_message(kind, "please log in"));
         }
-        let expires = OffsetDateTime::from(self.clock.now() + Duration::from_hours(1));
+        let expires = OffsetDateTime::from(self.clock.now() + Duration::from_secs(60 * 60));
         Ok(AccessToken::new(format!("token-{number}"), expires))
     }
 }

@@ -33,7 +33,7 @@ struct Message {
 
 const ORIGIN: &str = "https://www.example.org";
 /// The longest time that a change of the rules may take.
-const MAX_WAIT: Duration = Duration::from_mins(2);
+const MAX_WAIT: Duration = Duration::from_secs(2 * 60);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -51,8 +51,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sas = TableSas::new(messages.name())
         .permissions(TablePermissions::READ)
         .partition_key("joe")
-        .starts_at(now - Duration::from_mins(15))
-        .expires_at(now + Duration::from_hours(1));
+        .starts_at(now - Duration::from_secs(15 * 60))
+        .expires_at(now + Duration::from_secs(60 * 60));
     let token = service.sign_table_sas(&sas)?;
     steps.done("sign for Joe, who has just logged in", "without a request");
 
@@ -131,7 +131,7 @@ async fn from_the_page(
         allowed_headers: vec!["x-ms-*".to_owned()],
         // Lets the page read the continuation of a query.
         exposed_headers: vec!["x-ms-continuation-*".to_owned()],
-        max_age: Duration::from_mins(5),
+        max_age: Duration::from_secs(5 * 60),
     };
     // The rules are one list: a request sets all of them, and the first match counts.
     let rules = before.cors.iter().flatten().cloned();

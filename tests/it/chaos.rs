@@ -159,7 +159,8 @@ async fn run(seed: u64, operations: usize, setup: fn(u64) -> Setup) -> Run {
 
 async fn round(seed: u64, setup: Setup) -> Run {
     // A wait until a date depends on the fraction of the second, so each round has its own clock.
-    let clock = TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_hours(500_000));
+    let clock =
+        TokioClock::starting_at(SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600));
     let mock = MockTableService::builder().clock(Arc::new(clock)).build();
     let world = World::new(&mock, setup).await;
     mock.faults().seed(seed);
@@ -185,7 +186,7 @@ async fn round(seed: u64, setup: Setup) -> Run {
     (run.requests, run.requests_with_fault) = world.requests().counts();
     mock.faults().clear();
     // Delayed requests arrive.
-    tokio::time::sleep(Duration::from_mins(2)).await;
+    tokio::time::sleep(Duration::from_secs(2 * 60)).await;
     let history = world.history_and_rows().await;
     run.operations = history.operations();
     for known in history.known() {

@@ -176,7 +176,7 @@ async fn a_request_is_signed_again_once_if_the_credential_changed() {
 
 #[tokio::test]
 async fn the_kind_of_a_credential_can_change() {
-    let expiry = std::time::SystemTime::now() + Duration::from_hours(1);
+    let expiry = std::time::SystemTime::now() + Duration::from_secs(60 * 60);
     let token = TableSas::new("Blogs")
         .permissions(TablePermissions::READ)
         .expires_at(expiry)
@@ -207,7 +207,7 @@ async fn a_secret_is_refused_over_plain_http() {
 #[tokio::test]
 async fn the_error_of_a_wrong_key_names_a_clock_skew() {
     let mock = MockTableService::new();
-    mock.faults().clock_ahead(Duration::from_mins(90));
+    mock.faults().clock_ahead(Duration::from_secs(90 * 60));
     let client = TableServiceClient::builder(ENDPOINT, key(WRONG_KEY))
         .transport(mock.transport())
         .clock(mock.clock())

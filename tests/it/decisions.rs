@@ -445,7 +445,7 @@ async fn all_calls_use_a_learned_clock_skew() {
     let table = mock.client().table_named::<DynamicEntity>("Blogs");
     table.create().await.unwrap();
     table.insert(&row()).await.unwrap();
-    mock.faults().clock_ahead(Duration::from_hours(1));
+    mock.faults().clock_ahead(Duration::from_secs(60 * 60));
     let table = mock.client().table_named::<DynamicEntity>("Blogs");
     let calls = (0..20).map(|_| tokio::spawn(table.get(("p", "r")).into_future()));
     for call in calls.collect::<Vec<_>>() {
@@ -457,7 +457,7 @@ async fn all_calls_use_a_learned_clock_skew() {
 #[tokio::test(start_paused = true)]
 async fn dropped_calls_use_no_retry_token() {
     let script = script(&[BUSY; 100]);
-    let client = builder(&script).retry(RetryPolicy::fixed(3, Duration::from_mins(1)));
+    let client = builder(&script).retry(RetryPolicy::fixed(3, Duration::from_secs(60)));
     let table = client.retry_budget(Some(20)).build().unwrap().table_named("Blogs");
     for _ in 0..100 {
         let call = call(&table, Call::Get);
@@ -501,7 +501,7 @@ async fn an_outage_is_not_multiplied() {
 #[tokio::test(start_paused = true)]
 async fn requests_wait_for_a_permit() {
     let script = script(&[Late(10, 204); 7]);
-    let client = builder(&script).max_in_flight(3).try_timeout(Duration::from_mins(1));
+    let client = builder(&script).max_in_flight(3).try_timeout(Duration::from_secs(60));
     let table = client.build().unwrap().table_named::<DynamicEntity>("Blogs");
     let calls = (0..7).map(|_| tokio::spawn(table.insert(&row()).into_future()));
     for call in calls.collect::<Vec<_>>() {

@@ -51,7 +51,7 @@ async fn faults_of_a_write() {
     use Outcome::{NotApplied, Unknown};
     let timed_out = Some(ErrorCode::OperationTimedOut);
     let code = |text: &str| ErrorCode::from(text.to_owned());
-    let long = Duration::from_mins(10);
+    let long = Duration::from_secs(10 * 60);
     for (fault, kind, outcomes, code, is_done) in [
         (Fault::refuse_connection(), Connect, &[NotApplied][..], None, false),
         (Fault::lose_request(), Interrupted, &[Unknown], None, false),
@@ -128,18 +128,18 @@ async fn a_delayed_write_is_applied_without_its_caller() {
     retrying(&mock).insert_or_replace(&written(1, "mine")).await.unwrap();
     assert_eq!((late.struck(), text().await.as_str()), (1, "mine"), "the second attempt");
     table.insert_or_replace(&written(1, "theirs")).await.unwrap();
-    advance(Duration::from_mins(1)).await;
+    advance(Duration::from_secs(60)).await;
     assert_eq!(text().await, "theirs");
     advance(Duration::from_secs(20)).await;
     assert_eq!(text().await, "mine", "the first attempt");
 
     // A request that is due to be refused is refused; a delayed one counts as applied.
-    mock.faults().add(Fault::delay_request(Duration::from_mins(40)));
+    mock.faults().add(Fault::delay_request(Duration::from_secs(40 * 60)));
     let call = table.insert(&row(2)).retry(RetryPolicy::none());
     assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Timeout);
     mock.faults().clear();
     assert_eq!(mock.row_count("Blogs"), Some(1));
-    advance(Duration::from_mins(40)).await;
+    advance(Duration::from_secs(40 * 60)).await;
     assert_eq!(mock.row_count("Blogs"), Some(2), "signed when it arrived, 40 minutes ago");
 }
 
@@ -242,7 +242,7 @@ async fn a_service_with_another_clock() {
     let (mock, table) = once().await;
     for (minutes, is_refused) in [(14, false), (16, true)] {
         for is_ahead in [true, false] {
-            let by = Duration::from_mins(minutes);
+            let by = Duration::from_secs(minutes * 60);
             let expected = if is_ahead {
                 mock.faults().clock_ahead(by);
                 mock.clock().now() + by
@@ -389,7 +389,7 @@ fn a_host_that_supports_responses_only() {
 #[tokio::test]
 async fn over_http() {
     use ErrorKind::{Interrupted, Service, Timeout, UnexpectedReply};
-    let long = Duration::from_mins(10);
+    let long = Duration::from_secs(10 * 60);
     for (fault, kind, is_done) in [
         (Fault::refuse_connection(), Interrupted, false),
         (Fault::lose_request(), Interrupted, false),
@@ -433,7 +433,7 @@ async fn names_of_deleted_tables_are_waited_for() {
     let mock = MockTableService::new();
     let service = mock.client();
     mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
-    let deadline = Duration::from_mins(2);
+    let deadline = Duration::from_secs(2 * 60);
     service.create_table("Blogs").await.unwrap();
     service.delete_table("Blogs").await.unwrap();
     let start = Instant::now();
@@ -463,7 +463,7 @@ async fn names_of_deleted_tables_are_waited_for() {
 /// Queries that the client itself refuses use up no fault.
 #[tokio::test(start_paused = true)]
 async fn names_are_waited_for_by_clients_of_all_sorts() {
-    let deadline = Duration::from_mins(2);
+    let deadline = Duration::from_secs(2 * 60);
     for (scans, metadata) in
         [(ScanPolicy::Refuse, Metadata::Minimal), (ScanPolicy::Allow, Metadata::None)]
     {
@@ -489,7 +489,7 @@ async fn names_are_waited_for_by_clients_of_all_sorts() {
         let going = ErrorCode::TableBeingDeleted;
         assert_eq!((error.code(), error.outcome()), (Some(&going), Outcome::Applied));
         // The wait for an unresponsive service ends too.
-        mock.faults().add(Fault::delay_reply(Duration::from_mins(10)));
+        mock.faults().add(Fault::delay_reply(Duration::from_secs(10 * 60)));
         let start = Instant::now();
         service.create_table_and_wait("Others", Duration::from_secs(10)).await.unwrap_err();
         assert!(start.elapsed() <= Duration::from_secs(10), "{:?}", start.elapsed());

@@ -158,7 +158,7 @@ async fn an_old_row_is_not_mistaken_for_the_write() {
         same.set("Rating", 1);
         let first = blogs.insert(&same).await.unwrap();
         blogs.insert_or_replace(&same).await.unwrap();
-        tokio::time::advance(Duration::from_mins(10)).await;
+        tokio::time::advance(Duration::from_secs(10 * 60)).await;
         mock.faults().add(Fault::lose_request().on_writes().times(1));
         let error = blogs.merge(&same, &first.etag).await.unwrap_err();
         assert_eq!((error.status(), error.outcome()), (Some(412), Outcome::Unknown));

@@ -71,7 +71,7 @@ async fn versions_do_not_repeat_after_a_restart() {
     struct Still;
     impl Clock for Still {
         fn now(&self) -> SystemTime {
-            SystemTime::UNIX_EPOCH + Duration::from_hours(500_000)
+            SystemTime::UNIX_EPOCH + Duration::from_secs(500_000 * 3600)
         }
     }
     let path = file("versions");

@@ -26,7 +26,7 @@ const TRY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The delay of a late request or response.
 const DELAY: Duration = Duration::from_secs(30);
 /// After this time nothing is in flight any more.
-const QUIET: Duration = Duration::from_mins(1);
+const QUIET: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {

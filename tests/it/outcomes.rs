@@ -413,7 +413,7 @@ async fn with_rows(
         table.insert(&item(row_key, text)).await.unwrap();
     }
     if is_old {
-        tokio::time::advance(Duration::from_mins(10)).await;
+        tokio::time::advance(Duration::from_secs(10 * 60)).await;
     }
     mock.faults().add(Fault::lose_request().on_writes().times(1));
     (mock, table)

@@ -112,7 +112,7 @@ fn service(script: &Arc<Script>, retry: RetryPolicy) -> TableServiceClient {
     )))
     .retry(retry)
     .try_timeout(Duration::from_secs(30))
-    .deadline(Duration::from_mins(5))
+    .deadline(Duration::from_secs(5 * 60))
     .build()
     .unwrap()
 }

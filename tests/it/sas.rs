@@ -15,7 +15,7 @@ use azure_table_client::{
 };
 
 const ENDPOINT: &str = "http://127.0.0.1:10002/devstoreaccount1";
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A service with a table of nine rows, of the partitions and rows 1, 2 and 3.
 async fn filled() -> MockTableService {

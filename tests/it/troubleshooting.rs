@@ -157,7 +157,7 @@ async fn of_credentials(page: &mut Page) {
     };
     let wrong = with_key(SharedKey::new("devstoreaccount1", KEY).unwrap());
     page.refused(wrong.query().await);
-    mock.faults().clock_behind(Duration::from_hours(1));
+    mock.faults().clock_behind(Duration::from_secs(60 * 60));
     with_key(SharedKey::development()).query().await.unwrap();
     page.refused(wrong.query().await);
     mock.faults().clear();
@@ -167,13 +167,13 @@ async fn of_credentials(page: &mut Page) {
     let reads = TableSas::new("Blogs").permissions(TablePermissions::READ);
     let token = mock
         .client()
-        .sign_table_sas(&reads.expires_at(mock.clock().now() + Duration::from_mins(1)))
+        .sign_table_sas(&reads.expires_at(mock.clock().now() + Duration::from_secs(60)))
         .unwrap();
     let builder = TableServiceClient::builder(ENDPOINT, token);
     let service = builder.transport(mock.transport()).clock(mock.clock()).build().unwrap();
     let reader = service.table_named::<DynamicEntity>("Blogs");
     page.refused(reader.insert(&row("1")).await);
-    tokio::time::advance(Duration::from_hours(1)).await;
+    tokio::time::advance(Duration::from_secs(60 * 60)).await;
     page.refused(reader.query().await);
 }
 

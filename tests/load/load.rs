@@ -37,7 +37,7 @@ pub(crate) async fn run(server: &Server, options: &Options) -> Result<Vec<Figure
     once(server, requests.create_table().await?, 204).await?;
 
     let before = server.memory()?;
-    measure(server, 4, fill(&requests, rows).await?, Duration::from_hours(1)).await?;
+    measure(server, 4, fill(&requests, rows).await?, Duration::from_secs(60 * 60)).await?;
     let bytes = server.memory()?.saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     figures.push(figure("memory, bytes an entity", bytes as f64 / rows as f64));

@@ -21,7 +21,7 @@ const TABLES: &str = "t";
 ///     AccountPermissions::LIST | AccountPermissions::READ,
 ///     ResourceTypes::TABLE | ResourceTypes::ENTITY,
 /// )
-/// .expires_at(SystemTime::now() + Duration::from_hours(1))
+/// .expires_at(SystemTime::now() + Duration::from_secs(60 * 60))
 /// .sign(&key)?;
 /// assert!(token.as_query().contains("ss=t&srt=co"));
 /// # Ok::<(), azure_table_client::auth::SasError>(())

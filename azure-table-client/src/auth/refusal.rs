@@ -10,7 +10,7 @@ use crate::wire::{Operation, Permissions};
 use super::sas_time::read_time;
 
 /// A request that is dated further from the service's clock is refused.
-const MAX_SKEW: Duration = Duration::from_mins(15);
+const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
 /// A refused request.
 #[derive(Debug, Clone, Copy)]
@@ -202,7 +202,7 @@ mod tests {
 
     /// 2017-11-10T12:00:00Z.
     fn noon() -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_hours(419_532)
+        SystemTime::UNIX_EPOCH + Duration::from_secs(419_532 * 3600)
     }
 
     fn hint_of(token: &str, code: &'static str, operation: Operation) -> Option<String> {
@@ -284,7 +284,7 @@ mod tests {
             };
             hint(&credential, &refused).unwrap()
         };
-        let minutes = |minutes| Duration::from_mins(minutes);
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
         assert!(of(noon() + minutes(16), Some(noon())).contains("16 min ahead of the service's"));
         assert!(of(noon() - minutes(90), Some(noon())).contains("90 min behind the service's"));
         for (machine, service) in [(noon() + minutes(15), Some(noon())), (noon(), None)] {

@@ -26,7 +26,7 @@ const POLICY_IDENTIFIER_UNITS: usize = 64;
 /// let key = SharedKey::development();
 /// let token = TableSas::new("Blogs")
 ///     .permissions(TablePermissions::READ | TablePermissions::ADD)
-///     .expires_at(SystemTime::now() + Duration::from_hours(1))
+///     .expires_at(SystemTime::now() + Duration::from_secs(60 * 60))
 ///     .partition_key("Channel9")
 ///     .protocol(SasProtocol::Https)
 ///     .sign(&key)?;

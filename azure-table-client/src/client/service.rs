@@ -141,7 +141,7 @@ impl TableServiceClient {
     /// let token = service.sign_table_sas(
     ///     &TableSas::new("Blogs")
     ///         .permissions(TablePermissions::READ)
-    ///         .expires_at(mock.clock().now() + Duration::from_hours(1)),
+    ///         .expires_at(mock.clock().now() + Duration::from_secs(60 * 60)),
     /// )?;
     /// let reader = TableServiceClient::builder(endpoint, token) // elsewhere
     /// #   .transport(mock.transport()).clock(mock.clock())

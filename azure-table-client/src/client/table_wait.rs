@@ -26,7 +26,7 @@ impl TableServiceClient {
     /// # let service = MockTableService::new().client();
     /// # service.create_table("Blogs").await?;
     /// service.delete_table("Blogs").await?;
-    /// service.create_table_and_wait("Blogs", Duration::from_mins(2)).await?;
+    /// service.create_table_and_wait("Blogs", Duration::from_secs(2 * 60)).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_lagging_copy_is_not_asked_whether_a_table_is_gone() {
-        let lag = Duration::from_mins(1);
+        let lag = Duration::from_secs(60);
         let mock = MockTableService::builder().replication_lag(lag).build();
         let service = TableServiceClient::builder_from_connection_string(&mock.connection_string())
             .unwrap()
@@ -161,7 +161,7 @@ mod tests {
         tokio::time::sleep(lag * 2).await;
 
         let start = tokio::time::Instant::now();
-        service.delete_table_and_wait("Blogs", Duration::from_mins(2)).await.unwrap();
+        service.delete_table_and_wait("Blogs", Duration::from_secs(2 * 60)).await.unwrap();
         assert!(start.elapsed() >= Duration::from_secs(40), "{:?}", start.elapsed());
         service.create_table("Blogs").await.unwrap();
     }

@@ -304,7 +304,7 @@ mod tests {
             allowed_methods: vec!["GET".into(), "PUT".into()],
             allowed_headers: vec!["x-ms-*".into()],
             exposed_headers: Vec::new(),
-            max_age: Duration::from_mins(5),
+            max_age: Duration::from_secs(5 * 60),
         }
     }
 

@@ -66,7 +66,7 @@ impl FailedAttempt {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self::exponential(3, Duration::from_millis(800), Duration::from_mins(1))
+        Self::exponential(3, Duration::from_millis(800), Duration::from_secs(60))
     }
 }
 

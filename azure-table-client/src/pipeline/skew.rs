@@ -7,7 +7,7 @@ use http::{HeaderMap, header};
 
 /// The service accepts a date that is up to 15 min off. A smaller difference than this one is not the reason
 /// for a refusal.
-const NOTICED: Duration = Duration::from_mins(5);
+const NOTICED: Duration = Duration::from_secs(5 * 60);
 
 /// The seconds to add to this machine's time.
 #[derive(Debug, Default)]

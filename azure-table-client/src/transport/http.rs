@@ -14,7 +14,7 @@ use super::{
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Idle connections are closed before the service does it (which then loses a request).
-const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Sends over HTTP, from a pool of kept connections.
 ///

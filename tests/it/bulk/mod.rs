@@ -447,7 +447,7 @@ async fn transient_failures_are_retried() {
 
     let (_, table) = failing(&[Refuse(503); 1000]).await;
     let start = Instant::now();
-    let bulk = table.bulk().give_up_after(Duration::from_mins(2));
+    let bulk = table.bulk().give_up_after(Duration::from_secs(2 * 60));
     let report = bulk.run(rows()).await.unwrap_err().into_report();
     assert_eq!(report.progress.failed, 100);
     let (took, requests) = (start.elapsed().as_secs(), report.progress.requests);

@@ -171,7 +171,7 @@ impl World {
                 .clock(clock)
                 .retry(RetryPolicy::fixed(retries, Duration::from_millis(100)))
                 .try_timeout(Duration::from_secs(30))
-                .deadline(Duration::from_mins(2))
+                .deadline(Duration::from_secs(2 * 60))
                 .resolve_outcomes(setup.caller != Caller::Credulous);
             let builder =
                 if setup.has_write_ids { builder.write_id_column(WRITE_ID) } else { builder };
@@ -281,7 +281,7 @@ impl World {
                 history.registers.settings.push(setting);
             }
         }
-        service.create_table_and_wait(TABLE, Duration::from_mins(1)).await.unwrap();
+        service.create_table_and_wait(TABLE, Duration::from_secs(60)).await.unwrap();
     }
 
     /// All operations, and the rows that exist now.

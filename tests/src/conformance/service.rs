@@ -19,7 +19,7 @@ pub async fn settings(target: &Target) {
         allowed_methods: vec!["GET".into(), "PUT".into()],
         allowed_headers: vec!["x-ms-*".into()],
         exposed_headers: vec!["etag".into()],
-        max_age: Duration::from_mins(5),
+        max_age: Duration::from_secs(5 * 60),
     };
     let logging = Logging { read: true, write: false, delete: true, retention_days: Some(7) };
     let metrics = Metrics { enabled: true, include_apis: false, retention_days: None };

@@ -30,7 +30,7 @@ struct Standing;
 impl Clock for Standing {
     fn now(&self) -> SystemTime {
         // 2009-08-19T17:00:00Z
-        UNIX_EPOCH + Duration::from_hours(347_417)
+        UNIX_EPOCH + Duration::from_secs(347_417 * 3600)
     }
 }
 

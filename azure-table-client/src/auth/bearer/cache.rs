@@ -16,13 +16,13 @@ use crate::clock::SharedClock;
 use crate::error::Error;
 
 /// The time before its expiry at which a token is renewed.
-const MARGIN: Duration = Duration::from_mins(5);
+const MARGIN: Duration = Duration::from_secs(5 * 60);
 /// The longest wait for a renewal while there is a valid token.
 const RENEWAL_WAIT: Duration = Duration::from_secs(5);
 /// The pause after a slow or failed renewal, during which calls use the old token.
 const PAUSE: Duration = Duration::from_secs(30);
 /// The time limit of a renewal. After it, the next call can request a token again.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_secs(2 * 60);
 
 type ByTenant = dyn Fn(&str) -> azure_core::Result<Arc<dyn TokenCredential>> + Send + Sync;
 

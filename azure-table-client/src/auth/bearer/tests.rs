@@ -10,8 +10,8 @@ use super::issuer::Issuer;
 use super::*;
 use crate::error::ErrorKind;
 
-const HOUR: Duration = Duration::from_hours(1);
-const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
 
 struct Setup {

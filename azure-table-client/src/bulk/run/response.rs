@@ -263,6 +263,6 @@ pub(super) async fn read_back(pipeline: Arc<ClientCore>, chunk: Chunk, error: Er
 
 /// Adds a wait of at most a day, so that the sum does not overflow.
 fn later(now: Instant, wait: Duration) -> Instant {
-    const LONGEST: Duration = Duration::from_hours(24);
+    const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
     now + wait.min(LONGEST)
 }

@@ -14,7 +14,7 @@ use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_s
 use crate::wire::headers::X_MS_DATE;
 
 /// The largest difference between the date of a request and the clock.
-const MAX_SKEW: Duration = Duration::from_mins(15);
+const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Clone, Copy)]
 enum Scheme {

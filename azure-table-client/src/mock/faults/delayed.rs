@@ -31,7 +31,7 @@ struct DelayedRequest {
 type ResponseSlot = Arc<Mutex<Option<HttpResponse>>>;
 
 /// A delay longer than any test.
-const NEVER: Duration = Duration::from_hours(24 * 365 * 30);
+const NEVER: Duration = Duration::from_secs((24 * 365 * 30) * 3600);
 
 impl MockTableService {
     /// Delivers the request when it is due, even if the caller is dropped before. Returns `None` only for a

@@ -30,11 +30,11 @@ impl Replica {
 
     /// Applies the changes that have arrived by now.
     fn arrive(&self, in_flight: &mut VecDeque<(SystemTime, JournalEntry)>, now: SystemTime) {
-        if in_flight.front().is_some_and(|(time, _)| self.has_arrived(*time, now)) {
+        let has_arrived = |(time, _): &&(SystemTime, JournalEntry)| self.has_arrived(*time, now);
+        let arrived = in_flight.iter().take_while(has_arrived).count();
+        if arrived > 0 {
             let mut store = self.store.write().unwrap_or_else(PoisonError::into_inner);
-            while let Some((_, entry)) =
-                in_flight.pop_front_if(|(time, _)| self.has_arrived(*time, now))
-            {
+            for (_, entry) in in_flight.drain(..arrived) {
                 store.replay(&entry);
             }
         }

@@ -17,7 +17,7 @@ use crate::{DynamicEntity, RetryPolicy, TableClient, TableServiceClient};
 
 const ENDPOINT: &str = "https://127.0.0.1:10002/devstoreaccount1";
 const TENANT: &str = "00000000-0000-0000-0000-000000000000";
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 fn builder(
     mock: &MockTableService,
