@@ -64,6 +64,7 @@ pub(super) fn is_of_row(error: &Error) -> bool {
 mod tests {
     use http::StatusCode;
 
+    use super::super::operation::Row;
     use super::*;
     use crate::wire::service_error::ErrorBody;
 
@@ -104,5 +105,10 @@ mod tests {
         let page = Error::unexpected_reply("a page");
         assert_eq!(FailureKind::of(&page.with_reply(StatusCode::BAD_GATEWAY, None), 2), overload);
         assert_eq!(FailureKind::of(&Error::timeout("late"), 2), overload);
+        let page =
+            Error::unexpected_reply("a page").with_reply(StatusCode::PAYLOAD_TOO_LARGE, None);
+        assert!(Row::may_follow_an_earlier_attempt(&page), "a proxy says nothing about the row");
+        let large = service(413, "RequestBodyTooLarge", "large");
+        assert!(!Row::may_follow_an_earlier_attempt(&large));
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::entity::{EntityKey, TableEntity};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::etag::IfMatch;
 use crate::operation::entity::{self, Update, Write};
 use crate::operation::key::check_key;
@@ -97,8 +97,8 @@ impl Row {
 
     /// Whether an earlier attempt that was applied can be the cause of this refusal.
     pub(super) fn may_follow_an_earlier_attempt(error: &Error) -> bool {
-        // The service refused an operation for its content each time.
-        !matches!(error.status(), Some(400 | 413))
+        // The service refused an operation for its content each time. A proxy says nothing about it.
+        error.kind() != ErrorKind::Service || !matches!(error.status(), Some(400 | 413))
     }
 
     /// The approximate memory of the row.

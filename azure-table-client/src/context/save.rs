@@ -83,7 +83,7 @@ impl TableContext {
                     if group.changes.iter().any(|it| applied_earlier.contains_key(&it.id)) {
                         // After the group was planned, an earlier attempt was found to be applied.
                         self.replan(group.changes.iter(), &mut applied_earlier, options)
-                    } else if self.begin(&group) {
+                    } else if self.begin(&group, options) {
                         if let Some(hook) = &mut self.hooks.request {
                             hook(group.request.operation, &group.table);
                         }
@@ -104,8 +104,11 @@ impl TableContext {
     }
 
     /// Records the attempts of a request. Returns whether it can be sent.
-    fn begin(&mut self, group: &RequestGroup) -> bool {
-        let sent_at = self.pipeline.clock.instant();
+    fn begin(&mut self, group: &RequestGroup, options: &SaveOptions) -> bool {
+        // The last retry is sent before the deadline.
+        let now = self.pipeline.clock.instant();
+        let deadline = options.call.deadline.unwrap_or(self.pipeline.deadline);
+        let sent_at = now.checked_add(deadline).unwrap_or(now);
         let keys = group.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
         let changes: Vec<_> = changes.collect();

@@ -66,7 +66,7 @@ impl Run {
             }
             (Err(error), Some(FailureKind::Refused(index))) => {
                 let is_open = error.outcome() == Outcome::Unknown;
-                chunk.open = is_open.then(|| chunk.open.unwrap_or(sent_at));
+                chunk.open = is_open.then_some(sent_at);
                 self.refused(chunk, index, error)
             }
             (Err(error), failure) => {

@@ -69,7 +69,7 @@ impl Tracked {
 
     /// Whether the refusal of the attempt in flight may be due to an earlier attempt.
     pub(crate) const fn has_earlier_attempt(&self) -> bool {
-        self.was_unknown && self.attempts.len() > 1
+        self.attempts.len() > 1
     }
 
     /// Whether the row is the snapshot with the change that was sent, so that no other program wrote after it.
@@ -125,7 +125,8 @@ impl Tracker {
         }
         for ((id, ..), attempt) in changes.iter().zip(attempts) {
             let Some(tracked) = self.entities.get_mut(id) else { continue };
-            tracked.was_unknown = tracked.is_unknown;
+            // An attempt without a condition stays open after a later one was applied.
+            tracked.was_unknown = tracked.is_unknown || !tracked.attempts.is_empty();
             tracked.is_unknown = true;
             tracked.attempts.push(attempt);
         }
