@@ -6,6 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use azure_table_client::context::{EntityState, SaveOptions, TableContext};
+use azure_table_client::mock::Fault;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{
     HttpRequest, ResponseFuture, Transport, TransportError, TransportErrorKind,
@@ -211,4 +212,24 @@ async fn later_changes_wait_for_an_unknown_outcome() {
         assert!(!ctx.has_changes());
         assert_eq!(texts(&blogs).await.len(), 1);
     }
+}
+
+/// Repeated saves of one change that are all dropped count as one open attempt.
+#[tokio::test(start_paused = true)]
+async fn dropped_saves_of_one_change_do_not_use_up_the_open_attempts() {
+    let (mock, blogs) = service().await;
+    blogs.insert(&blog("1", "old")).await.unwrap();
+    let mut ctx = TableContext::new(&mock.client());
+    ctx.query::<Blog>().await.unwrap();
+    ctx.update(&blog("1", "new")).unwrap();
+    mock.faults().add(Fault::delay_request(Duration::from_secs(3600)).on_writes());
+    for _ in 0..20 {
+        let _ = tokio::time::timeout(Duration::from_millis(10), ctx.save_changes()).await;
+        assert_eq!(ctx.last_report().unknown().count(), 1);
+    }
+
+    mock.faults().clear();
+    let report = ctx.save_changes().await.unwrap();
+    assert_eq!(report.applied(), 1);
+    assert_eq!(texts(&blogs).await, [("1".to_owned(), "new".to_owned())]);
 }

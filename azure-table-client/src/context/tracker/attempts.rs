@@ -128,6 +128,10 @@ impl Tracker {
             // An attempt without a condition stays open after a later one was applied.
             tracked.was_unknown = tracked.is_unknown || !tracked.attempts.is_empty();
             tracked.is_unknown = true;
+            // Of the earlier copies of this write, from saves that were dropped, the last one is enough.
+            let last = tracked.attempts.iter().rposition(|earlier| earlier.repeats(&attempt));
+            let mut at = 0..;
+            tracked.attempts.retain(|earlier| at.next() == last || !earlier.repeats(&attempt));
             tracked.attempts.push(attempt);
         }
         Ok(())
