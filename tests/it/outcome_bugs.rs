@@ -267,3 +267,30 @@ async fn a_resumed_bulk_run_does_not_deny_rows_of_the_earlier_run() {
         assert_eq!(report.checkpoint.resolved(), 0, "{what}");
     }
 }
+
+/// An upsert without a condition stays open after an earlier one was found to be applied. It lands before the update
+/// that follows, which is then refused.
+#[tokio::test(start_paused = true)]
+async fn a_context_reads_back_a_refusal_while_an_earlier_upsert_is_open() {
+    let mock = MockTableService::new();
+    let other = mock.client().table_named::<DynamicEntity>("Counters");
+    other.create().await.unwrap();
+    let mut context = TableContext::new(&service(&mock, mock.transport()));
+    let mut row = DynamicEntity::new(KEY.0, KEY.1);
+    row.set("Count", 1);
+    context.table_named::<DynamicEntity>("Counters").add_or_replace(&row).unwrap();
+    mock.faults().add(Fault::lose_reply());
+    context.save_changes().await.unwrap_err();
+    mock.faults().clear();
+
+    row.set("Count", 2);
+    context.table_named::<DynamicEntity>("Counters").update(&row).unwrap();
+    let delayed = |seconds| Fault::delay_request(Duration::from_secs(seconds)).on_writes().times(1);
+    mock.faults().add(delayed(7));
+    mock.faults().add(delayed(4).skip(1));
+    let _ = context.save_changes().await;
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(other.get(KEY).await.unwrap().get::<i32>("Count"), Some(Ok(2)));
+    let results = &context.last_report().results;
+    assert!(!results.iter().any(|it| matches!(it.outcome, SaveOutcome::Failed(_))), "{results:?}");
+}

@@ -499,7 +499,7 @@ async fn a_row_with_long_keys_is_read_in_a_batch() {
     assert!(table.get_if_exists(missing.clone()).await.unwrap().is_none());
     let error = table.get(missing.clone()).await.unwrap_err();
     assert!(error.is_not_found(), "{error}");
-    assert_eq!(error.batch_index(), None, "a read is no operation of a transaction");
+    assert_eq!(error.batch_index(), None, "a read has no index in a transaction");
     assert_eq!(error.entity_key(), Some(&missing));
 
     let keys = |key: &EntityKey| {

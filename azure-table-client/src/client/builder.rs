@@ -110,14 +110,14 @@ impl TableServiceClientBuilder {
     /// is unlimited.
     ///
     /// A retry costs 5 tokens, after a timeout 10. A call that then succeeds returns the cost of its last retry,
-    /// and a call that succeeds at the first attempt returns one token. Without enough tokens there is no retry,
+    /// and a call that succeeds at the first attempt returns one token. Without enough tokens, a call is not retried,
     /// so that retries do not multiply the load of an outage.
     pub fn retry_budget(mut self, tokens: Option<u32>) -> Self {
         self.retry_budget = tokens;
         self
     }
 
-    /// Limits the requests of this client in flight; there is no limit by default. Other requests wait for a
+    /// Limits the requests of this client in flight, which are unlimited by default. Other requests wait for a
     /// permit, as long as their deadline allows.
     pub fn max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = Some(requests.clamp(1, Semaphore::MAX_PERMITS));

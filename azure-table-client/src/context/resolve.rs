@@ -46,7 +46,7 @@ impl TableContext {
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
         let keys: Vec<_> = keys.into_iter().collect();
         let is_expired =
-            |attempt: &OpenAttempt| outcome::is_expired(&self.pipeline, attempt.sent_at);
+            |attempt: &OpenAttempt| outcome::is_expired(&self.pipeline, attempt.sent.end);
         let expired: Vec<_> = attempts.iter().map(is_expired).collect();
         let left = options.call.deadline.unwrap_or(self.pipeline.deadline);
         // The service may be down.
@@ -133,7 +133,7 @@ impl TableContext {
             && tracked
                 .attempts()
                 .iter()
-                .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent_at));
+                .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent.end));
         if is_gone {
             // The service refuses every open attempt by now, and there is no row to delete.
             self.tracker.forget(id);

@@ -4,6 +4,7 @@ mod response;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
@@ -23,6 +24,9 @@ use response::{AppliedEarlier, FollowUp};
 /// A request that was sent, its response, and the trace of the call. The trace ends once the outcome is resolved as
 /// far as possible.
 type Response<'p> = (RequestGroup, Result<Reply, Error>, CallTrace<'p>);
+
+/// A deadline that is longer than any process runs.
+const LONGEST_DEADLINE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl TableContext {
     /// Sends the changes, except those of the entities in `skip`.
@@ -105,14 +109,13 @@ impl TableContext {
 
     /// Records the attempts of a request. Returns whether it can be sent.
     fn begin(&mut self, group: &RequestGroup, options: &SaveOptions) -> bool {
-        // The last retry is sent before the deadline.
         let now = self.pipeline.clock.instant();
         let deadline = options.call.deadline.unwrap_or(self.pipeline.deadline);
-        let sent_at = now.checked_add(deadline).unwrap_or(now);
+        let sent = now..now + deadline.min(LONGEST_DEADLINE);
         let keys = group.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
         let changes: Vec<_> = changes.collect();
-        let refused = self.tracker.begin(&group.request, &keys, &changes, sent_at).err();
+        let refused = self.tracker.begin(&group.request, &keys, &changes, &sent).err();
         for (at, candidate) in group.changes.iter().enumerate() {
             let outcome = match &refused {
                 None => SaveOutcome::Unknown(dropped()),

@@ -85,7 +85,7 @@ impl MockTableServiceBuilder {
     }
 
     /// Refuses filters with more comparisons. The documentation states a limit of 15. It is unknown
-    /// whether the service enforces it, so there is no limit by default.
+    /// whether the service enforces it, so the default is unlimited.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
         self.rules.max_comparisons = Some(comparisons);
         self

@@ -8,6 +8,7 @@ use crate::client_core::ClientCore;
 use crate::entity::{EntityKey, Lenient, Readable};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{CompareOp, Filter};
+use crate::limits::ROW_KEY;
 use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
@@ -46,11 +47,15 @@ fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
                 && query::fits_in_url(&filter.to_string())
         })
     };
-    (2..=keys.len()).take_while(|count| fits(*count)).last().unwrap_or(1)
+    let mut count = keys.len();
+    while count > 1 && !fits(count) {
+        count = count.div_ceil(2);
+    }
+    count
 }
 
 fn filter(keys: &[&EntityKey]) -> Option<Filter> {
-    let row = |key: &&EntityKey| Filter::on_key("RowKey", CompareOp::Eq, key.row_key.clone());
+    let row = |key: &&EntityKey| Filter::on_key(ROW_KEY, CompareOp::Eq, key.row_key.clone());
     let rows = keys.iter().map(row).reduce(|a, b| a | b)?;
     Some(Filter::partition(&*keys.first()?.partition_key) & rows)
 }

@@ -151,16 +151,16 @@ pub(crate) async fn resolve(
             Err(error) => Err(not_applied(error)),
         },
         Some((Verdict::Unknown { state_matches }, _)) => match result {
-            Ok(reply) => Ok(Resolved::Reply(Reply { state_matches, ..open(reply, start) })),
+            Ok(reply) => Ok(Resolved::Reply(Reply { state_matches, ..open(core, reply, start) })),
             Err(error) => Err(error.with_state_matches(state_matches)),
         },
-        None => result.map(|reply| Resolved::Reply(open(reply, start))),
+        None => result.map(|reply| Resolved::Reply(open(core, reply, start))),
     }
 }
 
 /// Returns the response of a write whose outcome stays unknown.
-fn open(reply: Reply, start: Option<Instant>) -> Reply {
-    Reply { open: reply.open.or(start).or_else(|| Some(Instant::now())), ..reply }
+fn open(core: &ClientCore, reply: Reply, start: Option<Instant>) -> Reply {
+    Reply { open: reply.open.or(start).or_else(|| Some(core.clock.instant())), ..reply }
 }
 
 /// Returns the evidence that the program accepts as proof: the setting of the call or of the client.
@@ -177,7 +177,7 @@ pub(crate) fn policy(core: &ClientCore, options: &CallOptions) -> Policy {
 enum Doubt {
     /// An attempt was refused, perhaps because an earlier one was applied.
     Refused { open: Instant },
-    /// There is no response that closes the last attempt. The service may be down.
+    /// No response closes the last attempt. The service may be down.
     NoResponse { open: Instant },
     /// The only attempt was refused with a conflict. A proxy may have delivered it twice.
     Conflict,

@@ -285,7 +285,7 @@ impl<'c> Attempts<'c> {
             && self.pipeline.skew.learn(&response.headers, self.dated, self.pipeline.clock.now())
     }
 
-    /// The wait before the next attempt; `None` if there is none.
+    /// The wait before the next attempt; `None` ends the call.
     fn wait(&mut self, failure: &Failure) -> Option<Duration> {
         self.failures += 1;
         if !failure.is_transient() || self.failures > self.retry.max_retries() {

@@ -11,7 +11,7 @@ const COST_OF_TIMEOUT: u32 = 10;
 const INCOME: u32 = 1;
 
 /// Tokens that all calls of a client share. A retry spends some of them, and returns them if it
-/// succeeds. Without enough tokens there is no retry.
+/// succeeds. Without enough tokens, the call is not retried.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: u32,

@@ -49,7 +49,7 @@ pub const fn variant_number(number: i128) -> i32 {
 
 /// An error about a variant's value, for the conversions of enums.
 pub fn no_variant(found: impl std::fmt::Debug, known: &str) -> ConvertError {
-    ConvertError::Other(format!("{found:?} is none of {known}"))
+    ConvertError::Other(format!("{found:?} is not one of {known}"))
 }
 
 /// The text of a property that an enum reads.
@@ -86,5 +86,5 @@ pub fn from_number_key<T: FromEdm>(text: Text<'_>) -> Result<T, KeyError> {
 
 /// Returns the error of a key that is not a variant.
 pub fn no_key(found: &str, known: &str) -> KeyError {
-    KeyError::new(format!("{found:?} is none of {known}"))
+    KeyError::new(format!("{found:?} is not one of {known}"))
 }

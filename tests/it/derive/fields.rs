@@ -213,7 +213,7 @@ async fn enums_are_values_and_keys() {
         r#""PartitionKey":"draft","RowKey":"00000000005","was":"live","next":7"#,
     )
     .await;
-    assert!(error.to_string().contains("7 is none of Low, Next, High"), "{error}");
+    assert!(error.to_string().contains("7 is not one of Low, Next, High"), "{error}");
     for (value, expected) in [
         (EdmValue::from(Status::Other("x".into())), EdmValue::String("x".into())),
         (EdmValue::from(Status::InReview), EdmValue::String("live".into())),

@@ -128,7 +128,7 @@ enum Closed {
 async fn an_unknown_kind_is_an_error_without_a_variant_for_it() {
     const KEYS: &str = r#""PartitionKey":"p","RowKey":"2521794455999999999_Post""#;
     for (kind, reason) in [
-        (r#","Kind":"video""#, r#""video" is none of post"#),
+        (r#","Kind":"video""#, r#""video" is not one of post"#),
         ("", "missing (make the field an Option or give it a default)"),
         (r#","Kind":5"#, "expected Edm.String, found Edm.Int32"),
     ] {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,7 +29,8 @@ pub(crate) struct OpenAttempt {
     pub(crate) request: Arc<Request>,
     /// The entities of the request.
     pub(crate) keys: Arc<[EntityKey]>,
-    pub(crate) sent_at: Instant,
+    /// The time of the first request, and the deadline, after which no retry is sent.
+    pub(crate) sent: Range<Instant>,
 }
 
 impl OpenAttempt {
@@ -98,13 +100,13 @@ impl Tracker {
         request: &Arc<Request>,
         keys: &Arc<[EntityKey]>,
         changes: &[Sending<'_>],
-        sent_at: Instant,
+        sent: &Range<Instant>,
     ) -> Result<(), (usize, Error)> {
         let attempts = changes.iter().map(|(id, change, wire)| {
             let condition = self.get(id).and_then(|tracked| tracked.condition_of(change)).cloned();
             let (change, wire) = ((*change).clone(), (*wire).clone());
             let (request, keys) = (Arc::clone(request), Arc::clone(keys));
-            OpenAttempt { change, wire, condition, request, keys, sent_at }
+            OpenAttempt { change, wire, condition, request, keys, sent: sent.clone() }
         });
         let attempts: Vec<_> = attempts.collect();
         let has_room = |(at, attempt): (usize, &OpenAttempt)| {
@@ -195,7 +197,7 @@ impl Tracker {
                 attempts.push(attempt.clone());
             }
         }
-        attempts.sort_by_key(|attempt| Reverse(attempt.sent_at));
+        attempts.sort_by_key(|attempt| Reverse(attempt.sent.start));
         attempts
     }
 

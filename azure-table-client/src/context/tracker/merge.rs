@@ -164,7 +164,7 @@ impl Tracker {
         }
     }
 
-    /// Merges a row, or the fact that there is none.
+    /// Merges a row, or its absence.
     pub(crate) fn merge_found(
         &mut self,
         table: &Arc<str>,
@@ -180,7 +180,7 @@ impl Tracker {
         }
     }
 
-    /// Merges a row or the fact that there is none, and makes these properties the only local change. The change
+    /// Merges a row or its absence, and makes these properties the only local change. The change
     /// keeps its position among the other changes.
     pub(crate) fn merge_resolution(
         &mut self,

@@ -103,7 +103,7 @@ impl<'de> Row<'de> {
     pub(crate) fn unknown_kind(&self, property: &str, known: &str) -> DecodeError {
         let reason = match self.other_text(property) {
             Err(error) => return error,
-            Ok(Some(kind)) => DecodeReason::Other(format!("{kind:?} is none of {known}")),
+            Ok(Some(kind)) => DecodeReason::Other(format!("{kind:?} is not one of {known}")),
             Ok(None) if SYSTEM_PROPERTIES.contains(&property) => {
                 DecodeReason::Key(format!("the key is of none of the forms of {known}"))
             }

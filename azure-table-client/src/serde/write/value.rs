@@ -14,7 +14,7 @@ use crate::limits;
 /// The function that accepts a value.
 type Put<'a> = dyn FnMut(EdmCow<'_>) -> Result<(), Error> + 'a;
 
-/// Receives one value; nothing is put where there is none.
+/// Receives one value; a missing value is left out.
 pub(super) struct Value<'a> {
     ty: EdmType,
     put: &'a mut Put<'a>,

@@ -19,7 +19,7 @@ fn a_stored_policy_adds_missing_fields() {
     };
     let failed = (403, "AuthenticationFailed".to_owned());
     let fine = (200, String::new());
-    assert_eq!(get(&[("sp", "r"), ("se", EXPIRY)]), failed, "there is none yet");
+    assert_eq!(get(&[("sp", "r"), ("se", EXPIRY)]), failed, "the policy does not exist yet");
     let (all, expiry) = (
         "<Start>2017-11-10</Start><Expiry>2017-11-11</Expiry><Permission>r</Permission>",
         ("se", EXPIRY),
