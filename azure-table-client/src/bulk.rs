@@ -235,18 +235,18 @@ impl<T: TableEntity> Bulk<T> {
         input: impl Stream<Item = Result<I, Cause>>,
         prepare: impl Fn(&Job, u64, I) -> Result<Row, InvalidRow>,
     ) -> Result<BulkReport, BulkError> {
-        let pipeline = Arc::clone(self.table.pipeline());
+        let core = Arc::clone(self.table.core());
         let target = self.table.target().clone();
-        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, &pipeline.clock);
+        let (run_id, is_resumed) = self.monitor.begin(self.keeps_all, &core.clock);
         let job = Job { target, run_id };
         if let Err(fault) = T::check_columns() {
             self.monitor.stop(Arc::new(Error::from(fault)));
             return self.monitor.into_report().into_result();
         }
         let run = Run {
-            retry: self.retry.unwrap_or_else(|| pipeline.retry.clone()),
-            earlier: is_resumed.then(|| pipeline.clock.instant()),
-            pipeline,
+            retry: self.retry.unwrap_or_else(|| core.retry.clone()),
+            earlier: is_resumed.then(|| core.clock.instant()),
+            core,
             window: Window::new(job.target.clone(), self.window, WINDOW_BYTES),
             concurrency: Concurrency::new(self.concurrency),
             monitor: self.monitor,

@@ -88,7 +88,7 @@ use tracker::Tracker;
 /// an earlier attempt of its own as a conflict. [`last_report`](Self::last_report) returns the outcomes that
 /// were known when the save was dropped.
 pub struct TableContext {
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     tracker: Tracker,
     merge_option: MergeOption,
     last_report: SaveReport,
@@ -99,10 +99,10 @@ impl TableContext {
     /// Creates a context without tracked entities.
     pub fn new(service: &TableServiceClient) -> Self {
         Self {
-            pipeline: Arc::clone(service.pipeline()),
+            core: Arc::clone(service.core()),
             tracker: Tracker::new(
-                service.pipeline().protocol.dialect(),
-                service.pipeline().settings.write_id.clone(),
+                service.core().protocol.dialect(),
+                service.core().settings.write_id.clone(),
             ),
             merge_option: MergeOption::default(),
             last_report: SaveReport::default(),
@@ -227,7 +227,7 @@ impl TableContext {
     pub fn plan(&mut self, options: SaveOptions) -> Result<SavePlan, Error> {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates = plan::candidates(&self.tracker, &options, hook, 0, &HashSet::new())?;
-        let groups = plan::groups(&self.tracker, &candidates, &options, &self.pipeline)?;
+        let groups = plan::groups(&self.tracker, &candidates, &options, &self.core)?;
         Ok(SavePlan::of(&groups))
     }
 

@@ -38,7 +38,7 @@ pub(super) struct Callbacks {
 
 /// The state of a run, regardless of the type of the entities.
 pub(super) struct Run {
-    pub(super) pipeline: Arc<ClientCore>,
+    pub(super) core: Arc<ClientCore>,
     pub(super) window: Window,
     pub(super) concurrency: Concurrency,
     pub(super) monitor: BulkMonitor,
@@ -149,7 +149,7 @@ impl Run {
         let timer = match &mut self.timer {
             Some((due, timer)) if *due == at => timer,
             _ => {
-                let clock = &self.pipeline.clock;
+                let clock = &self.core.clock;
                 &mut self.timer.insert((at, clock.sleep(clock.until(at)))).1
             }
         };
@@ -159,7 +159,7 @@ impl Run {
     /// Sends as many chunks as may be in flight.
     fn dispatch(&mut self, flush: bool) {
         while self.fatal.is_none() && self.in_flight.len() < self.concurrency.limit() {
-            let now = self.pipeline.clock.instant();
+            let now = self.core.clock.instant();
             let Some(mut chunk) = self.window.take(now, flush) else { return };
             chunk.since.get_or_insert(now);
             chunk.is_regrouped |= self.earlier.is_some();
@@ -168,7 +168,7 @@ impl Run {
             self.monitor.update(|progress| progress.in_flight += 1);
             // The time at which an earlier run sent a row is unknown.
             let first_sent = chunk.since.filter(|_| self.earlier.is_none());
-            let sent = response::send(Arc::clone(&self.pipeline), chunk, now, first_sent);
+            let sent = response::send(Arc::clone(&self.core), chunk, now, first_sent);
             self.in_flight.push(Box::pin(sent));
         }
     }
@@ -177,7 +177,7 @@ impl Run {
     fn push(&mut self, index: u64, row: Result<Row, InvalidRow>) {
         match row {
             Ok(row) => {
-                if let Err((row, error)) = self.window.push(row, self.pipeline.clock.instant()) {
+                if let Err((row, error)) = self.window.push(row, self.core.clock.instant()) {
                     self.not_attempted(vec![row], &error);
                 }
             }

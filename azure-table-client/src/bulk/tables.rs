@@ -212,7 +212,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         self,
         source: &TableClient<U>,
     ) -> Result<BulkReport, BulkError> {
-        let dialect = source.pipeline().protocol.dialect();
+        let dialect = source.core().protocol.dialect();
         if !dialect.has_key_order() && self.monitor.checkpoint().resolved() > 0 {
             const REASON: &str = "a copy from Cosmos DB cannot be resumed: its rows have no order, \
                                   so that their indices do not identify the copied ones";

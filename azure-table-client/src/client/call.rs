@@ -47,7 +47,7 @@ use crate::pipeline::{CallOptions, Expects};
 /// ```
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     request: Result<Request, Error>,
     read: fn(Reply, &Request) -> Result<T, Error>,
     options: CallOptions,
@@ -57,12 +57,12 @@ pub struct Call<T> {
 
 impl<T> Call<T> {
     pub(super) fn new(
-        pipeline: &Arc<ClientCore>,
+        core: &Arc<ClientCore>,
         request: Result<Request, Error>,
         read: fn(Reply, &Request) -> Result<T, Error>,
     ) -> Self {
-        let (pipeline, options) = (Arc::clone(pipeline), CallOptions::default());
-        Self { pipeline, request, read, options, write_id: None, expects: None }
+        let (core, options) = (Arc::clone(core), CallOptions::default());
+        Self { core, request, read, options, write_id: None, expects: None }
     }
 
     /// Sets the error codes that observers do not count as failures.
@@ -87,11 +87,11 @@ impl<T> Call<T> {
         if let Some(id) = self.write_id {
             request.set_write_id(id)?;
         }
-        let trace = self.pipeline.trace(request.operation, &request.resource);
+        let trace = self.core.trace(request.operation, &request.resource);
         let trace = trace.expecting(self.expects);
         // Pinned here, since a future that is passed on by value is stored twice and copied.
         let work = pin!(async {
-            let resolved = outcome::send(&self.pipeline, &request, &self.options, &trace).await?;
+            let resolved = outcome::send(&self.core, &request, &self.options, &trace).await?;
             let reply = resolved.into_reply();
             if request.operation.is_entity_read()
                 && request.status_of(reply.status, &reply.headers, &reply.body).is_success()

@@ -22,7 +22,7 @@ pub(super) struct CheckedQuery<T> {
 
 /// The settings that all requests of a query share.
 pub(super) struct PageFetcher<T> {
-    pub(super) pipeline: Arc<ClientCore>,
+    pub(super) core: Arc<ClientCore>,
     pub(super) table: Arc<str>,
     pub(super) select: Vec<String>,
     pub(super) reader: Arc<dyn ReadRow<T>>,
@@ -44,7 +44,7 @@ impl<T> PageFetcher<T> {
         reader: Arc<dyn ReadRow<U>>,
     ) -> PageFetcher<U> {
         PageFetcher {
-            pipeline: Arc::clone(&self.pipeline),
+            core: Arc::clone(&self.core),
             table: Arc::clone(&self.table),
             select,
             reader,
@@ -55,7 +55,7 @@ impl<T> PageFetcher<T> {
 
     /// The trace of one page, or of all pages. The row of a point query may be missing.
     pub(super) fn trace(&self, is_point: bool) -> CallTrace<'_> {
-        let trace = self.pipeline.trace(Operation::Query, &*self.table);
+        let trace = self.core.trace(Operation::Query, &*self.table);
         trace.expecting(is_point.then_some(ErrorCode::is_missing_entity))
     }
 
@@ -68,13 +68,13 @@ impl<T> PageFetcher<T> {
         start: Option<&PageToken>,
         trace: &CallTrace<'_>,
     ) -> Result<Rows<R>, Error> {
-        let protocol = self.pipeline.protocol(&self.options)?;
+        let protocol = self.core.protocol(&self.options)?;
         let mut request = match page {
             PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
             PageRequest::Query(spec) => query::query(protocol, &self.table, spec, top, start)?,
         };
         request.needs_types = reader.keeps_others();
-        let reply = self.pipeline.send(&request, &self.options, trace).await?;
+        let reply = self.core.send(&request, &self.options, trace).await?;
         let rows = match page {
             PageRequest::Point(_) => query::point_rows(reply, &request, reader)?,
             PageRequest::Query(_) => query::rows(reply, &request, reader)?,
@@ -85,9 +85,9 @@ impl<T> PageFetcher<T> {
 }
 
 /// Splits a filter that is too long for one request; returns `None` if one request is enough.
-pub(super) fn split(pipeline: &ClientCore, filter: &QueryFilter) -> Result<Option<Split>, Error> {
+pub(super) fn split(core: &ClientCore, filter: &QueryFilter) -> Result<Option<Split>, Error> {
     let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= pipeline.settings.max_comparisons && query::fits_in_url(text)
+        filter.comparisons() <= core.settings.max_comparisons && query::fits_in_url(text)
     };
     if fits(filter.tree(), filter.text()) {
         return Ok(None);

@@ -118,7 +118,7 @@ impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
         let key = self.key?;
         // Another program may have inserted the same.
         let options = CallOptions { exact: Some(true), ..self.options };
-        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
+        let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
         let read = || self.table.get_if_exists(key.clone());
         if let Some(stored) = rounds.send(read()).await? {
             return Ok((stored, Outcome::NotApplied));

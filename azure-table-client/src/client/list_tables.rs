@@ -28,15 +28,15 @@ use crate::wire::Operation;
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 #[derive(Debug)]
 pub struct ListTables {
-    pub(super) pipeline: Arc<ClientCore>,
+    pub(super) core: Arc<ClientCore>,
     pub(super) filter: Result<Option<String>, Error>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
 }
 
 impl ListTables {
-    pub(super) fn new(pipeline: Arc<ClientCore>) -> Self {
-        Self { pipeline, filter: Ok(None), page_size: None, options: CallOptions::default() }
+    pub(super) fn new(core: Arc<ClientCore>) -> Self {
+        Self { core, filter: Ok(None), page_size: None, options: CallOptions::default() }
     }
 
     /// Returns only the tables that match this OData filter on `TableName`, for example
@@ -86,7 +86,7 @@ enum NextPage {
 
 /// The pages of the list of tables, one request each.
 pub struct TableNamePages {
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     filter: Option<String>,
     page_size: Option<u32>,
     next: NextPage,
@@ -102,7 +102,7 @@ impl TableNamePages {
             Err(error) => (None, Some(error)),
         };
         Self {
-            pipeline: list.pipeline,
+            core: list.core,
             filter,
             page_size: list.page_size,
             next: NextPage::At(None),
@@ -122,8 +122,8 @@ impl TableNamePages {
             return Some(Err(error));
         }
         let NextPage::At(_) = &self.next else { return None };
-        let pipeline = Arc::clone(&self.pipeline);
-        let trace = pipeline.trace(Operation::ListTables, "");
+        let core = Arc::clone(&self.core);
+        let trace = core.trace(Operation::ListTables, "");
         let work = async { self.next_of(&trace).await.transpose() };
         trace.run(work).await.transpose()
     }
@@ -146,7 +146,7 @@ impl TableNamePages {
         trace: &CallTrace<'_>,
     ) -> Result<(Vec<String>, Option<String>), Error> {
         let request = table::list(self.filter.as_deref(), self.page_size, start);
-        let reply = self.pipeline.send(&request, &self.options, trace).await?;
+        let reply = self.core.send(&request, &self.options, trace).await?;
         let page = table::names(reply, &request)?;
         trace.page(page.0.len());
         Ok(page)
@@ -156,8 +156,8 @@ impl TableNamePages {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        let pipeline = Arc::clone(&self.pipeline);
-        let trace = pipeline.trace(Operation::ListTables, "");
+        let core = Arc::clone(&self.core);
+        let trace = core.trace(Operation::ListTables, "");
         let work = async {
             let mut names = Vec::new();
             while let Some(page) = self.next_of(&trace).await {

@@ -56,10 +56,10 @@ impl<T> Pages<T> {
     fn begin(query: CheckedQuery<T>) -> Result<Self, Error> {
         let CheckedQuery { mut fetcher, filter, take, start } = query;
         let split = match &filter {
-            Some(filter) => fetch::split(&fetcher.pipeline, filter)?,
+            Some(filter) => fetch::split(&fetcher.core, filter)?,
             None => None,
         };
-        let dialect = fetcher.pipeline.protocol.dialect();
+        let dialect = fetcher.core.protocol.dialect();
         let unordered = split.as_ref().filter(|split| !split.in_order);
         let is_merged = unordered.is_some() && dialect.has_key_order();
         if !is_merged && unordered.is_some_and(|split| !split.is_disjoint()) {

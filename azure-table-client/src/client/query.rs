@@ -76,7 +76,7 @@ pub use plan::QueryPlan;
 /// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     table: Arc<str>,
     filter: Result<Option<QueryFilter>, FilterError>,
     select: Result<Vec<String>, Error>,
@@ -92,9 +92,9 @@ pub struct Query<E, T = E> {
 }
 
 impl<E: TableEntity> Query<E> {
-    pub(crate) fn new(pipeline: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
+    pub(crate) fn new(core: Arc<ClientCore>, table: Arc<str>, fault: Option<Error>) -> Self {
         Self {
-            pipeline,
+            core,
             table,
             filter: Ok(None),
             select: Ok(Vec::new()),
@@ -265,7 +265,7 @@ impl<E, T> Query<E, T> {
         check_page_size(self.page_size)?;
         self.check_scan()?;
         let fetcher = PageFetcher {
-            pipeline: self.pipeline,
+            core: self.core,
             table: self.table,
             select: self.select?,
             reader: self.reader,

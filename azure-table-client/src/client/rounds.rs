@@ -29,12 +29,12 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn new(pipeline: &ClientCore, most: u32, options: CallOptions) -> Self {
-        let whole = options.deadline.unwrap_or(pipeline.deadline);
-        let deadline = pipeline.clock.instant().checked_add(whole);
+    pub(super) fn new(core: &ClientCore, most: u32, options: CallOptions) -> Self {
+        let whole = options.deadline.unwrap_or(core.deadline);
+        let deadline = core.clock.instant().checked_add(whole);
         // The secondary may return the same outdated version in every round.
         let options = CallOptions { primary_only: true, whole_deadline: Some(whole), ..options };
-        Self { done: 1, most, deadline, options, clock: Arc::clone(&pipeline.clock) }
+        Self { done: 1, most, deadline, options, clock: Arc::clone(&core.clock) }
     }
 
     /// The number of this round, from 1.

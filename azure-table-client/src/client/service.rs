@@ -27,7 +27,7 @@ impl TableServiceClient {
         Self { core: Arc::new(ClientCore::new(pipeline, settings)) }
     }
 
-    pub(crate) const fn pipeline(&self) -> &Arc<ClientCore> {
+    pub(crate) const fn core(&self) -> &Arc<ClientCore> {
         &self.core
     }
 

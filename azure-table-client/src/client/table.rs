@@ -54,7 +54,7 @@ use crate::operation::{Reply, ResponseInfo, Target, table};
 /// operation. Such a read goes to the primary, unless the client reads from the [secondary](crate::LocationMode)
 /// only.
 pub struct TableClient<T> {
-    pub(super) pipeline: Arc<ClientCore>,
+    pub(super) core: Arc<ClientCore>,
     target: Target,
     /// The error in the columns of `T`; every call about an entity returns it.
     fault: Option<LimitError>,
@@ -64,7 +64,7 @@ pub struct TableClient<T> {
 impl<T> Clone for TableClient<T> {
     fn clone(&self) -> Self {
         Self {
-            pipeline: Arc::clone(&self.pipeline),
+            core: Arc::clone(&self.core),
             target: self.target.clone(),
             fault: self.fault.clone(),
             entity: PhantomData,
@@ -79,9 +79,9 @@ impl<T> fmt::Debug for TableClient<T> {
 }
 
 impl<T: TableEntity> TableClient<T> {
-    pub(crate) fn new(pipeline: Arc<ClientCore>, name: String) -> Self {
-        let target = pipeline.target(&Arc::from(name));
-        Self { pipeline, target, fault: T::check_columns().err(), entity: PhantomData }
+    pub(crate) fn new(core: Arc<ClientCore>, name: String) -> Self {
+        let target = core.target(&Arc::from(name));
+        Self { core, target, fault: T::check_columns().err(), entity: PhantomData }
     }
 
     /// The table's name.
@@ -93,14 +93,14 @@ impl<T: TableEntity> TableClient<T> {
         &self.target
     }
 
-    pub(crate) fn pipeline(&self) -> &Arc<ClientCore> {
-        &self.pipeline
+    pub(crate) fn core(&self) -> &Arc<ClientCore> {
+        &self.core
     }
 
     /// Returns a client of the same table with rows of another type.
     pub fn with_entity<U: TableEntity>(&self) -> TableClient<U> {
         TableClient {
-            pipeline: Arc::clone(&self.pipeline),
+            core: Arc::clone(&self.core),
             target: self.target.clone(),
             fault: U::check_columns().err(),
             entity: PhantomData,
@@ -119,11 +119,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create(&self) -> Call<ResponseInfo> {
-        Call::new(
-            &self.pipeline,
-            table::create(self.pipeline.protocol, &self.target.table),
-            Reply::done,
-        )
+        Call::new(&self.core, table::create(self.core.protocol, &self.target.table), Reply::done)
     }
 
     /// Creates the table unless it exists; `true` if this call created it. Sends one request in both cases.
@@ -135,8 +131,8 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(
-            &self.pipeline,
-            table::create(self.pipeline.protocol, &self.target.table),
+            &self.core,
+            table::create(self.core.protocol, &self.target.table),
             table::created_if_not_exists,
         )
         .expecting(table::already_exists)
@@ -151,11 +147,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table(&self) -> Call<ResponseInfo> {
-        Call::new(
-            &self.pipeline,
-            table::delete(self.pipeline.protocol, &self.target.table),
-            Reply::done,
-        )
+        Call::new(&self.core, table::delete(self.core.protocol, &self.target.table), Reply::done)
     }
 
     /// Deletes the table with all its entities if it exists; `false` if it did not.
@@ -164,8 +156,8 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_table_if_exists(&self) -> Call<bool> {
         Call::new(
-            &self.pipeline,
-            table::delete(self.pipeline.protocol, &self.target.table),
+            &self.core,
+            table::delete(self.core.protocol, &self.target.table),
             table::deleted_if_exists,
         )
         .expecting(table::not_found)
@@ -176,12 +168,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn exists(&self) -> Call<bool> {
-        Call::new(
-            &self.pipeline,
-            table::get(self.pipeline.protocol, &self.target.table),
-            table::exists,
-        )
-        .expecting(table::not_found)
+        Call::new(&self.core, table::get(self.core.protocol, &self.target.table), table::exists)
+            .expecting(table::not_found)
     }
 
     /// The stored access policies of the table.
@@ -195,7 +183,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
         let request = access_policies::get(&self.target.table);
-        Call::new(&self.pipeline, request, access_policies::policies)
+        Call::new(&self.core, request, access_policies::policies)
     }
 
     /// Replaces the stored access policies of the table. They take effect within half a minute.
@@ -210,7 +198,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
     pub fn set_access_policies(&self, policies: &[StoredAccessPolicy]) -> Call<ResponseInfo> {
         let request = access_policies::set(&self.target.table, policies);
-        Call::new(&self.pipeline, request, Reply::done)
+        Call::new(&self.core, request, Reply::done)
     }
 
     /// Returns an empty transaction: up to 100 operations in one partition, applied all or not at all; see
@@ -219,7 +207,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn transaction(&self) -> Transaction<T> {
-        Transaction::new(Arc::clone(&self.pipeline), self.target.clone())
+        Transaction::new(Arc::clone(&self.core), self.target.clone())
     }
 
     /// Returns a query of all entities of the table, to be narrowed by its methods; see [`Query`].
@@ -228,6 +216,6 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn query(&self) -> Query<T> {
         let fault = self.fault.clone().map(Error::from);
-        Query::new(Arc::clone(&self.pipeline), Arc::clone(&self.target.table), fault)
+        Query::new(Arc::clone(&self.core), Arc::clone(&self.target.table), fault)
     }
 }

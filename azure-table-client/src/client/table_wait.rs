@@ -42,7 +42,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<ResponseInfo, Error> {
-        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
+        let mut waits = Waits::new(deadline, Arc::clone(&self.core().clock));
         loop {
             let create = self.create_table(name).expecting(is_being_deleted);
             match create.with_options(self.options(&waits)).await {
@@ -67,7 +67,7 @@ impl TableServiceClient {
         name: &str,
         deadline: Duration,
     ) -> Result<ResponseInfo, Error> {
-        let mut waits = Waits::new(deadline, Arc::clone(&self.pipeline().clock));
+        let mut waits = Waits::new(deadline, Arc::clone(&self.core().clock));
         let deleted = self.delete_table(name).with_options(self.options(&waits)).await?;
         // The deletion stays applied, even if a later query fails.
         let done = outcome::applied;
@@ -75,7 +75,7 @@ impl TableServiceClient {
             let options = CallOptions {
                 // The secondary may still have it.
                 primary_only: true,
-                format: Some(self.pipeline().protocol.typed().format()),
+                format: Some(self.core().protocol.typed().format()),
                 ..self.options(&waits)
             };
             let rows = self.table_named::<DynamicEntity>(name).query().allow_scan().page_size(1);
@@ -92,7 +92,7 @@ impl TableServiceClient {
 
     /// For one call: the time that is left, and no more than such a call has.
     fn options(&self, waits: &Waits) -> CallOptions {
-        let usual = self.pipeline().deadline;
+        let usual = self.core().deadline;
         let left = waits.until.map(|until| waits.clock.until(until));
         match left {
             Some(left) if left < usual => CallOptions {

@@ -52,7 +52,7 @@ use crate::pipeline::CallOptions;
 /// Retries: [guarded](crate::guide::errors#retry-classes).
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     /// The operations before the first refused one.
     batch: Batch,
     operations: usize,
@@ -64,9 +64,9 @@ pub struct Transaction<T> {
 }
 
 impl<T: TableEntity> Transaction<T> {
-    pub(super) fn new(pipeline: Arc<ClientCore>, target: Target) -> Self {
+    pub(super) fn new(core: Arc<ClientCore>, target: Target) -> Self {
         Self {
-            pipeline,
+            core,
             batch: Batch::new(target),
             operations: 0,
             refusal: T::check_columns().err().map(Error::from),
@@ -79,7 +79,7 @@ impl<T: TableEntity> Transaction<T> {
     /// Continues with entities of another type in the same table.
     pub fn with_entity<U: TableEntity>(self) -> Transaction<U> {
         Transaction {
-            pipeline: self.pipeline,
+            core: self.core,
             batch: self.batch,
             operations: self.operations,
             refusal: self.refusal.or_else(|| U::check_columns().err().map(Error::from)),
@@ -170,10 +170,10 @@ impl<T> Transaction<T> {
         if let Some(id) = self.write_id {
             request.set_write_id(id)?;
         }
-        let trace = self.pipeline.trace(request.operation, &request.resource);
+        let trace = self.core.trace(request.operation, &request.resource);
         let trace = trace.batch(self.operations);
-        let (pipeline, options) = (&self.pipeline, &self.options);
-        let work = pin!(outcome::write(pipeline, &request, Some(&sent), options, &trace));
+        let (core, options) = (&self.core, &self.options);
+        let work = pin!(outcome::write(core, &request, Some(&sent), options, &trace));
         trace.run(work).await
     }
 }

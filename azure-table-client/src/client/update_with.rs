@@ -181,11 +181,11 @@ impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
             ..std::mem::take(&mut self.options)
         };
         let key = self.key.clone().map_err(Error::from)?;
-        let mut rounds = Rounds::new(&self.table.pipeline, self.rounds, options);
+        let mut rounds = Rounds::new(&self.table.core, self.rounds, options);
         loop {
             let (fetched, source) = rounds.send(self.table.get_with_source(&key)).await?;
             let mut entity = fetched.entity;
-            let before = Before::of(&entity, self.table.pipeline.protocol.dialect());
+            let before = Before::of(&entity, self.table.core.protocol.dialect());
             (self.change)(&mut entity)?;
             let call = self.write(&before, &entity, &key, &source, &fetched.etag.into());
             let call =

@@ -118,7 +118,7 @@ impl<T: TableEntity> ContextTable<'_, T> {
     }
 
     fn client(&self) -> TableClient<T> {
-        TableClient::new(Arc::clone(&self.context.pipeline), self.table.to_string())
+        TableClient::new(Arc::clone(&self.context.core), self.table.to_string())
     }
 
     fn is_deleted(&self, key: &EntityKey) -> bool {

@@ -132,8 +132,8 @@ fn wire(
 }
 
 /// The target of writes whose ids are among their properties.
-fn target(pipeline: &ClientCore, table: &Arc<str>) -> Target {
-    Target { write_id: None, ..pipeline.target(table) }
+fn target(core: &ClientCore, table: &Arc<str>) -> Target {
+    Target { write_id: None, ..core.target(table) }
 }
 
 /// Returns the requests for these changes. Every error is found here, before anything is sent.
@@ -141,16 +141,14 @@ pub(super) fn groups(
     tracker: &Tracker,
     candidates: &[Candidate],
     options: &SaveOptions,
-    pipeline: &ClientCore,
+    core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let groups: Result<Vec<_>, _> = match options.mode {
-        Mode::Each => {
-            candidates.iter().map(|candidate| single(tracker, candidate, pipeline)).collect()
-        }
-        Mode::Atomic => atomic(tracker, candidates, pipeline),
-        Mode::PerPartition => per_partition(tracker, candidates, pipeline),
+        Mode::Each => candidates.iter().map(|candidate| single(tracker, candidate, core)).collect(),
+        Mode::Atomic => atomic(tracker, candidates, core),
+        Mode::PerPartition => per_partition(tracker, candidates, core),
     };
-    groups?.into_iter().map(|group| repeat(tracker, group, pipeline)).collect()
+    groups?.into_iter().map(|group| repeat(tracker, group, core)).collect()
 }
 
 /// Repeats the write ids of an open attempt of the same changes. A change in another request has an id of its own,
@@ -158,7 +156,7 @@ pub(super) fn groups(
 fn repeat(
     tracker: &Tracker,
     group: RequestGroup,
-    pipeline: &ClientCore,
+    core: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let attempts = group.changes.first().and_then(|first| tracker.get(&first.id));
     let attempts = attempts.map_or(&[][..], Tracked::attempts);
@@ -175,9 +173,9 @@ fn repeat(
     });
     match same.as_deref() {
         None => Ok(group),
-        Some([candidate]) if group.sent.is_none() => single(tracker, candidate, pipeline),
+        Some([candidate]) if group.sent.is_none() => single(tracker, candidate, core),
         Some(changes) => {
-            let mut batch = Batch::new(target(pipeline, &group.table));
+            let mut batch = Batch::new(target(core, &group.table));
             for candidate in changes {
                 push(tracker, &mut batch, candidate)?;
             }
@@ -194,10 +192,10 @@ fn tracked<'t>(tracker: &'t Tracker, candidate: &Candidate) -> Result<&'t Tracke
 fn single(
     tracker: &Tracker,
     candidate: &Candidate,
-    pipeline: &ClientCore,
+    core: &ClientCore,
 ) -> Result<RequestGroup, Error> {
     let Candidate { table, key, wire, .. } = candidate;
-    let target = target(pipeline, table);
+    let target = target(core, table);
     let condition = tracked(tracker, candidate)?.if_match();
     let request = match wire.write(condition) {
         Some((write, properties)) => {
@@ -248,10 +246,10 @@ fn group(
 fn atomic(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &ClientCore,
+    core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let Some(first) = candidates.first() else { return Ok(Vec::new()) };
-    let mut batch = Batch::new(target(pipeline, &first.table));
+    let mut batch = Batch::new(target(core, &first.table));
     for (at, candidate) in candidates.iter().enumerate() {
         if !candidate.id.is_in_table_of(&first.id) {
             let error = Error::invalid_input(format!(
@@ -268,14 +266,14 @@ fn atomic(
 fn per_partition(
     tracker: &Tracker,
     candidates: &[Candidate],
-    pipeline: &ClientCore,
+    core: &ClientCore,
 ) -> Result<Vec<RequestGroup>, Error> {
     let mut groups = Vec::new();
     // The transaction of each partition that is not full yet, in the order of their first changes.
     let mut open: Vec<(Arc<str>, Batch, Vec<Candidate>)> = Vec::new();
     let mut by_partition: HashMap<(&str, &str), usize> = HashMap::new();
     for candidate in candidates {
-        let batch_of = |table| Batch::new(target(pipeline, table));
+        let batch_of = |table| Batch::new(target(core, table));
         let index = *by_partition.entry(candidate.id.partition()).or_insert_with(|| {
             open.push((Arc::clone(&candidate.table), batch_of(&candidate.table), Vec::new()));
             open.len() - 1

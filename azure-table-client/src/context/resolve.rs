@@ -42,21 +42,20 @@ impl TableContext {
         options: &SaveOptions,
     ) -> Result<Findings, Error> {
         let attempts = self.tracker.open_requests(ids);
-        let policy = outcome::policy(&self.pipeline, &options.call);
+        let policy = outcome::policy(&self.core, &options.call);
         let keys: HashSet<&EntityKey> = attempts.iter().flat_map(|it| &*it.keys).collect();
         let keys: Vec<_> = keys.into_iter().collect();
-        let is_expired =
-            |attempt: &OpenAttempt| outcome::is_expired(&self.pipeline, attempt.sent.end);
+        let is_expired = |attempt: &OpenAttempt| outcome::is_expired(&self.core, attempt.sent.end);
         let expired: Vec<_> = attempts.iter().map(is_expired).collect();
-        let left = options.call.deadline.unwrap_or(self.pipeline.deadline);
+        let left = options.call.deadline.unwrap_or(self.core.deadline);
         // The service may be down.
         let retry =
             if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
         let call = CallOptions { retry, ..options.call.clone() };
-        let read = outcome::read_back(&self.pipeline, table, &keys, &call);
+        let read = outcome::read_back(&self.core, table, &keys, &call);
         let late = || Error::timeout("no time is left to read back whether changes were applied");
         let rows: HashMap<EntityKey, Found> =
-            self.pipeline.clock.timeout(left, pin!(read)).await.ok_or_else(late)??;
+            self.core.clock.timeout(left, pin!(read)).await.ok_or_else(late)??;
         let absent = keys.iter().filter(|key| !rows.contains_key(*key));
         let absent = absent.map(|&key| key.clone()).collect();
         let mut findings = Findings { absent, ..Findings::default() };
@@ -65,7 +64,7 @@ impl TableContext {
                 Evidence {
                     writes: &Wrote::all_of(&attempt.request).unwrap_or_default(),
                     rows: &rows,
-                    write_id: self.pipeline.settings.write_id.as_deref(),
+                    write_id: self.core.settings.write_id.as_deref(),
                     since: None,
                     is_open: closed.is_none_or(|closed| !attempt.is_of(closed)),
                     is_fenced: fenced.is_some_and(|fenced| attempt.is_of(fenced)),
@@ -127,13 +126,13 @@ impl TableContext {
             return SaveOutcome::Unknown(may_still_be_applied());
         };
         let is_gone = is_absent
-            && !outcome::policy(&self.pipeline, &options.call).exact
+            && !outcome::policy(&self.core, &options.call).exact
             && tracked.is_deleted()
             && tracked.condition().is_none()
             && tracked
                 .attempts()
                 .iter()
-                .all(|attempt| outcome::is_expired(&self.pipeline, attempt.sent.end));
+                .all(|attempt| outcome::is_expired(&self.core, attempt.sent.end));
         if is_gone {
             // The service refuses every open attempt by now, and there is no row to delete.
             self.tracker.forget(id);

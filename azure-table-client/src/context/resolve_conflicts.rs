@@ -99,7 +99,7 @@ impl<'c> Rounds<'c> {
     async fn save(&mut self) -> Result<SaveReport, SaveError> {
         if self.conflicts > 0 {
             let wait = WAITS.wait(&FailedAttempt::new(self.conflicts)).unwrap_or_default();
-            self.context.pipeline.clock.sleep(wait).await;
+            self.context.core.clock.sleep(wait).await;
         }
         let result = self.context.save(self.options.clone(), &self.skip).await;
         self.collect();
@@ -215,8 +215,8 @@ impl<'c> Rounds<'c> {
     async fn resolve(&mut self, at: usize, id: &Identity, error: &Error, round: u32) -> Next {
         let SaveResult { table, key, operation, .. } = self.results[at].clone();
         let table: Arc<str> = Arc::from(table);
-        let pipeline = Arc::clone(&self.context.pipeline);
-        let client = TableClient::<DynamicEntity>::new(pipeline, table.to_string());
+        let core = Arc::clone(&self.context.core);
+        let client = TableClient::<DynamicEntity>::new(core, table.to_string());
         let row = client.get_row(&key, self.options.call.clone()).await;
         let row = row.and_then(|row| row.map(|row| self.context.server_row(row, None)).transpose());
         let row = match row {
@@ -281,7 +281,7 @@ impl<'c> Rounds<'c> {
                 format_args!("its conflict was resolved with entity {other}"),
             ));
         }
-        let values = properties_of(merged, self.context.pipeline.protocol.dialect())?;
+        let values = properties_of(merged, self.context.core.protocol.dialect())?;
         self.context.tracker.merge_resolution(table, row, values, merged.ownership())
     }
 }

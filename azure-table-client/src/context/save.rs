@@ -42,7 +42,7 @@ impl TableContext {
         let hook = self.hooks.writing.as_deref_mut();
         let candidates = plan::candidates(&self.tracker, &options, hook, first, skip);
         let candidates = candidates.map_err(|error| self.refused(error))?;
-        let groups = plan::groups(&self.tracker, &candidates, &options, &self.pipeline);
+        let groups = plan::groups(&self.tracker, &candidates, &options, &self.core);
         self.last_report.results.extend(candidates.into_iter().map(|candidate| SaveResult {
             table: candidate.table.to_string(),
             operation: candidate.change.operation(),
@@ -74,7 +74,7 @@ impl TableContext {
     async fn send_all(&mut self, groups: Vec<RequestGroup>, options: &SaveOptions) {
         let at_once = if options.mode == Mode::PerPartition { options.at_once } else { 1 };
         let mut waiting = VecDeque::from(groups);
-        let pipeline = Arc::clone(&self.pipeline);
+        let core = Arc::clone(&self.core);
         let mut in_flight = FuturesUnordered::new();
         let mut continues = true;
         let mut applied_earlier = AppliedEarlier::new();
@@ -91,7 +91,7 @@ impl TableContext {
                         if let Some(hook) = &mut self.hooks.request {
                             hook(group.request.operation, &group.table);
                         }
-                        in_flight.push(send(&pipeline, group, options.call.clone()));
+                        in_flight.push(send(&core, group, options.call.clone()));
                         continue;
                     } else {
                         FollowUp { is_done: false, again: Vec::new() }
@@ -109,8 +109,8 @@ impl TableContext {
 
     /// Records the attempts of a request. Returns whether it can be sent.
     fn begin(&mut self, group: &RequestGroup, options: &SaveOptions) -> bool {
-        let now = self.pipeline.clock.instant();
-        let deadline = options.call.deadline.unwrap_or(self.pipeline.deadline);
+        let now = self.core.clock.instant();
+        let deadline = options.call.deadline.unwrap_or(self.core.deadline);
         let sent = now..now + deadline.min(LONGEST_DEADLINE);
         let keys = group.changes.iter().map(|candidate| candidate.key.clone()).collect();
         let changes = group.changes.iter().map(|it| (&it.id, &it.change, &it.wire));
@@ -137,9 +137,9 @@ impl TableContext {
     }
 }
 
-async fn send(pipeline: &ClientCore, group: RequestGroup, options: CallOptions) -> Response<'_> {
+async fn send(core: &ClientCore, group: RequestGroup, options: CallOptions) -> Response<'_> {
     let RequestGroup { request, changes, .. } = &group;
-    let trace = pipeline.trace(request.operation, request.resource.clone()).batch(changes.len());
-    let reply = trace.within(pipeline.send(request, &options, &trace)).await;
+    let trace = core.trace(request.operation, request.resource.clone()).batch(changes.len());
+    let reply = trace.within(core.send(request, &options, &trace)).await;
     (group, reply, trace)
 }

@@ -110,13 +110,13 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
 
     /// Returns a query whose entities are tracked.
     pub fn query(self) -> ContextQuery<'c, T> {
-        let pipeline = Arc::clone(&self.context.pipeline);
-        let query = TableClient::<T>::new(pipeline, self.table.to_string()).query();
+        let core = Arc::clone(&self.context.core);
+        let query = TableClient::<T>::new(core, self.table.to_string()).query();
         ContextQuery::new(self.context, self.table, query)
     }
 
     fn values(&self, entity: &T) -> Result<Values, Error> {
-        let protocol = self.context.pipeline.protocol;
+        let protocol = self.context.core.protocol;
         let dialect = protocol.dialect();
         dialect.check_table_name(&self.table)?;
         check_readable(protocol)?;

@@ -64,7 +64,7 @@ impl Run {
             vec![chunk]
         };
         for chunk in chunks {
-            let response = read_back(Arc::clone(&self.pipeline), chunk, error.clone());
+            let response = read_back(Arc::clone(&self.core), chunk, error.clone());
             self.in_flight.push(Box::pin(response));
         }
     }
@@ -105,7 +105,7 @@ impl Run {
 
     /// Sets the outcomes of rows in the window.
     pub(super) fn end(&mut self, rows: impl IntoIterator<Item = (Row, RowOutcome)>) {
-        let now = self.pipeline.clock.instant();
+        let now = self.core.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
             let open = match &outcome {

@@ -49,7 +49,7 @@ impl Run {
             self.report_progress();
             return;
         }
-        let now = self.pipeline.clock.instant();
+        let now = self.core.clock.instant();
         let name = Arc::clone(&chunk.partition);
         let failure = result.as_ref().err().map(|error| FailureKind::of(error, chunk.rows.len()));
         self.record(&chunk, failure, sent_at, now);
@@ -208,7 +208,7 @@ impl Run {
 }
 
 pub(super) async fn send(
-    pipeline: Arc<ClientCore>,
+    core: Arc<ClientCore>,
     chunk: Chunk,
     sent_at: Instant,
     first_sent: Option<Instant>,
@@ -217,13 +217,13 @@ pub(super) async fn send(
     let options = CallOptions { retry: Some(RetryPolicy::none()), ..CallOptions::default() };
     let mut wait = None;
     let table = chunk.request().resource.clone();
-    let trace = pipeline.trace(chunk.request().operation, &table).batch(chunk.rows.len());
+    let trace = core.trace(chunk.request().operation, &table).batch(chunk.rows.len());
     // The run sends a throttled chunk again.
     let trace = trace.expecting(Some(ErrorCode::is_throttling));
     let work = async {
-        let reply = pipeline.send(chunk.request(), &options, &trace).await?;
-        wait = server_wait(&reply.headers, &reply.body, pipeline.clock.now());
-        let committed = read(&pipeline, &chunk, reply, first_sent).await?;
+        let reply = core.send(chunk.request(), &options, &trace).await?;
+        wait = server_wait(&reply.headers, &reply.body, core.clock.now());
+        let committed = read(&core, &chunk, reply, first_sent).await?;
         if committed.confirmation != Confirmation::Response {
             trace.resolved();
         }
@@ -236,7 +236,7 @@ pub(super) async fn send(
 
 /// Reads the results of a chunk, whose earlier attempts may be open.
 async fn read(
-    pipeline: &Arc<ClientCore>,
+    core: &Arc<ClientCore>,
     chunk: &Chunk,
     reply: Reply,
     first_sent: Option<Instant>,
@@ -248,16 +248,16 @@ async fn read(
         // The run sends the chunk again, or each of its rows.
         return transaction::results(reply, request, sent);
     }
-    outcome::settle(pipeline, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
+    outcome::settle(core, request, sent, &CallOptions::default(), first_sent, Ok(reply)).await
 }
 
 /// Reads back the rows of a chunk that is not sent again because of `error`.
-pub(super) async fn read_back(pipeline: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
-    let now = pipeline.clock.instant();
-    let options = CallOptions { deadline: Some(pipeline.try_timeout), ..CallOptions::default() };
+pub(super) async fn read_back(core: Arc<ClientCore>, chunk: Chunk, error: Error) -> Response {
+    let now = core.clock.instant();
+    let options = CallOptions { deadline: Some(core.try_timeout), ..CallOptions::default() };
     let (request, sent) = (chunk.request(), chunk.sent());
     let error = outcome::unknown(error);
-    let result = outcome::settle(&pipeline, request, sent, &options, None, Err(error)).await;
+    let result = outcome::settle(&core, request, sent, &options, None, Err(error)).await;
     Response { chunk, sent_at: now, result, wait: None, is_final: true }
 }
 

@@ -49,7 +49,7 @@ impl<E, T> Query<E, T> {
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
         let queries = match filter {
-            Some(filter) => fetch::split(&self.pipeline, filter)?.map_or(1, |s| s.filters.len()),
+            Some(filter) => fetch::split(&self.core, filter)?.map_or(1, |s| s.filters.len()),
             None => 1,
         };
         let filter = filter.map(QueryFilter::tree);
@@ -66,7 +66,7 @@ impl<E, T> Query<E, T> {
 
     /// Applies the client's policy to a query that scans the whole table.
     pub(super) fn check_scan(&self) -> Result<(), Error> {
-        if self.scan_allowed || self.pipeline.settings.scans == ScanPolicy::Allow {
+        if self.scan_allowed || self.core.settings.scans == ScanPolicy::Allow {
             return Ok(());
         }
         // An invalid filter is reported later.
@@ -77,7 +77,7 @@ impl<E, T> Query<E, T> {
             return Ok(());
         }
         let (table, reason) = (&*self.table, plan.reason(filter));
-        if self.pipeline.settings.scans == ScanPolicy::Refuse {
+        if self.core.settings.scans == ScanPolicy::Refuse {
             return Err(Error::invalid_input(format!(
                 "the query scans the whole table {table}: {reason}; to send it, call `allow_scan`"
             )));

@@ -119,7 +119,7 @@ impl<E, T> Query<E, T> {
         select: Result<Vec<String>, Error>,
     ) -> Query<E, U> {
         Query {
-            pipeline: self.pipeline,
+            core: self.core,
             table: self.table,
             filter: self.filter,
             select,

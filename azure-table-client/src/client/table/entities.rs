@@ -52,12 +52,12 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn get(&self, key: impl IntoKey) -> Call<Stored<T>> {
-        Call::new(&self.pipeline, self.read_at(key), entity::fetched)
+        Call::new(&self.core, self.read_at(key), entity::fetched)
     }
 
     /// Reads the entity with these keys, and keeps its row.
     pub(in crate::client) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
-        Call::new(&self.pipeline, self.read(key), entity::fetched_with_source)
+        Call::new(&self.core, self.read(key), entity::fetched_with_source)
     }
 
     /// Reads the entity with these keys; `None` if it does not exist.
@@ -68,7 +68,7 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
     pub fn get_if_exists(&self, key: impl IntoKey) -> Call<Option<Stored<T>>> {
-        Call::new(&self.pipeline, self.read_at(key), entity::fetched_if_exists)
+        Call::new(&self.core, self.read_at(key), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 
@@ -77,8 +77,8 @@ impl<T: TableEntity> TableClient<T> {
     /// # Errors
     /// The same errors as [`get`](Self::get), except for a row that is not a valid `T`.
     pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
-        let format = Some(self.pipeline.protocol.typed().format());
-        Call::new(&self.pipeline, self.read(key), entity::row_if_exists)
+        let format = Some(self.core.protocol.typed().format());
+        Call::new(&self.core, self.read(key), entity::row_if_exists)
             .expecting(ErrorCode::is_missing_entity)
             .with_options(CallOptions { primary_only: true, format, ..options })
     }
@@ -96,7 +96,7 @@ impl<T: TableEntity> TableClient<T> {
 
     fn read(&self, key: &EntityKey) -> Result<Request, Error> {
         let request = self.checked(|| {
-            let request = query::point(self.pipeline.protocol, &self.target.table, key, &[])?;
+            let request = query::point(self.core.protocol, &self.target.table, key, &[])?;
             check_key::<T>(key)?;
             Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
         });
@@ -146,7 +146,7 @@ impl<T: TableEntity> TableClient<T> {
         let request = self.checked(|| entity::checked_write(&self.target, entity, write));
         let request = request
             .map_err(|error| self.refused(error, write.operation(), entity.entity_key().ok()));
-        Call::new(&self.pipeline, request, Reply::written)
+        Call::new(&self.core, request, Reply::written)
     }
 
     /// Inserts the entity, or merges it into the existing one of any version; returns the new version. The result
@@ -187,7 +187,7 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
         let request = self.delete_request(key, &condition.into());
-        Call::new(&self.pipeline, request, Reply::done)
+        Call::new(&self.core, request, Reply::done)
     }
 
     /// Deletes the entity with these keys if it exists; `false` if it did not.
@@ -203,14 +203,14 @@ impl<T: TableEntity> TableClient<T> {
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     pub fn delete_if_exists(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<bool> {
         let request = self.delete_request(key, &condition.into());
-        Call::new(&self.pipeline, request, entity::deleted_if_exists)
+        Call::new(&self.core, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
 
     fn delete_request(&self, key: impl IntoKey, condition: &IfMatch) -> Result<Request, Error> {
         let key =
             key.into_key().map_err(|error| self.refused(error.into(), Operation::Delete, None))?;
-        entity::delete(self.pipeline.protocol, &self.target.table, &key, condition)
+        entity::delete(self.core.protocol, &self.target.table, &key, condition)
             .and_then(|request| check_key::<T>(&key).map(|()| request))
             .map_err(|error| self.refused(error, Operation::Delete, Some(key)))
     }
@@ -227,14 +227,13 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, at the
     /// primary. Retries: [read](crate::guide::errors#retry-classes).
     pub async fn was_applied(&self, key: impl IntoKey, write_id: Uuid) -> Result<Outcome, Error> {
-        let (pipeline, key) = (&self.pipeline, key.into_key()?);
+        let (core, key) = (&self.core, key.into_key()?);
         check_key::<T>(&key)?;
-        let Some(column) = pipeline.settings.write_id.as_deref() else {
+        let Some(column) = core.settings.write_id.as_deref() else {
             return Err(Error::invalid_input("the client has no `write_id_column` to look for"));
         };
         let rows =
-            outcome::read_back(pipeline, &self.target.table, &[&key], &CallOptions::default())
-                .await?;
+            outcome::read_back(core, &self.target.table, &[&key], &CallOptions::default()).await?;
         let has_id = rows.get(&key).and_then(|row| row.properties.get(column))
             == Some(&EdmValue::from(write_id));
         Ok(if has_id { Outcome::Applied } else { Outcome::Unknown })

@@ -108,7 +108,7 @@ impl TableContext {
             etag.is_none() && candidate.change != Change::Delete
         };
         let mut etags = if group.changes.iter().zip(&results).any(lacks_etag) {
-            trace.within(read_etags(&self.pipeline, group, options)).await
+            trace.within(read_etags(&self.core, group, options)).await
         } else {
             HashMap::new()
         };
@@ -236,7 +236,7 @@ impl TableContext {
                 }
             }
         }
-        match plan::groups(&self.tracker, &again, options, &self.pipeline) {
+        match plan::groups(&self.tracker, &again, options, &self.core) {
             Ok(again) => FollowUp { is_done, again },
             Err(error) => {
                 for candidate in &again {
@@ -250,15 +250,15 @@ impl TableContext {
 
 /// Reads the ETags of the rows that are still in the state that the request left.
 async fn read_etags(
-    pipeline: &ClientCore,
+    core: &ClientCore,
     group: &RequestGroup,
     options: &SaveOptions,
 ) -> HashMap<EntityKey, ETag> {
     let writes = Wrote::all_of(&group.request).unwrap_or_default();
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
-    let read = outcome::read_back(pipeline, &group.table, &keys, &options.call);
+    let read = outcome::read_back(core, &group.table, &keys, &options.call);
     let mut rows = read.await.unwrap_or_default();
-    let write_id = pipeline.settings.write_id.as_deref();
+    let write_id = core.settings.write_id.as_deref();
     let left = writes.iter().filter(|write| write.is_left_in(write_id, rows.get(&write.key)));
     let keys: Vec<_> = left.map(|write| write.key.clone()).collect();
     keys.into_iter().filter_map(|key| Some((key.clone(), rows.remove(&key)?.etag))).collect()
