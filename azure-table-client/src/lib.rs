@@ -56,6 +56,9 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod debug;
+
 // ---- values ----
 mod decode;
 mod dialect;
@@ -64,6 +67,7 @@ pub mod entity;
 mod etag;
 mod key;
 pub mod limits;
+mod lock;
 pub mod serde;
 
 // ---- bytes of the protocol ----

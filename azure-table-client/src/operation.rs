@@ -81,6 +81,19 @@ impl Request {
     }
 
     /// A body in the format of `protocol`.
+    /// A request about the service itself.
+    fn of_service(operation: Operation, method: Method, comp: &str) -> Self {
+        let mut request = Self::new(operation, "the service", method, "/".to_owned());
+        request.query.push("restype", "service");
+        request.query.push("comp", comp);
+        request
+    }
+
+    /// Sets a body that is XML in every format.
+    fn xml(self, body: Vec<u8>) -> Self {
+        Self { content_type: headers::XML.clone(), ..self.body(body) }
+    }
+
     fn payload(self, protocol: Protocol, body: Vec<u8>) -> Self {
         let content_type = protocol.format().content_type().clone();
         Self { content_type, ..self.body(body) }

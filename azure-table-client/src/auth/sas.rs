@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use super::sas_time::read_time;
 use crate::error::Error;
+use crate::wire::encoding::QueryString;
 
 /// A shared access signature, which is sent unchanged. `Debug` does not show it, and it is overwritten when it
 /// is dropped.
@@ -79,8 +80,8 @@ impl SasToken {
     }
 
     /// One that was just signed.
-    pub(super) fn signed(query: String) -> Self {
-        Self(Zeroizing::new(query))
+    pub(super) fn signed(query: QueryString) -> Self {
+        Self(Zeroizing::new(query.into_string()))
     }
 
     /// Returns the query string, without `?`. It is a secret: anyone who has it can use it.

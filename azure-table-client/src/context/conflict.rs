@@ -1,10 +1,11 @@
 //! Conflicts of a save with other writers, and how a program wants them resolved. No I/O.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::error::{Error, ErrorCode, Outcome};
+use crate::lock::lock;
 use crate::wire::Operation;
 
 /// A change of a save that the service refused because of another writer: an insert whose row exists
@@ -158,7 +159,7 @@ impl ConflictResolver {
             Strategy::ClientWins => Resolution::KeepLocal,
             Strategy::ServerWins => Resolution::TakeServer,
             Strategy::Merge(decide) => {
-                let mut decide = decide.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut decide = lock(&decide);
                 decide(conflict)
             }
         }

@@ -9,8 +9,6 @@
 mod account_sas;
 mod fields;
 mod grant;
-mod ip_range;
-mod restrictions;
 mod shared_key;
 mod table_sas;
 

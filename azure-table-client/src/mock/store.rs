@@ -4,10 +4,8 @@
 
 #[cfg(feature = "mock-data")]
 mod disk;
-mod journal;
 mod key;
 mod properties;
-mod replica;
 mod storage;
 mod table;
 mod version;
@@ -20,11 +18,9 @@ use std::time::SystemTime;
 
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
-pub(super) use self::journal::{Journal, JournalEntry};
 pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Properties, StoredProperties};
-pub(super) use self::replica::Replica;
-pub(super) use self::storage::Storage;
+pub(super) use self::storage::{Journal, JournalEntry, Replica, Storage};
 pub(super) use self::table::{StoredEntity, Table, Written};
 pub(super) use self::version::Version;
 pub(super) use self::write::{Change, Condition, Update, Write};

@@ -330,13 +330,13 @@ impl<'c> Attempts<'c> {
         let signed = Signed {
             credential: self.credential,
             is_https: self.pipeline.endpoint_at(location).is_https(),
-            answered: self.pipeline.clock.now(),
+            received_at: self.pipeline.clock.now(),
         };
         let reply = Reply {
             status,
             headers,
             body,
-            asked: self.format,
+            requested: self.format,
             attempts: self.count,
             client_request_id: self.client_request_id,
             open: self.open,

@@ -87,15 +87,7 @@ impl Sending<'_> {
     }
 }
 
-impl fmt::Debug for Sending<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sending")
-            .field("operation", &self.operation)
-            .field("table", &self.table)
-            .field("attempt", &self.attempt)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Sending<'_>, |it| operation: it.operation, table: it.table, attempt: it.attempt);
 
 /// An attempt that has ended.
 #[derive(Clone)]
@@ -137,17 +129,13 @@ impl<'a> Received<'a> {
     }
 }
 
-impl fmt::Debug for Received<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Received")
-            .field("operation", &self.operation)
-            .field("table", &self.table)
-            .field("attempt", &self.attempt)
-            .field("client_request_id", &self.client_request_id)
-            .field("outcome", &self.outcome)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Received<'_>, |it|
+    operation: it.operation,
+    table: it.table,
+    attempt: it.attempt,
+    client_request_id: it.client_request_id,
+    outcome: it.outcome,
+);
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use http::StatusCode;
 
 use super::super::failure::Failure;
 use super::effects::{Break, Replacement, ReplacementBody, RetryAfter};
-use super::scope::Scope;
-use super::subject::Subject;
+use super::scope::{Scope, Subject};
 use crate::wire::Operation;
 
 /// A fault: its effect, the requests it can strike, and how often it strikes.

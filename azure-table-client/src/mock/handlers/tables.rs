@@ -6,7 +6,7 @@ use super::evaluate;
 use super::exchange::Exchange;
 use super::query::filter;
 use crate::edm::EdmCow;
-use crate::entity::Row;
+use crate::entity::{Columns, Form, Row};
 use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -77,6 +77,6 @@ pub(super) fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failur
 
 /// The name of the table in the body of a create request, if the body has one.
 pub(in crate::mock) fn name_in(body: RequestBody<'_>) -> Result<Option<String>, Failure> {
-    let mut row = body.row(Row::of_columns(&["TableName"]))?;
+    let mut row = body.row(Row::with(Columns::new(&["TableName"]), false, Form::WHOLE))?;
     row.optional(0).map_err(|_| Failure::invalid_input())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::super::failure::Failure;
 use super::super::policies::Policies;
@@ -12,6 +12,7 @@ use super::properties::StoredProperties;
 use super::version::Version;
 use super::write::Write;
 use crate::edm::EdmDateTime;
+use crate::lock::{read, write};
 
 /// The number of rows after which a scan releases its locks.
 const ROWS_PER_LOCK: usize = 1000;
@@ -230,15 +231,6 @@ impl Table {
 
 fn from<'k>(key: &'k &str) -> (Bound<&'k (dyn KeyText + 'k)>, Bound<&'k (dyn KeyText + 'k)>) {
     (Bound::Included(key), Bound::Unbounded)
-}
-
-/// Locks for reading. A panic of another holder is ignored, since every write is one step.
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

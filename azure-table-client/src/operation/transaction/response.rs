@@ -27,12 +27,9 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         return Err(refused(inner(&reply, message, request)?, id, request, sent));
     }
     if messages.len() != sent.len() {
-        let error = Error::unexpected_reply(format!(
-            "the response has {} results for {} operations",
-            messages.len(),
-            sent.len()
-        ));
-        return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
+        let (results, operations) = (messages.len(), sent.len());
+        let message = format!("the response has {results} results for {operations} operations");
+        return Err(reply.unexpected(message, request).with_outcome(Outcome::Unknown));
     }
     let result = |message: &Message<'_>| {
         let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
@@ -177,19 +174,8 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
             headers.insert(name, value.clone());
         }
     }
-    Ok(Reply {
-        status: message.status().map_err(of)?,
-        headers,
-        body: reply.body.slice_ref(message.body),
-        asked: reply.asked,
-        attempts: reply.attempts,
-        client_request_id: reply.client_request_id.clone(),
-        open: reply.open,
-        state_matches: reply.state_matches,
-        confirmation: reply.confirmation,
-        location: reply.location,
-        signed: reply.signed.clone(),
-    })
+    let (status, body) = (message.status().map_err(of)?, reply.body.slice_ref(message.body));
+    Ok(Reply { status, headers, body, ..reply.clone() })
 }
 
 /// Returns the error of a batch that the service accepted, with a response that cannot be read.

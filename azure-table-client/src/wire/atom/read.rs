@@ -7,11 +7,12 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Namespace, ResolveResult};
 use quick_xml::reader::NsReader;
 
-use super::{ATOM, AtomError, DATA, METADATA, ReadError};
+use super::{ATOM, AtomError, DATA, METADATA};
 use crate::edm::EdmType;
 use crate::entity::{
     Annotation, DecodeError, Form, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow, Row,
 };
+use crate::wire::ReadError;
 use crate::wire::xml::{self, Reference};
 
 /// Deeper than anything that the protocol or an extension of Atom nests.
@@ -164,13 +165,9 @@ impl<'de> Document<'de> {
                 self.skip()?;
                 continue;
             };
-            #[cfg(feature = "mock")]
             let repeated = !matches!(place.value, RawValue::Missing);
             *place = self.read_property(&element)?;
-            #[cfg(feature = "mock")]
-            {
-                row.repeated |= repeated;
-            }
+            row.repeated |= repeated;
         }
         Ok(())
     }
