@@ -1,4 +1,4 @@
-//! One REST call each: how its request is made, and how its answer is read. No I/O.
+//! The operations of the REST interface: building requests and reading responses. No I/O.
 
 pub(crate) mod access_policies;
 pub(crate) mod continuation;
@@ -99,7 +99,7 @@ impl Request {
         Self { content_type, ..self.body(body) }
     }
 
-    /// Refuses what the version or the format cannot do.
+    /// Checks that the version and the format support the request.
     pub(crate) fn check(&self, protocol: Protocol) -> Result<(), Error> {
         if self.needs_types {
             check_readable(protocol)?;
@@ -173,7 +173,7 @@ impl Request {
         }
     }
 
-    /// The status of an answer: of a batch, what is in it counts.
+    /// The status of a response: of a batch, the status of the operation inside.
     pub(crate) fn status_of(
         &self,
         status: StatusCode,
@@ -200,7 +200,7 @@ fn if_match(condition: &IfMatch) -> Result<Header, Error> {
     Ok((&header::IF_MATCH, value))
 }
 
-/// Refuses to read what needs types in a format that has none.
+/// Checks that entities that need the types of their properties are read in a format that has them.
 pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
     if protocol.format().is_typed() {
         return Ok(());
@@ -212,8 +212,8 @@ pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
 }
 
 /// The error of a call that requires a feature that its version does not have.
-pub(crate) fn unsupported(what: Unsupported) -> Error {
-    Error::invalid_input(what.to_string())
+pub(crate) fn unsupported(reason: Unsupported) -> Error {
+    Error::invalid_input(reason.to_string())
 }
 
 #[cfg(test)]

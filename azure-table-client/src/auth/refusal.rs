@@ -88,7 +88,7 @@ fn advise_on_signature(token: &SasToken, refused: &RefusedRequest<'_>) -> Option
         let reached = token.field("srt")?;
         let needed = refused.operation.resource_type()?;
         return Some(format!(
-            "The shared access signature reaches the resource types {reached:?}, and {} needs \
+            "The shared access signature covers the resource types {reached:?}, and {} needs \
              {needed:?}.",
             refused.operation
         ));
@@ -118,7 +118,7 @@ fn not_authentic(token: &SasToken, refused: &RefusedRequest<'_>) -> String {
         && now < start
     {
         return format!(
-            "The shared access signature does not hold before {}, and the service's clock shows \
+            "The shared access signature is not valid before {}, and the service's clock shows \
              {}: wait, or get one that starts earlier.",
             start.trimmed(),
             now.trimmed()
@@ -181,7 +181,7 @@ fn out_of_reach(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String
     }
     let is_ranged = token.field("spk").or_else(|| token.field("epk")).is_some();
     is_ranged.then(|| {
-        "The shared access signature reaches a range of keys, and these keys are out of it."
+        "The shared access signature covers a range of keys, and these keys are outside of it."
             .to_owned()
     })
 }

@@ -34,7 +34,7 @@ impl SharedKey {
         }
         if !is_account_name(&account) {
             return Err(Error::configuration(
-                "the account name has a character that no account name has",
+                "the account name has a character that account names cannot have",
             ));
         }
         // The decoder's error would show a character of the key.

@@ -135,14 +135,14 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows: {} applied", self.read, self.applied)?;
-        for (count, what) in [
+        for (count, outcome) in [
             (self.skipped, "resolved before"),
             (self.failed, "failed"),
             (self.unknown, "unknown"),
             (self.not_attempted, "not attempted"),
         ] {
             if count > 0 {
-                write!(f, ", {count} {what}")?;
+                write!(f, ", {count} {outcome}")?;
             }
         }
         write!(f, "; {} requests", self.requests)?;

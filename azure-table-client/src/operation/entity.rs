@@ -142,7 +142,7 @@ fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Stri
     Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
 }
 
-/// The keys of an entity that are fit for the service.
+/// The keys of an entity, if the service accepts them.
 pub(crate) fn checked_keys<'e, T: TableEntity>(
     protocol: Protocol,
     table: &str,

@@ -89,7 +89,7 @@ struct Single<'o> {
 /// The error of an operation that was not added to a transaction.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// The operation does not fit with the others; it may fit in the next transaction.
+    /// The transaction is full; the next one may hold the operation.
     Full(Error),
     /// The operation is invalid, or cannot be in this transaction.
     Invalid(Error),

@@ -83,7 +83,7 @@ impl<'c> Attempts<'c> {
         let route =
             Route::new(locations, request.is_write()).and_then(|route| match &pipeline.secondary {
                 None if route.location() == Location::Secondary => Err(Error::invalid_input(
-                    "the client does not know where the secondary is; see secondary_endpoint",
+                    "the client has no secondary endpoint: set secondary_endpoint",
                 )),
                 _ => Ok(route),
             });

@@ -77,8 +77,8 @@ fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), E
     let is_accepted = if credential.is_token() { accepted.tokens } else { accepted.keys };
     if credential.is_secret() && !is_accepted {
         return Err(Error::configuration(
-            "the endpoint is plain HTTP, where the credential could be read on the way; use \
-             https://, or allow_http(true) if that is meant",
+            "the endpoint is plain HTTP, where the credential could be read in transit; use \
+             https://, or allow_http(true) if plain HTTP is intended",
         ));
     }
     Ok(())

@@ -20,7 +20,7 @@ impl Endpoint {
         // The text is not shown: a SAS may have been pasted with it.
         let refused = |reason: &str| Error::configuration(format!("the endpoint {reason}"));
         let url = Url::parse(text.trim()).map_err(|error| {
-            refused("is no URL of the form https://account.table.core.windows.net")
+            refused("is not a URL of the form https://account.table.core.windows.net")
                 .with_source(error)
         })?;
         if !matches!(url.scheme(), "http" | "https") {

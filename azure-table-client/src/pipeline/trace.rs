@@ -335,7 +335,7 @@ fn record_error(span: &Span, kind: &str) {
     span.record("error.type", kind);
 }
 
-/// The service's code, or what sort of error it is otherwise.
+/// The service's code, or the kind of another error.
 fn error_type(error: &Error) -> &str {
     match error.kind() {
         ErrorKind::Configuration => "configuration",

@@ -142,7 +142,7 @@ opaque_debug!(Received<'_>, |it|
 #[non_exhaustive]
 pub enum AttemptOutcome {
     /// The HTTP status of the response; for a batch, the status of the operation inside.
-    Answered(u16),
+    Responded(u16),
     /// No response came within the time limit.
     TimedOut,
     /// The transport failed before the response was complete.
@@ -154,7 +154,7 @@ pub enum AttemptOutcome {
 impl AttemptOutcome {
     /// Returns whether the service requests less load (429 or 503).
     pub const fn is_throttled(self) -> bool {
-        matches!(self, Self::Answered(429 | 503))
+        matches!(self, Self::Responded(429 | 503))
     }
 }
 

@@ -184,7 +184,7 @@ impl<'de> RowsSeed<'_, '_, 'de> {
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
         (self.consume)(Step::Row(&mut self.reader.row)).map_err(|error| {
             *self.failure = Some(error);
-            E::custom("an entity does not fit")
+            E::custom("an entity is not valid")
         })
     }
 

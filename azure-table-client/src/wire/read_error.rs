@@ -10,7 +10,7 @@ pub(crate) enum ReadError {
     Json(serde_json::Error),
     /// The body is not XML, or has another form than expected.
     Atom(AtomError),
-    /// An entity in it does not fit the struct.
+    /// An entity in the body does not match the struct.
     Decode(DecodeError),
 }
 

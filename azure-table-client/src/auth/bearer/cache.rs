@@ -186,7 +186,7 @@ impl Cache {
         let mut state = lock(&self.state);
         if state.found.is_none() {
             let found = by_tenant(tenant).map_err(|error| {
-                Error::credential(format!("there is no credential of the tenant {tenant}"))
+                Error::credential(format!("no credential is known for the tenant {tenant}"))
                     .with_source(error)
             })?;
             state.found = Some(found);
@@ -226,10 +226,11 @@ async fn fetch(
     let scopes = [&*scope];
     let token =
         clock.timeout(LIMIT, credential.get_token(&scopes, None)).await.ok_or_else(|| {
-            Error::credential(format!("the credential gave no token within {LIMIT:?}"))
+            Error::credential(format!("the credential returned no token within {LIMIT:?}"))
         })?;
     let token = token.map_err(|error| {
-        Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
+        Error::credential(format!("the credential returned no token for {scope}"))
+            .with_source(error)
     })?;
     NewToken::new(&token)
 }

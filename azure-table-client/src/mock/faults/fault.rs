@@ -121,7 +121,7 @@ impl Fault {
 
     /// An error response with this status and code. The request is applied only with
     /// [`after_commit`](Self::after_commit). A number that is not a status counts as 500.
-    pub fn answer(status: u16, code: &'static str) -> Self {
+    pub fn error(status: u16, code: &'static str) -> Self {
         Self::failure(Failure {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code,

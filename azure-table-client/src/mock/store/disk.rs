@@ -265,8 +265,8 @@ fn load(database: &Database) -> Result<(Vec<JournalEntry>, EdmDateTime), redb::E
     Ok((entries, last_deleted.unwrap_or(EdmDateTime::MIN)))
 }
 
-fn corrupted(what: &str) -> redb::Error {
-    redb::Error::Corrupted(format!("the stored {what} cannot be read"))
+fn corrupted(name: &str) -> redb::Error {
+    redb::Error::Corrupted(format!("the stored {name} cannot be read"))
 }
 
 fn time_of(ticks: i64) -> EdmDateTime {

@@ -118,7 +118,7 @@ impl<'t> AttemptTrace<'t> {
                 record_error(&self.span, status.as_str());
             }
         }
-        self.report(AttemptOutcome::Answered(status.as_u16()), Some(response));
+        self.report(AttemptOutcome::Responded(status.as_u16()), Some(response));
     }
 
     /// Records an attempt without a usable response.

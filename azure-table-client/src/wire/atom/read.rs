@@ -88,7 +88,8 @@ struct Document<'de> {
 impl<'de> Document<'de> {
     fn new(body: &'de [u8]) -> Result<Self, AtomError> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-        let body = std::str::from_utf8(body).map_err(|_| AtomError::Form("it is no UTF-8"))?;
+        let body =
+            std::str::from_utf8(body).map_err(|_| AtomError::Form("the body is not UTF-8"))?;
         let mut xml = NsReader::from_str(body);
         xml.config_mut().expand_empty_elements = true;
         Ok(Self { xml, depth: 0 })
@@ -256,8 +257,10 @@ impl<'de> Document<'de> {
                 Event::CData(text) => Node::Text(text.xml10_content()),
                 Event::GeneralRef(reference) => Node::Reference(xml::resolve(&reference)),
                 // A DOCTYPE can define entities that expand without end, and the protocol does not use them.
-                Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not taken")),
-                Event::Eof if self.depth > 0 => return Err(AtomError::Form("it ends too early")),
+                Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not accepted")),
+                Event::Eof if self.depth > 0 => {
+                    return Err(AtomError::Form("the body is truncated"));
+                }
                 Event::Eof => return Ok(None),
                 Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => continue,
             };
