@@ -113,7 +113,8 @@ pub use azure_table_derive::TableEnum;
 #[doc = include_str!("../docs/filter.md")]
 pub use azure_table_derive::filter;
 
-pub use crate::client::{TableClient, TableServiceClient};
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};

@@ -1,6 +1,7 @@
 //! The operations of the REST interface: building requests and reading responses. No I/O.
 
 pub(crate) mod access_policies;
+pub(crate) mod batch;
 pub(crate) mod continuation;
 pub(crate) mod entity;
 mod entity_json;
@@ -180,7 +181,7 @@ impl Request {
         headers: &HeaderMap,
         body: &[u8],
     ) -> StatusCode {
-        if self.is_batch() { transaction::status_of(status, headers, body) } else { status }
+        if self.is_batch() { batch::status_of(status, headers, body) } else { status }
     }
 }
 

@@ -242,7 +242,7 @@ async fn a_client_requires_a_version_that_has_its_format() {
             assert_eq!(built.is_ok(), is_there, "{version} {format:?}");
             if let Err(error) = built {
                 assert_eq!(error.kind(), ErrorKind::Configuration);
-                assert!(error.to_string().contains("Atom with those before 2015-12-11"), "{error}");
+                assert!(error.to_string().contains("Atom a version before 2015-12-11"), "{error}");
             }
         }
     }

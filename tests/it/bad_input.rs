@@ -88,8 +88,8 @@ async fn expired_and_insufficient_signatures() {
                 far,
             ),
             format!(
-                "Insert on Blogs: {not_authorized}. The shared access signature reaches a range of \
-                 keys, and these keys are out of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
+                "Insert on Blogs: {not_authorized}. The shared access signature covers a range of \
+                 keys, and these keys are outside of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
             ),
         ),
     ] {

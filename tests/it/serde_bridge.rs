@@ -1,7 +1,5 @@
 //! Types that implement serde's traits, as entities without the derive.
 
-mod shapes;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -32,6 +30,8 @@ macro_rules! entity {
         }
     };
 }
+
+mod shapes;
 
 async fn table<T: TableEntity>() -> TableClient<T> {
     let table = MockTableService::new().client().table_named("Bridge");

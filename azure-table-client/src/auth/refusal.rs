@@ -31,7 +31,7 @@ pub(crate) fn hint(credential: &Credential, refused: &RefusedRequest<'_>) -> Opt
     match credential {
         Credential::SharedKey(_) | Credential::SharedKeyLite(_) => advise_on_key(refused),
         Credential::Sas(token) => advise_on_signature(token, refused),
-        // Advice on tokens is in `pipeline/bearer.rs`.
+        // Advice on tokens is in `pipeline/attempts/bearer.rs`.
         _ => None,
     }
 }

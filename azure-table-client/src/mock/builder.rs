@@ -167,7 +167,7 @@ impl MockTableServiceBuilder {
         let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag)));
         #[cfg(feature = "mock-data")]
         if let Some(opened) = self.data.take() {
-            return opened.into_storage(journal);
+            return Storage::on_disk(opened, journal);
         }
         Storage::new(Store::default(), journal)
     }

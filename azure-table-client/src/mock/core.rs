@@ -1,10 +1,9 @@
 //! The core of the mock: the stored tables, the rules of the account and the clock. Request handlers
 //! are functions over it.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use super::authorize::TokenCheck;
 use super::failure::Failure;
 use super::store::{JournalEntry, Storage, Table, Write, Written};
 use crate::auth::SharedKey;
@@ -38,6 +37,9 @@ pub(super) enum Skew {
     Ahead(Duration),
     Behind(Duration),
 }
+
+/// Returns `true` if a token is valid.
+pub(super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Core {
     /// Adds a change to the journal. The caller still holds the lock under which it made the change.

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use self::delayed::Delayed;
+use self::effects::FaultKind;
 pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
 pub use self::fault::Fault;
-use self::fault::FaultKind;
 use self::scope::Subject;
 use self::throttle::Buckets;
 use super::core::{ServiceClock, Skew};

@@ -23,8 +23,7 @@ use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Writer, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
-pub(super) use response::status_of;
-pub(crate) use response::{failed_body, failed_headers, found_committed, only, results};
+pub(crate) use response::{found_committed, only, results};
 
 pub(super) const PATH: &str = "/$batch";
 

@@ -4,18 +4,16 @@ use std::sync::{Arc, Mutex};
 
 use azure_table_client::client::Stored;
 use azure_table_client::context::{
-    ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
+    ConflictResolver, EntityState, Resolution, SaveOptions, SaveOutcome, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
-    TableServiceClient,
+    DynamicEntity, ErrorKind, IfMatch, RetryPolicy, TableClient, TableServiceClient,
 };
 
-use super::{Blog, KEY, STARTS, Start, blog, context, in_state, service, state, stored};
-
-use EntityState::{Added, Deleted, Modified, Unchanged};
+use super::{Blog, KEY, Start, blog, context, in_state, service, state, stored};
+use EntityState::{Modified, Unchanged};
 
 /// A context whose requests go through a transport.
 fn context_over(mock: &MockTableService, transport: Arc<dyn Transport>) -> TableContext {

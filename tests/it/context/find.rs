@@ -2,18 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use azure_table_client::client::Stored;
 use azure_table_client::context::{
-    ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, SaveOutcome, TableContext,
+    ConflictResolver, EntityState, MergeOption, Resolution, SaveOptions, TableContext,
 };
 use azure_table_client::mock::{Fault, MockTableService};
-use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
-    DynamicEntity, ErrorKind, IfMatch, Operation, RetryPolicy, TableClient, TableEntity,
-    TableServiceClient,
+    ErrorKind, IfMatch, Operation, RetryPolicy, TableEntity, TableServiceClient,
 };
 
-use super::{Blog, KEY, STARTS, Start, blog, context, in_state, service, state, stored};
+use super::{Blog, KEY, STARTS, Start, blog, context, in_state, service, state};
 
 use EntityState::{Added, Deleted, Modified, Unchanged};
 

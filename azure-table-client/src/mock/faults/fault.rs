@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::super::failure::Failure;
-use super::effects::{Break, Replacement, ReplacementBody, RetryAfter};
+use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::scope::{Scope, Subject};
 use crate::wire::Operation;
 
@@ -37,20 +37,6 @@ pub struct Fault {
     pub(super) probability: f64,
     pub(super) skip: u64,
     pub(super) times: usize,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum FaultKind {
-    Break(Break),
-    DelayRequest(Duration),
-    DelayReply(Duration),
-    Replace(Replacement),
-    Throttle(u32, Replacement),
-    CutBody,
-    DeliverTwice,
-    /// After this many rows, or after a random number of rows.
-    EndPage(Option<usize>),
-    HoldName(Duration),
 }
 
 /// The effect of a fault.

@@ -1,7 +1,6 @@
 //! The requests that a fault can strike, by operation, table and keys.
 
-use super::super::handlers::table_name_in;
-use super::super::request::{EntityBody, Request, Resource};
+use super::super::request::{EntityBody, Request, RequestBody, Resource};
 use crate::wire::{Document, Operation};
 
 #[derive(Debug, Clone)]
@@ -81,7 +80,7 @@ impl Subject {
             }
             // The name of the new table is in the body.
             Ok(Resource::Tables) if is_post => {
-                self.table = request.body().and_then(table_name_in).ok().flatten();
+                self.table = request.body().and_then(RequestBody::table_name).ok().flatten();
             }
             _ => {}
         }

@@ -11,8 +11,7 @@ use tracing::error;
 
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
-use super::table::{StoredEntity, Written};
-use super::{Journal, JournalEntry, Storage, Store, StoredKey, StoredProperties, Version};
+use super::{JournalEntry, StoredEntity, StoredKey, StoredProperties, Version, Written};
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
 
@@ -42,25 +41,10 @@ pub(in crate::mock) struct Disk {
 /// A database and its content.
 #[derive(Debug)]
 pub(in crate::mock) struct Opened {
-    disk: Disk,
-    entries: Vec<JournalEntry>,
+    pub(super) disk: Disk,
+    pub(super) entries: Vec<JournalEntry>,
     /// The latest Timestamp of a deleted row.
-    last_deleted: EdmDateTime,
-}
-
-impl Opened {
-    /// Returns the tables of the database, and a journal that writes to it.
-    pub(in crate::mock) fn into_storage(self, mut journal: Journal) -> Storage {
-        let mut store = Store::newer_than(self.last_deleted);
-        for entry in &self.entries {
-            store.replay(entry);
-            if let Some(replica) = &journal.replica {
-                replica.replay(entry);
-            }
-        }
-        journal.disk = Some(self.disk);
-        Storage::new(store, journal)
-    }
+    pub(super) last_deleted: EdmDateTime,
 }
 
 #[derive(Debug)]

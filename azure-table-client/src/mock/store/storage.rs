@@ -5,12 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-use super::Store;
 #[cfg(feature = "mock-data")]
-use super::disk::Disk;
-use super::table::Written;
+use super::disk::{Disk, Opened};
+use super::{JournalEntry, Store};
 use crate::lock::{lock, read, write};
-use crate::mock::policies::Policies;
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
 
@@ -25,6 +23,20 @@ pub(in crate::mock) struct Storage {
 impl Storage {
     pub(in crate::mock) fn new(primary: Store, journal: Journal) -> Self {
         Self { primary: RwLock::new(primary), journal }
+    }
+
+    /// The content of a database, which keeps all further changes.
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
+        let mut store = Store::newer_than(opened.last_deleted);
+        for entry in &opened.entries {
+            store.replay(entry);
+            if let Some(replica) = &journal.replica {
+                replica.replay(entry);
+            }
+        }
+        journal.disk = Some(opened.disk);
+        Self::new(store, journal)
     }
 
     pub(in crate::mock) fn read(&self) -> RwLockReadGuard<'_, Store> {
@@ -55,16 +67,6 @@ impl Storage {
     pub(in crate::mock) fn last_sync_time(&self, now: SystemTime) -> SystemTime {
         self.journal.replica.as_ref().map_or(now, |replica| replica.last_sync(now))
     }
-}
-
-/// A change of the store in one step.
-#[derive(Debug, Clone)]
-pub(in crate::mock) enum JournalEntry {
-    Created(Arc<str>),
-    Deleted(Arc<str>),
-    Written { table: Arc<str>, rows: Vec<Written> },
-    Policies { table: Arc<str>, policies: Arc<Policies> },
-    ServiceProperties(Arc<ServiceProperties>),
 }
 
 /// The receivers of changes.

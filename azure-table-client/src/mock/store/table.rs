@@ -8,8 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::super::failure::Failure;
 use super::super::policies::Policies;
 use super::key::{KeyText, OrderedKey, StoredKey};
-use super::properties::StoredProperties;
-use super::version::Version;
+use super::properties::StoredEntity;
 use super::write::Write;
 use crate::edm::EdmDateTime;
 use crate::lock::{read, write};
@@ -31,13 +30,6 @@ pub(in crate::mock) struct Table {
 
 /// The rows of a partition, by RowKey.
 type Rows = BTreeMap<OrderedKey, Arc<StoredEntity>>;
-
-/// A row without its keys.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::mock) struct StoredEntity {
-    pub(in crate::mock) version: Version,
-    pub(in crate::mock) properties: StoredProperties,
-}
 
 /// Receives a row and its keys, and decides whether the scan continues.
 pub(in crate::mock) type VisitRow<'s> =

@@ -1,13 +1,14 @@
 //! The responses to entity group transactions, and to single operations in a batch.
 
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 
+use super::super::batch::messages;
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
 use super::{Committed, OperationResult, Sent};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
-use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+use crate::wire::multipart::{Message, MultipartError};
 use crate::wire::{Operation, headers};
 
 /// Reads the response to a transaction.
@@ -90,74 +91,6 @@ pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
         Ok(_) => Err(unreadable(&reply, request, MultipartError::Truncated)),
         Err(error) => Err(unreadable(&reply, request, *error)),
     }
-}
-
-/// Returns the status of the response, or of the operation in it that failed.
-pub(in crate::operation) fn status_of(
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> StatusCode {
-    if status != StatusCode::ACCEPTED {
-        return status;
-    }
-    // The failed operation is the first part.
-    let first = first(headers, body).and_then(|message| message.status().ok());
-    first.filter(|status| is_failure(*status)).unwrap_or(status)
-}
-
-/// Returns the headers of the operation in a batch that failed.
-pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed?.headers().ok()
-}
-
-/// Returns the body of the operation in a batch that failed.
-pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed.map(|message| message.body)
-}
-
-fn is_failure(status: StatusCode) -> bool {
-    !status.is_success()
-}
-
-/// Returns the first response in a batch.
-fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
-    match parts(headers, body).ok()?.next()?.ok()? {
-        Part::Message(message) => Some(message),
-        Part::Parts(mut changeset) => match changeset.next()?.ok()? {
-            Part::Message(message) => Some(message),
-            Part::Parts(_) => None,
-        },
-    }
-}
-
-fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
-}
-
-/// Returns the responses in a batch, including those in a changeset.
-fn messages<'a>(
-    headers: &'a HeaderMap,
-    body: &'a [u8],
-) -> Result<Vec<Message<'a>>, MultipartError> {
-    let mut messages = Vec::new();
-    for part in parts(headers, body)? {
-        match part? {
-            Part::Message(message) => messages.push(message),
-            Part::Parts(changeset) => {
-                for part in changeset {
-                    match part? {
-                        Part::Message(message) => messages.push(message),
-                        Part::Parts(_) => return Err(MultipartError::Depth),
-                    }
-                }
-            }
-        }
-    }
-    Ok(messages)
 }
 
 /// Returns a response in a batch as a response of its own.

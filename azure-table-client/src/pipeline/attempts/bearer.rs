@@ -8,7 +8,7 @@ use std::pin::pin;
 
 use http::{HeaderValue, StatusCode};
 
-use super::attempts::Attempts;
+use super::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
 use crate::error::{Error, ErrorCode};
 use crate::transport::HttpResponse;
