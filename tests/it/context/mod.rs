@@ -2,10 +2,12 @@
 
 mod cancel;
 mod conflicts;
+mod data_service_context;
 mod find;
 mod losses;
 mod merge_options;
 mod model;
+mod replace;
 mod saves;
 mod transitions;
 
