@@ -57,7 +57,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[macro_use]
-mod debug;
+mod macros;
 
 // ---- values ----
 mod decode;

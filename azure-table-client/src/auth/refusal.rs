@@ -70,36 +70,30 @@ fn clocks_apart(refused: &RefusedRequest<'_>) -> Option<(Duration, &'static str)
 }
 
 fn advise_on_signature(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
-    let code = refused.code;
-    if *code == ErrorCode::AuthenticationFailed {
-        return Some(not_authentic(token, refused));
+    match refused.code {
+        ErrorCode::AuthenticationFailed => Some(not_authentic(token, refused)),
+        ErrorCode::AuthorizationPermissionMismatch => Some(not_permitted(token, refused.operation)),
+        ErrorCode::AuthorizationProtocolMismatch => by_https_only(token, refused),
+        ErrorCode::AuthorizationSourceIpMismatch => token
+            .field("sip")
+            .map(|from| format!("The shared access signature can be used from {from:?} only.")),
+        ErrorCode::AuthorizationResourceTypeMismatch => {
+            let (covered, needed) = (token.field("srt")?, refused.operation.resource_type()?);
+            Some(format!(
+                "The shared access signature covers the resource types {covered:?}, and {} needs \
+                 {needed:?}.",
+                refused.operation
+            ))
+        }
+        ErrorCode::AuthorizationServiceMismatch => token.field("ss").map(|services| {
+            format!(
+                "The shared access signature is for the services {services:?}, and tables need \
+                 \"t\"."
+            )
+        }),
+        ErrorCode::AuthorizationFailure => out_of_reach(token, refused),
+        _ => None,
     }
-    if *code == ErrorCode::AuthorizationPermissionMismatch {
-        return Some(not_permitted(token, refused.operation));
-    }
-    if *code == ErrorCode::AuthorizationProtocolMismatch {
-        return by_https_only(token, refused);
-    }
-    if *code == ErrorCode::AuthorizationSourceIpMismatch {
-        let from = token.field("sip")?;
-        return Some(format!("The shared access signature can be used from {from:?} only."));
-    }
-    if *code == ErrorCode::AuthorizationResourceTypeMismatch {
-        let reached = token.field("srt")?;
-        let needed = refused.operation.resource_type()?;
-        return Some(format!(
-            "The shared access signature covers the resource types {reached:?}, and {} needs \
-             {needed:?}.",
-            refused.operation
-        ));
-    }
-    if *code == ErrorCode::AuthorizationServiceMismatch {
-        let services = token.field("ss")?;
-        return Some(format!(
-            "The shared access signature is for the services {services:?}, and tables need \"t\"."
-        ));
-    }
-    (*code == ErrorCode::AuthorizationFailure).then(|| out_of_reach(token, refused))?
 }
 
 /// The service does not report the reason; its clock and the fields reveal it.

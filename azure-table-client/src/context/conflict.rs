@@ -159,7 +159,7 @@ impl ConflictResolver {
             Strategy::ClientWins => Resolution::KeepLocal,
             Strategy::ServerWins => Resolution::TakeServer,
             Strategy::Merge(decide) => {
-                let mut decide = lock(&decide);
+                let mut decide = lock(decide);
                 decide(conflict)
             }
         }
@@ -188,8 +188,7 @@ pub(super) fn is_conflict(operation: Operation, error: &Error) -> bool {
     }
     match operation {
         Operation::Insert => {
-            error.is_conflict()
-                && error.code().is_some_and(|code| *code == ErrorCode::EntityAlreadyExists)
+            error.is_conflict() && error.code() == Some(&ErrorCode::EntityAlreadyExists)
         }
         Operation::Merge | Operation::Replace | Operation::Delete => {
             error.is_precondition_failed()
