@@ -223,7 +223,7 @@ mod tests {
             ("se=2017-11-10T12:00:00Z", failed, get, "expired at 2017-11-10T12:00:00Z"),
             ("se=2017-11-10", failed, get, "expired at 2017-11-10T00:00:00Z"),
             ("se=2017-11-10T11%3A59Z", failed, get, "expired at 2017-11-10T11:59:00Z"),
-            ("st=2017-11-11&se=2017-11-12", failed, get, "not hold before 2017-11-11T00:00:00Z"),
+            ("st=2017-11-11&se=2017-11-12", failed, get, "not valid before 2017-11-11T00:00:00Z"),
             ("se=2017-11-11&spr=https", failed, get, "https only"),
             ("se=2017-11-11&si=readers", failed, get, "stored access policy \"readers\""),
             ("se=2017-11-11", failed, get, "changed after it was signed"),
@@ -238,7 +238,7 @@ mod tests {
             ("ss=b", "AuthorizationServiceMismatch", get, "services \"b\""),
             ("tn=Other", "AuthorizationFailure", get, "for the table \"Other\" only."),
             ("tn=blogs", "AuthorizationFailure", Operation::ListTables, "one for the account"),
-            ("tn=blogs&spk=b", "AuthorizationFailure", get, "out of it."),
+            ("tn=blogs&spk=b", "AuthorizationFailure", get, "outside of it."),
             ("srt=sco", "AuthorizationFailure", Operation::SetTableAcl, "needs the account's key."),
         ] {
             let hint = hint_of(token, code, operation).unwrap();
