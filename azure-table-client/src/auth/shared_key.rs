@@ -70,6 +70,14 @@ impl SharedKey {
         hmac.update(text.as_bytes());
         STANDARD.encode(hmac.finalize().into_bytes())
     }
+
+    /// Whether `signature` is the signature of `text`, compared in constant time.
+    #[cfg(feature = "mock")]
+    pub(crate) fn verify(&self, text: &str, signature: &str) -> bool {
+        let mut hmac = self.hmac.clone();
+        hmac.update(text.as_bytes());
+        STANDARD.decode(signature).is_ok_and(|bytes| hmac.verify_slice(&bytes).is_ok())
+    }
 }
 
 opaque_debug!(SharedKey, |it| account: it.account);

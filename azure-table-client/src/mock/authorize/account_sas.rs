@@ -35,7 +35,7 @@ pub(super) fn check(
     fields.mandatory("se")?;
     restrictions.check_time(now)?;
     let text = for_account(key.account(), &|name| fields.text(name));
-    if key.sign(&text) != fields.mandatory("sig")? {
+    if !key.verify(&text, fields.mandatory("sig")?) {
         return Err(refused("the signature of the SAS does not match"));
     }
     restrictions.check_origin(request)?;
