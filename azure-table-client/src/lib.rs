@@ -111,6 +111,7 @@ pub use azure_table_derive::filter;
 
 pub use crate::client::{TableClient, TableServiceClient};
 pub use crate::dialect::Dialect;
+pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};
