@@ -55,13 +55,7 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     );
     let same_parts = same_parts(entity);
     let build = body.build(&reads);
-    let set_etag = body.etag.as_ref().map(|Field { ident, ty }| {
-        quote! {
-            fn set_etag(&mut self, __etag: &__table::ETag) {
-                self.#ident = <#ty as __table::ETagField>::of(__etag);
-            }
-        }
-    });
+    let set_etag = body.etag.as_ref().map(set_etag);
     let partition_key = entity.key_text(&entity.partition_key, &quote!(PARTITION_KEY));
     let row_key = entity.key_text(&entity.row_key, &quote!(ROW_KEY));
     let partition_parts = entity.partition_key.parts().map(|field| field.ty);
@@ -124,6 +118,14 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
             #key_types
 
             #set_etag
+        }
+    }
+}
+
+fn set_etag(Field { ident, ty }: &Field<'_>) -> TokenStream {
+    quote! {
+        fn set_etag(&mut self, __etag: &__table::ETag) {
+            self.#ident = <#ty as __table::ETagField>::of(__etag);
         }
     }
 }
