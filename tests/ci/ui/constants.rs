@@ -36,17 +36,4 @@ mod discriminator_is_also_a_property {
     }
 }
 
-mod no_buckets {
-    use azure_table_client::TableEntity;
-    use azure_table_client::entity::Bucketed;
-
-    #[derive(TableEntity)]
-    struct Blog {
-        #[table(partition_key)]
-        channel: Bucketed<u8, 0>,
-        #[table(row_key)]
-        id: u32,
-    }
-}
-
 fn main() {}
