@@ -286,7 +286,7 @@ pub async fn a_key_over_several_partitions(target: &Target) {
     let all = table.query().filter(|r| r.sensor.in_all_buckets("s1")).await.unwrap();
     let mut times: Vec<u32> = all.iter().map(|reading| reading.at).collect();
     times.sort_unstable();
-    assert_eq!(times, Vec::from_iter(0..20));
+    assert_eq!(times, (0..20).collect::<Vec<_>>());
     assert!(all.iter().all(|reading| *reading.sensor == "s1"));
     table.delete_table().await.unwrap();
 }
