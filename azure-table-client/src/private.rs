@@ -27,7 +27,9 @@ pub use self::choices::*;
 pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::tables::*;
-pub use crate::client::{TableClient, TableServiceClient, TableSet};
+pub use crate::client::TableSet;
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
 pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{

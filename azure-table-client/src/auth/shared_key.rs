@@ -4,8 +4,6 @@
 //!
 //! [shared-key]: https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -36,7 +34,7 @@ impl SharedKey {
         }
         if !is_account_name(&account) {
             return Err(Error::configuration(
-                "the account name has a character that no account name has",
+                "the account name has a character that account names cannot have",
             ));
         }
         // The decoder's error would show a character of the key.
@@ -72,21 +70,9 @@ impl SharedKey {
         hmac.update(text.as_bytes());
         STANDARD.encode(hmac.finalize().into_bytes())
     }
-
-    /// Whether `signature` is the signature of `text`, compared in constant time.
-    #[cfg(feature = "mock")]
-    pub(crate) fn verify(&self, text: &str, signature: &str) -> bool {
-        let mut hmac = self.hmac.clone();
-        hmac.update(text.as_bytes());
-        STANDARD.decode(signature).is_ok_and(|bytes| hmac.verify_slice(&bytes).is_ok())
-    }
 }
 
-impl fmt::Debug for SharedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedKey").field("account", &self.account).finish_non_exhaustive()
-    }
-}
+opaque_debug!(SharedKey, |it| account: it.account);
 
 /// Whether the name is valid in `SharedKey account:signature`. The services' own rules are
 /// narrower, but an emulator may have other names.
