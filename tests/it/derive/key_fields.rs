@@ -118,7 +118,7 @@ async fn a_key_that_is_also_a_property() {
         .filter(|c| c.user_property.eq("joe") & c.day.eq(copied.day) & c.id.eq(7))
         .await
         .unwrap();
-    assert_eq!(found, [copied.clone()]);
+    assert_eq!(found.into_vec(), std::slice::from_ref(&copied));
     let selected = table.query().select(|c| (c.user_property, c.day, c.id)).await.unwrap();
     assert_eq!(selected[0], ("joe".to_owned(), copied.day, 7));
 }
