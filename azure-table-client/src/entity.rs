@@ -31,8 +31,11 @@ pub(crate) use crate::decode::{
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
+#[doc(hidden)]
+pub use crate::key::TickKey;
 pub use crate::key::{
-    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+    Bucketed, Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart,
+    KeyRange,
 };
 pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
 use crate::limits::LimitError;

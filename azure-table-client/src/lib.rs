@@ -116,6 +116,7 @@ pub use azure_table_derive::filter;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
+pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};

@@ -10,6 +10,7 @@ mod group;
 mod keys;
 mod kinds;
 mod named_table;
+mod newtype;
 mod projection;
 mod table_set;
 
@@ -22,6 +23,7 @@ use crate::choices::Choices;
 use crate::errors::Errors;
 use crate::kinds::Kinds;
 use crate::model::{Body, Entity};
+use crate::newtype::Newtype;
 use crate::projection::Projection;
 use crate::table_set::TableSet;
 
@@ -61,6 +63,13 @@ pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
 pub(crate) fn table_enum(input: &DeriveInput) -> TokenStream {
     output(input, Place::Choices, fallback::choices, |attrs, errors| {
         Choices::read(input, attrs, errors).map(|choices| choices::expand(&choices).into())
+    })
+}
+
+/// The output of `#[derive(TableValue)]`.
+pub(crate) fn table_value(input: &DeriveInput) -> TokenStream {
+    output(input, Place::Newtype, fallback::newtype, |_, errors| {
+        Newtype::read(input, errors).map(|newtype| newtype::expand(&newtype).into())
     })
 }
 

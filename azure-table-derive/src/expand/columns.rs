@@ -29,8 +29,16 @@ struct Column {
 
 pub(super) fn of_entity(entity: &Entity<'_>, attrs: &ContainerAttrs) -> Columns {
     let mut columns = Vec::new();
-    columns.extend(key(&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"));
-    columns.extend(key(&entity.row_key, "row_key", "RowKey", "ROW_KEY"));
+    // One name cannot be that of both columns.
+    let are_same = entity.partition_key.is_single
+        && entity.row_key.is_single
+        && entity.partition_key.parts().any(|field| entity.is_shared(field));
+    for (key, name, property, layout) in [
+        (&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"),
+        (&entity.row_key, "row_key", "RowKey", "ROW_KEY"),
+    ] {
+        columns.extend(key_column(key, are_same, name, property, layout));
+    }
     of_body(&entity.body, &mut columns);
     Struct {
         ident: entity.body.ident,
@@ -75,10 +83,17 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, vis: &Visibility, attrs: &ContainerAtt
         .expand(attrs, where_clause)
 }
 
-fn key(key: &Key<'_>, name: &str, property: &str, layout: &str) -> Option<Column> {
+fn key_column(
+    key: &Key<'_>,
+    are_same: bool,
+    name: &str,
+    property: &str,
+    layout: &str,
+) -> Option<Column> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
-    let name = if key.is_single { first.ident.clone() } else { format_ident!("{name}") };
+    let is_named = key.is_single && !are_same;
+    let name = if is_named { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
     let types = parts.iter().map(|field| field.ty);
     Some(Column {
@@ -99,7 +114,7 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
         let read = property.read_column(body);
         let aliases = &property.aliases;
         columns.push(Column {
-            name: property.field.ident.clone(),
+            name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
             doc: format!("The property `{name}`."),
             ty: column_type(property, codec),
             value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))*),
@@ -162,6 +177,8 @@ fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
         Codec::BuiltIn(item) => match item.name() {
             "as_string" => quote!(__table::codec::AsString),
             "as_padded" => quote!(__table::codec::AsPadded),
+            "as_json" => quote!(__table::codec::AsJson),
+            "on_inexact" => quote!(__table::codec::Exact),
             "as_i32" => quote!(__table::codec::AsI32),
             _ => quote!(__table::codec::AsI64),
         },
