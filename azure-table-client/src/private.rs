@@ -44,6 +44,8 @@ pub use crate::filter::{
 pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
 
+pub use azure_table_derive::filter;
+
 /// Text that is borrowed where it can be.
 pub type Text<'a> = Cow<'a, str>;
 
