@@ -63,15 +63,20 @@ impl<T: Integral<i64>> ColumnCodec<T> for AsI64 {
 /// A codec whose stored values have the same order as the values.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` has no order in the service",
-    label = "no `<` and the like",
-    note = "numbers, date-times and text have one, and what `as_padded`, `as_i32` or `as_i64` stores"
+    label = "no `<`, `<=`, `>`, `>=` or `between` in the service",
+    note = "numbers, date-times and text have an order, and so have the stored forms of `as_padded`, `as_i32` and `as_i64`",
+    note = "other types have `eq`, `ne` and `is_in`"
 )]
 #[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
+#[diagnostic::do_not_recommend]
 impl<T: Padded> OrderedCodec<T> for AsPadded {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
 
 /// A type whose Edm values have the same order as its values.
@@ -104,9 +109,9 @@ impl<T: OrderedEdm> OrderedEdm for Option<T> {}
 
 /// A type that is text.
 #[diagnostic::on_unimplemented(
-    message = "a property of type `{Self}` has no beginning",
-    label = "not text",
-    note = "`starts_with` is for text"
+    message = "a property of type `{Self}` is not text, and has no beginning",
+    label = "`starts_with` is for text",
+    note = "compare numbers and date-times by `between`, `ge` and `lt`"
 )]
 #[doc(hidden)]
 pub trait TextEdm: ToEdm {}
@@ -121,7 +126,7 @@ impl<T: TextEdm> TextEdm for Option<T> {}
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
-    note = "compare with a value of the field's type, or a reference to one"
+    note = "compare with a value of the field's type, or a reference to one: `\"3\"` for String, `3` for integers, `3.0` for f64"
 )]
 pub trait Literal<T, C> {
     /// Returns the stored value; `None` if the property is omitted.
