@@ -32,10 +32,9 @@ pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
 pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument, KeyError,
-    KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter, ReadGroup,
-    Row,
-    SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
+    KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
+    ReadGroup, Row, SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{

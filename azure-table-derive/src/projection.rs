@@ -48,7 +48,8 @@ impl<'a> Projection<'a> {
         }
         let mut fields = Vec::new();
         for field in named {
-            let ProjectedAttrs { column, is_etag } = ProjectedAttrs::read(&field.attrs, &mut errors);
+            let ProjectedAttrs { column, is_etag } =
+                ProjectedAttrs::read(&field.attrs, &mut errors);
             if let Some(ident) = &field.ident {
                 fields.push(ProjectedField { ident, ty: &field.ty, column, is_etag });
             }

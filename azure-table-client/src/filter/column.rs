@@ -38,7 +38,10 @@ fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeErr
     row.property(column)
 }
 
-pub(super) fn optional<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<Option<T>, DecodeError> {
+pub(super) fn optional<T: FromEdm>(
+    row: &mut Row<'_>,
+    column: usize,
+) -> Result<Option<T>, DecodeError> {
     row.optional(column)
 }
 
@@ -73,14 +76,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
-        Self {
-            name,
-            aliases: Vec::new(),
-            is_timestamp: false,
-            fault: None,
-            read,
-            of: PhantomData,
-        }
+        Self { name, aliases: Vec::new(), is_timestamp: false, fault: None, read, of: PhantomData }
     }
 
     /// Returns the column of an element of a series; `fault` if the series has no such element.

@@ -101,7 +101,9 @@ impl fmt::Display for FilterError {
             write!(f, " at position {position}")?;
         }
         match (self.kind, &*self.found) {
-            (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => write!(f, ": {found}"),
+            (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => {
+                write!(f, ": {found}")
+            }
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),

@@ -55,7 +55,7 @@ key_part!(
     "this field of `{Self}` is a part of the PartitionKey, and the service compares whole keys only",
     "not a column by itself",
     "write `partition_key`, the column of the whole key: `b.partition_key.eq((a, b))`",
-    "`b.partition_key.starts_with((a,))` finds all keys with this first part; `T::partition((a, b))` returns the text"
+    "`b.partition_key.starts_with((a,))` finds all keys with this first part"
 );
 key_part!(
     RowKeyPart,

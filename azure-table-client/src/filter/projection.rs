@@ -182,7 +182,8 @@ impl<E, P: Projection<E>> Projected<E, P> {
     }
 
     pub(crate) fn selection(&self) -> Selection {
-        let mut selection = Selection { columns: Columns::new(&[]), system: Vec::new(), fault: None };
+        let mut selection =
+            Selection { columns: Columns::new(&[]), system: Vec::new(), fault: None };
         self.projection.select(&mut selection);
         selection
     }

@@ -11,6 +11,7 @@ use crate::edm::EdmDateTime;
 /// `string.Format("{0:D19}", DateTime.MaxValue.Ticks - ticks)`, so rows that .NET programs wrote
 /// read as well. A date counts as its midnight. For integers the text is that of the complement
 /// `!value`.
+#[doc(alias("order_by", "newest_first", "log_tail", "DateTime.MaxValue"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Descending<T>(pub T);
 

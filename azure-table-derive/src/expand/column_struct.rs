@@ -35,7 +35,11 @@ pub(super) struct ColumnStruct<'a> {
 }
 
 impl ColumnStruct<'_> {
-    pub(super) fn expand(mut self, attrs: &ContainerAttrs, where_clause: Option<&WhereClause>) -> Columns {
+    pub(super) fn expand(
+        mut self,
+        attrs: &ContainerAttrs,
+        where_clause: Option<&WhereClause>,
+    ) -> Columns {
         let DeriveInput { ident, generics, vis, .. } = self.input;
         let (impl_generics, ty_generics, _) = generics.split_for_impl();
         let client = attrs.client();
@@ -103,8 +107,11 @@ impl ColumnStruct<'_> {
         });
         // A group has them in its own trait.
         let (members, within) = if is_group {
-            let mut bounds: WhereClause = parse_quote!(where Self: ::std::marker::Send + ::std::marker::Sync + 'static);
-            bounds.predicates.extend(own_where.map(|own| own.predicates.clone()).into_iter().flatten());
+            let mut bounds: WhereClause =
+                parse_quote!(where Self: ::std::marker::Send + ::std::marker::Sync + 'static);
+            bounds
+                .predicates
+                .extend(own_where.map(|own| own.predicates.clone()).into_iter().flatten());
             let projection = quote! {
                 #[automatically_derived]
                 impl #own_impl __table::Projection<__E> for #name #own_ty #bounds {
@@ -171,8 +178,7 @@ fn at_client(tokens: TokenStream, client: &TokenStream) -> TokenStream {
         .flat_map(|token| match token {
             TokenTree::Ident(ident) if ident == "__table" => client.clone(),
             TokenTree::Group(group) => {
-                let mut inner =
-                    Group::new(group.delimiter(), at_client(group.stream(), client));
+                let mut inner = Group::new(group.delimiter(), at_client(group.stream(), client));
                 inner.set_span(group.span());
                 TokenTree::Group(inner).into()
             }

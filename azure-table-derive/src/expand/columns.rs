@@ -30,7 +30,8 @@ pub(super) fn of_entity(
         of_parts(key, input, property, &mut columns);
     }
     let has_entity = !columns.is_empty();
-    let etag = entity.body.etag.as_ref().map_or_else(|| format_ident!("etag"), |etag| etag.ident.clone());
+    let etag =
+        entity.body.etag.as_ref().map_or_else(|| format_ident!("etag"), |etag| etag.ident.clone());
     of_etag(etag, &mut columns);
     ColumnStruct {
         input,
@@ -153,10 +154,8 @@ fn of_key(
     let name = if key.is_single { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
     let types = parts.iter().map(|field| field.ty);
-    let narrowest = parts
-        .iter()
-        .map(|field| visibility(input, field.ident))
-        .max_by_key(|vis| match vis {
+    let narrowest =
+        parts.iter().map(|field| visibility(input, field.ident)).max_by_key(|vis| match vis {
             Visibility::Public(_) => 0,
             Visibility::Restricted(_) => 1,
             Visibility::Inherited => 2,

@@ -3,7 +3,9 @@
 use azure_table_client::entity::PropertyGroup;
 use azure_table_client::filter::{FilterErrorKind, HasColumns, Projection};
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, ETag, ErrorKind, IfMatch, TableClient, TableEntity, filter};
+use azure_table_client::{
+    DynamicEntity, ETag, ErrorKind, IfMatch, TableClient, TableEntity, filter,
+};
 
 #[derive(Debug, Clone, PartialEq, Default, PropertyGroup)]
 struct Geo {
@@ -125,7 +127,10 @@ async fn the_version_is_selected() {
     assert_eq!(point.await.unwrap(), [stored.etag.clone()]);
 
     let found = customers.query().select_as::<Version>().await.unwrap();
-    assert_eq!(found[0], Version { name: "Joe".into(), home: stored.home.clone(), etag: stored.etag });
+    assert_eq!(
+        found[0],
+        Version { name: "Joe".into(), home: stored.home.clone(), etag: stored.etag }
+    );
 }
 
 #[derive(Debug, PartialEq, Projection)]
@@ -185,7 +190,9 @@ async fn names_have_the_characters_of_identifiers_in_dotnet() {
     let names = MockTableService::new().client().table::<Names>();
     names.create().await.unwrap();
     let row =
-        Names { p: "p".into(), r: "r".into(), cafe: 3, hindi: "नमस्ते".into(), connector: true };
+        Names {
+            p: "p".into(), r: "r".into(), cafe: 3, hindi: "नमस्ते".into(), connector: true
+        };
     names.insert(&row).await.unwrap();
     let found = names.query().filter(filter!(Names, n => n.cafe == 3 && n.hindi == "नमस्ते"));
     assert_eq!(found.await.unwrap(), std::slice::from_ref(&row));

@@ -345,10 +345,7 @@ async fn a_condition_compares_the_kind() {
     let video = ItemKind::Other("Video".into());
     assert_eq!(kinds(columns().kind().eq(ItemKind::Photo)).await, [ItemKind::Photo]);
     assert_eq!(kinds(columns().kind().eq(&video)).await, [video.clone()]);
-    assert_eq!(
-        kinds(columns().kind().ne(ItemKind::Post)).await,
-        [video.clone(), ItemKind::Photo]
-    );
+    assert_eq!(kinds(columns().kind().ne(ItemKind::Post)).await, [video.clone(), ItemKind::Photo]);
     let listed = [ItemKind::Photo, ItemKind::Post];
     assert_eq!(
         kinds(columns().kind().is_in(listed)).await,
@@ -407,7 +404,9 @@ async fn kinds_with_one_struct_are_read_together() {
     notes.create().await.unwrap();
     let text = |id| Text { user: "joe".into(), id, text: "Hello".into() };
     let counter = Counter { user: "joe".into(), id: 3, count: 5 };
-    for note in [Document::Draft(text(1)), Document::Final(text(2)), Document::Kind(counter.clone())] {
+    for note in
+        [Document::Draft(text(1)), Document::Final(text(2)), Document::Kind(counter.clone())]
+    {
         notes.insert(&note).await.unwrap();
     }
     assert_eq!(notes.query().of_kind::<Text>().await.unwrap(), [text(1), text(2)]);

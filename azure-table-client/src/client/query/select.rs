@@ -83,6 +83,7 @@ impl<E: TableEntity> Query<E> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias("OfType", "discriminator", "ResolveType"))]
     pub fn of_kind<K: TableEntity + 'static>(self) -> Query<K>
     where
         E: HasKind<K> + 'static,
@@ -127,6 +128,7 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// Selecting a property twice is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) when
     /// the query is sent.
+    #[doc(alias("$select", "Select", "projection", "map"))]
     pub fn select<P: Projection<E>>(
         self,
         columns: impl FnOnce(E::Columns<E>) -> P,

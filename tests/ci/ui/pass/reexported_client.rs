@@ -43,7 +43,7 @@ fn main() {
     assert_eq!(blog.row_key().unwrap(), "1");
     assert_eq!(blog.text, "Hello");
     let condition = filter!(Blog, b => b.text == "Hello" && b.id in ["1", "2"]);
-    let columns = <Blog as facade::tables::filter::HasColumns>::typed_columns::<Blog>("");
+    let columns = <Blog as filter::HasColumns>::typed_columns::<Blog>("");
     let filter = condition(columns).into_filter().unwrap();
     assert_eq!(filter.comparisons(), 3);
     let inner = inner::Inner { p: "p".into(), r: "r".into() };
