@@ -124,7 +124,7 @@ async fn the_version_is_selected() {
         .query()
         .filter(|c| c.country.eq("DE") & c.row_key.eq((2009, "a")))
         .select(|c| c.etag);
-    assert_eq!(point.await.unwrap(), [stored.etag.clone()]);
+    assert_eq!(point.await.unwrap(), std::slice::from_ref(&stored.etag));
 
     let found = customers.query().select_as::<Version>().await.unwrap();
     assert_eq!(

@@ -344,7 +344,7 @@ async fn a_condition_compares_the_kind() {
     let columns = || <Item as azure_table_client::filter::HasColumns>::typed_columns::<Item>("");
     let video = ItemKind::Other("Video".into());
     assert_eq!(kinds(columns().kind().eq(ItemKind::Photo)).await, [ItemKind::Photo]);
-    assert_eq!(kinds(columns().kind().eq(&video)).await, [video.clone()]);
+    assert_eq!(kinds(columns().kind().eq(&video)).await, std::slice::from_ref(&video));
     assert_eq!(kinds(columns().kind().ne(ItemKind::Post)).await, [video.clone(), ItemKind::Photo]);
     let listed = [ItemKind::Photo, ItemKind::Post];
     assert_eq!(
@@ -373,15 +373,15 @@ async fn one_kind_is_read_as_its_struct() {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Documents", discriminator = "Kind")]
 enum Document {
-    Draft(Text),
-    Final(Text),
+    Draft(Page),
+    Final(Page),
     // The column of this variant has the name of the method.
     Kind(Counter),
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(deny_unknown)]
-struct Text {
+struct Page {
     #[table(partition_key)]
     user: String,
     #[table(row_key)]
@@ -402,14 +402,14 @@ struct Counter {
 async fn kinds_with_one_struct_are_read_together() {
     let notes = MockTableService::new().client().table::<Document>();
     notes.create().await.unwrap();
-    let text = |id| Text { user: "joe".into(), id, text: "Hello".into() };
+    let text = |id| Page { user: "joe".into(), id, text: "Hello".into() };
     let counter = Counter { user: "joe".into(), id: 3, count: 5 };
     for note in
         [Document::Draft(text(1)), Document::Final(text(2)), Document::Kind(counter.clone())]
     {
         notes.insert(&note).await.unwrap();
     }
-    assert_eq!(notes.query().of_kind::<Text>().await.unwrap(), [text(1), text(2)]);
+    assert_eq!(notes.query().of_kind::<Page>().await.unwrap(), [text(1), text(2)]);
     let counters = notes.query().filter(|n| n.kind.count.eq(5) & n.kind().eq(DocumentKind::Kind));
     assert_eq!(counters.of_kind::<Counter>().await.unwrap(), [counter]);
 }
