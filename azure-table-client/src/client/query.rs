@@ -112,33 +112,30 @@ impl<E: TableEntity> Query<E> {
 }
 
 impl<E, T> Query<E, T> {
-    /// Returns only the entities that meet the condition. Replaces an earlier filter.
+    /// Returns only the entities that meet the condition, and all other filters of the query.
     ///
     /// A column that does not exist, a value of another type or a comparison that the service does not
     /// support fails to compile.
     #[doc(alias("where", "Where", "WHERE"))]
-    pub fn filter(mut self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
+    pub fn filter(self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
     where
         E: HasColumns,
     {
-        let filter = condition(E::typed_columns("")).into_filter();
-        self.filter = filter.and_then(QueryFilter::checked).map(Some);
-        self
+        self.and(condition(E::typed_columns("")).into_filter().and_then(QueryFilter::checked))
     }
 
     /// Returns only the entities that match this OData filter, for example
-    /// `PartitionKey eq 'Channel9' and Rating ge 3`. Replaces an earlier filter.
+    /// `PartitionKey eq 'Channel9' and Rating ge 3`, and all other filters of the query.
     ///
     /// The text is checked when the query is sent; an invalid filter is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never format untrusted input
     /// into the text: a quote in the input would end the literal.
     #[doc(alias("OData", "$filter"))]
-    pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = QueryFilter::parse(text).map(Some);
-        self
+    pub fn filter_text(self, text: &str) -> Self {
+        self.and(QueryFilter::parse(text))
     }
 
-    /// Returns only the entities that match this filter. Replaces an earlier filter.
+    /// Returns only the entities that match this filter, and all other filters of the query.
     ///
     /// ```
     /// # use azure_table_client::filter::Filter;
@@ -160,8 +157,12 @@ impl<E, T> Query<E, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn matching(mut self, filter: &Filter) -> Self {
-        self.filter = QueryFilter::checked(filter.clone()).map(Some);
+    pub fn matching(self, filter: &Filter) -> Self {
+        self.and(QueryFilter::checked(filter.clone()))
+    }
+
+    fn and(mut self, filter: Result<QueryFilter, FilterError>) -> Self {
+        self.filter = QueryFilter::add(self.filter, filter);
         self
     }
 

@@ -363,6 +363,9 @@ async fn one_kind_is_read_as_its_struct() {
     assert_eq!(posts.await.unwrap(), [post(2), post(1)]);
     let none = items.query().filter(|i| i.kind().eq(ItemKind::Photo)).of_kind::<Post>();
     assert!(none.await.unwrap().is_empty());
+    // Conditions before and after are combined.
+    let second = items.query().of_kind::<Post>().filter(|p| p.row_key.eq(at(2)));
+    assert_eq!(second.await.unwrap(), [post(2)]);
     let texts = items.query().of_kind::<Post>().select(|p| (p.text, p.rating));
     assert_eq!(texts.await.unwrap(), [("Hello".to_owned(), 3), ("Hello".to_owned(), 3)]);
     let some = items.query().of_kind::<Post>().select_names(["Text", "Rating"]);

@@ -7,7 +7,7 @@ use super::Query;
 use crate::entity::{HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity};
 use crate::error::Error;
 use crate::filter::{
-    CompareOp, Filter, FilterError, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
+    CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
 };
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 
@@ -37,7 +37,7 @@ impl<E: TableEntity> Query<E> {
 
 impl<E: TableEntity> Query<E> {
     /// Returns only the rows of one kind of an enum of entities, as the struct `K` of that kind. Further conditions
-    /// and selections are on the columns of `K`.
+    /// and selections are on the columns of `K`. Replaces an earlier selection.
     ///
     /// ```
     /// use azure_table_client::{TableEntity, mock::MockTableService};
@@ -90,8 +90,11 @@ impl<E: TableEntity> Query<E> {
     {
         let property = E::DISCRIMINATOR.unwrap_or_default();
         let kinds = E::KINDS.iter().map(|kind| Filter::compare(property, CompareOp::Eq, *kind));
-        let kinds = kinds.reduce(|one, other| Ok(one? | other?));
-        self.restricted(kinds).reading(Arc::new(OfKind::<E>::new()), Ok(Vec::new()))
+        let query = match kinds.reduce(|one, other| Ok(one? | other?)) {
+            Some(kinds) => self.and(kinds.and_then(QueryFilter::checked)),
+            None => self,
+        };
+        query.reading(Arc::new(OfKind::<E>::new()), Ok(Vec::new()))
     }
 }
 
@@ -195,20 +198,6 @@ impl<E, T> Query<E, T> {
     pub(crate) fn into_dynamic(mut self) -> Query<E, Readable> {
         let select = std::mem::replace(&mut self.select, Ok(Vec::new()));
         self.reading(Arc::new(Lenient), select)
-    }
-
-    /// Adds a condition to those that the query has.
-    fn restricted(mut self, condition: Option<Result<Filter, FilterError>>) -> Self {
-        let Some(condition) = condition else { return self };
-        self.filter = self.filter.and_then(|before| {
-            let condition = condition?;
-            let all = match before {
-                Some(before) => before.tree().clone() & condition,
-                None => condition,
-            };
-            QueryFilter::checked(all).map(Some)
-        });
-        self
     }
 
     fn reading<V, U>(
