@@ -42,7 +42,6 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -263,12 +262,4 @@ impl<T: TableEntity> Bulk<T> {
     }
 }
 
-impl<T> fmt::Debug for Bulk<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bulk")
-            .field("table", &self.table)
-            .field("concurrency", &self.concurrency)
-            .field("window", &self.window)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Bulk<T>, |it| table: it.table, concurrency: it.concurrency, window: it.window);

@@ -18,7 +18,6 @@ mod table;
 mod tracker;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -287,8 +286,4 @@ impl TableContext {
     }
 }
 
-impl fmt::Debug for TableContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableContext").field("entries", &self.entries()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(TableContext, |it| entries: it.entries());

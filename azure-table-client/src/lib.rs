@@ -56,6 +56,9 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod macros;
+
 // ---- values ----
 mod decode;
 mod dialect;
@@ -64,6 +67,7 @@ pub mod entity;
 mod etag;
 mod key;
 pub mod limits;
+mod lock;
 pub mod serde;
 
 // ---- bytes of the protocol ----
@@ -116,7 +120,8 @@ macro_rules! filter {
     };
 }
 
-pub use crate::client::{TableClient, TableServiceClient};
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};

@@ -161,7 +161,7 @@ async fn of_credentials(page: &mut Page) {
     with_key(SharedKey::development()).query().await.unwrap();
     page.refused(wrong.query().await);
     mock.faults().clear();
-    mock.faults().add(Fault::answer(403, "AuthorizationFailure").times(1));
+    mock.faults().add(Fault::error(403, "AuthorizationFailure").times(1));
     page.refused(blogs(&mock).query().await);
 
     let reads = TableSas::new("Blogs").permissions(TablePermissions::READ);

@@ -1,4 +1,3 @@
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
@@ -196,11 +195,4 @@ impl<T: Send + 'static> IntoFuture for Transaction<T> {
     }
 }
 
-impl<T> fmt::Debug for Transaction<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transaction")
-            .field("operations", &self.len())
-            .field("bytes", &self.bytes())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Transaction<T>, |it| operations: it.len(), bytes: it.bytes());

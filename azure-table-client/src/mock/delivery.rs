@@ -9,7 +9,7 @@ use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
 use super::handlers::{self, Scan};
 use super::recorder::{self, RecordedRequest};
 use super::request::{RawRequest, Request};
-use super::{MockTableService, observer, reply};
+use super::{MockTableService, reply};
 use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
@@ -140,7 +140,7 @@ impl MockTableService {
             payload_len: request.raw.body.len(),
         };
         if let Some(observer) = &recorder.observer {
-            observer(&recorded, &observer::target(&request.raw));
+            observer(&recorded, &recorder::target(&request.raw));
         }
         recorder.add(recorded, recorder::call_hash(&request.raw, operation));
     }
