@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The version of an entity; the service changes it with every write.
 ///
 /// Opaque: compare it and send it back.
+#[doc(alias("version", "concurrency", "lock", "If-Match"))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(Arc<str>);
 
@@ -54,6 +55,7 @@ impl fmt::Display for ETag {
 /// ```
 ///
 /// Source: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2).
+#[doc(alias("If-Match", "lock", "optimistic", "concurrency"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
     /// The entity exists, in any version (`If-Match: *`).

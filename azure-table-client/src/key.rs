@@ -85,7 +85,8 @@ impl From<&Self> for EntityKey {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the key of an entity",
     label = "not a key",
-    note = "use a pair of texts (PartitionKey, RowKey), an EntityKey, or the Result of `T::key(…)` or `entity_key()`"
+    note = "create it from typed parts by the entity's own function: `Blog::key(\"a\", 1)?`",
+    note = "or use a pair of texts (PartitionKey, RowKey) as they are stored, or an EntityKey"
 )]
 pub trait IntoKey {
     #[doc(hidden)]

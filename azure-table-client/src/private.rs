@@ -37,17 +37,20 @@ pub use crate::edm::{
 };
 use crate::entity::DecodeReason;
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument, KeyError,
-    KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter, Row,
-    SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
+    KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
+    ReadGroup, Row, SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{
-    AsIs, Column, ColumnCodec, HasColumns, KeyColumn, OrderedEdm, Projection, ProjectionOf,
-    SeriesColumns, project, stored,
+    AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
+    PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,
+    stored,
 };
 pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
+
+pub use azure_table_derive::filter;
 
 /// Text that is borrowed where it can be.
 pub type Text<'a> = Cow<'a, str>;
@@ -59,9 +62,12 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
-    note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
-    note = "write #[table(skip)] to leave a field out",
-    note = "a type of your own implements both `ToEdm` and `FromEdm`"
+    note = "types that are properties: String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, smaller integers, and an Option of one",
+    note = "u64 and usize: write #[table(as_i64)] for Int64, or #[table(as_string)] or #[table(as_padded)] for text",
+    note = "an enum: write #[derive(TableEnum)] on it; a newtype: write #[derive(TableValue)] on it",
+    note = "a struct: write #[derive(PropertyGroup)] on it and #[table(flatten)] on the field; a list of up to 252 values: #[table(series)]",
+    note = "anything with serde: write #[table(as_json)]; a format of your own: #[table(with = \"module\")], or implement `ToEdm` and `FromEdm`",
+    note = "write #[table(skip)] to leave a field out"
 )]
 pub trait PropertyField: Sized {
     /// Writes the property unless there is nothing to write.

@@ -3,11 +3,13 @@
 mod body;
 mod bounds;
 mod choices;
+mod column_struct;
 mod columns;
 mod entity;
 mod fallback;
 mod group;
 mod keys;
+mod kind_enum;
 mod kinds;
 mod named_table;
 mod newtype;
@@ -36,15 +38,18 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
             let kinds = Kinds::read(input, attrs, errors)?;
             let table_entity = kinds::expand(&kinds);
             let named_table = named_table::expand(input, attrs.name.as_ref(), None);
-            let columns = columns::of_kinds(&kinds, &input.vis, attrs);
-            Ok(Output::new(quote!(#table_entity #named_table), columns))
+            let kind_enum = kind_enum::expand(&kinds, input);
+            let columns = columns::of_kinds(&kinds, input, attrs);
+            let mut output = Output::new(quote!(#table_entity #named_table), columns);
+            output.extend(kind_enum);
+            Ok(output)
         } else {
             let entity = Entity::read(input, attrs, errors)?;
             let table_entity = entity::expand(&entity);
             let keys = keys::expand(&entity);
             let where_clause = bounds::of_entity(&entity);
             let named_table = named_table::expand(input, entity.table_name, where_clause.as_ref());
-            let columns = columns::of_entity(&entity, attrs);
+            let columns = columns::of_entity(&entity, input, attrs);
             Ok(Output::new(quote!(#table_entity #keys #named_table), columns))
         }
     })
@@ -54,7 +59,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
 pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
     output(input, Place::Group, fallback::group, |attrs, errors| {
         let body = Body::read_group(input, attrs, errors)?;
-        let columns = columns::of_group(&body, &input.vis, attrs);
+        let columns = columns::of_group(&body, input, attrs);
         Ok(Output::new(group::expand(&body, &columns.members), columns))
     })
 }
@@ -95,9 +100,14 @@ struct Output {
 }
 
 impl Output {
-    fn new(mut within: TokenStream, columns: columns::Columns) -> Self {
+    fn new(mut within: TokenStream, columns: column_struct::Columns) -> Self {
         within.extend(columns.within);
         Self { within, beside: columns.beside }
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.within.extend(other.within);
+        self.beside.extend(other.beside);
     }
 }
 

@@ -50,7 +50,8 @@ pub fn projection(input: TokenStream) -> TokenStream {
     expand::projection(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// A condition as an expression; see `azure_table_client::filter!`.
+/// A condition as an expression; see `azure_table_client::filter!`, which passes its crate before the tokens of the
+/// caller.
 #[proc_macro]
 pub fn filter(input: TokenStream) -> TokenStream {
     condition::expand(parse_macro_input!(input as condition::FilterInput)).into()

@@ -12,6 +12,7 @@ use crate::entity::{Bucketed, DecodeError, Descending, KeyArgument, KeyError, Ke
 use crate::key::{KeyLayout, KeyParts, WholeKey};
 
 /// A key of `E` whose parts are the tuple `P`.
+#[doc(alias("PartitionKey", "RowKey"))]
 pub struct KeyColumn<E, P> {
     property: &'static str,
     layout: KeyLayout,

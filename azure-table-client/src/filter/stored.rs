@@ -71,15 +71,20 @@ impl<T: DateTimeValue> ColumnCodec<T> for Exact {
 /// A codec whose stored values have the same order as the values.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` has no order in the service",
-    label = "no `<` and the like",
-    note = "numbers, date-times and text have one, what `as_padded`, `as_i32` or `as_i64` stores, and an enum with #[table(as_i32)] and without a variant `other`"
+    label = "no `<`, `<=`, `>`, `>=` or `between` in the service",
+    note = "numbers, date-times and text have an order, and so have the stored forms of `as_padded`, `as_i32` and `as_i64`, and an enum with #[table(as_i32)] and without a variant `other`",
+    note = "other types have `eq`, `ne` and `is_in`"
 )]
 #[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
+#[diagnostic::do_not_recommend]
 impl<T: Padded> OrderedCodec<T> for AsPadded {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
 impl<T: DateTimeValue> OrderedCodec<T> for Exact {}
 
@@ -118,9 +123,9 @@ impl<T: TableValue<Inner: OrderedEdm>> OrderedEdm for T {}
 
 /// A type that is text.
 #[diagnostic::on_unimplemented(
-    message = "a property of type `{Self}` has no beginning",
-    label = "not text",
-    note = "`starts_with` is for text"
+    message = "a property of type `{Self}` is not text, and has no beginning",
+    label = "`starts_with` is for text",
+    note = "compare numbers and date-times by `between`, `ge` and `lt`"
 )]
 #[doc(hidden)]
 pub trait TextEdm: ToEdm {}
@@ -138,7 +143,7 @@ impl<T: TableValue<Inner: TextEdm>> TextEdm for T {}
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
-    note = "compare with a value of the field's type, or a reference to one",
+    note = "compare with a value of the field's type, or a reference to one: `\"3\"` for String, `3` for integers, `3.0` for f64",
     note = "a field with #[table(as_json)] cannot be compared: store the value that a filter needs in a property of its own"
 )]
 pub trait Literal<T, C> {

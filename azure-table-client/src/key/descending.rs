@@ -15,6 +15,7 @@ use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm, TableValue
 /// `!value`.
 ///
 /// `Display`, `Deref` and serde are those of the value. The order is reversed.
+#[doc(alias("order_by", "newest_first", "log_tail", "DateTime.MaxValue"))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Descending<T>(pub T);
 

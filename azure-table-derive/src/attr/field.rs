@@ -70,6 +70,8 @@ pub(crate) struct TableAttrs {
 pub(crate) struct ProjectedAttrs {
     /// The column, if it is not of the field's name.
     pub(crate) column: Option<Punctuated<Ident, Token![.]>>,
+    /// Whether the field receives the version of the row.
+    pub(crate) is_etag: bool,
 }
 
 const ROLES: [(&str, Role); 11] = [
@@ -271,14 +273,22 @@ fn raw_ident(input: ParseStream<'_>) -> syn::Result<Ident> {
 
 impl ProjectedAttrs {
     pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
-        let column = Items::read(attrs, Place::ProjectedField, errors).text("column");
+        let mut items = Items::read(attrs, Place::ProjectedField, errors);
+        let etag = items.take("etag");
+        let column = items.text("column");
+        if let (Some(etag), Some(column)) = (&etag, &column) {
+            errors.report(
+                column,
+                format!("`{etag}` is the version of the row, and not a column: remove one of them"),
+            );
+        }
         let column = column.and_then(|text| {
             let path = text.parse_with(|input: ParseStream<'_>| {
                 Punctuated::parse_separated_nonempty_with(input, raw_ident)
             });
             errors.unless_ok(path, &text, "write a column, such as `text` or `home.city`")
         });
-        Self { column }
+        Self { column, is_etag: etag.is_some() }
     }
 }
 

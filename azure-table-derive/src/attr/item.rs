@@ -79,7 +79,7 @@ const KEYS: [Key; 40] = {
         key("discriminator", Always, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
         key("discriminator_in_row_key", Never, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
         key("timestamp", Never, &[Field], "marks a field: move it to the one that receives the Timestamp"),
-        key("etag", Never, &[Field], "marks a field: move it to the one that receives the ETag"),
+        key("etag", Never, &[Field, ProjectedField], "marks a field: move it to the one that receives the ETag"),
         key("skip", Never, &[Field], "marks a field: move it to the one that is not stored"),
         key("extra", Never, &[Field], "marks a field: move it to the one that keeps the other properties"),
         key("errors", Never, &[Field], "marks a field: move it to the one that receives the errors"),

@@ -99,42 +99,11 @@ impl Body<'_> {
         }
         let mut at = column(self.properties.len());
         for block in &self.blocks {
-            let Field { ident, ty } = block.field;
-            let group = match block.kind {
-                BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>),
-                BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>),
-                BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>),
-            };
-            let read = |row: TokenStream, first: &TokenStream| match block.kind {
-                BlockKind::Flatten { .. } => quote!(#group::read_properties(#row, #first)),
-                BlockKind::Series { .. } => {
-                    let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
-                    let accept = accept.tokens();
-                    quote!(#group::read(#row, #first, #accept))
-                }
-                BlockKind::Split { .. } => quote!(#group::read(#row, #first)),
-            };
-            let takes_default =
-                self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
-            let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
-                .then_some(&DefaultValue::Trait);
-            let value = match block.default.as_ref().or(shared) {
-                None => read(quote!(__row), &at),
-                Some(default) => {
-                    let default = default.value(ty);
-                    let read = read(quote!(__row), &quote!(__first));
-                    quote! {
-                        __table::read_block_or(
-                            __row,
-                            #at..#at + #group::SIZE,
-                            |__row, __first| #read,
-                            || #default,
-                        )
-                    }
-                }
-            };
+            let ident = block.field.ident;
+            let value = self.read_block(block, &at);
+            let field = block.field_trait();
             reads.push(quote!(#ident: #value?));
-            at = quote!(#at + #group::SIZE);
+            at = quote!(#at + #field::SIZE);
         }
         for (Field { ident, ty }, default) in &self.skipped {
             let default = default.value(ty);
@@ -161,6 +130,39 @@ impl Body<'_> {
         reads
     }
 
+    /// Reads a field that is several properties. The number of its first column is `first`.
+    pub(super) fn read_block(&self, block: &Block<'_>, first: &TokenStream) -> TokenStream {
+        let field = block.field_trait();
+        let read = |row: TokenStream, first: &TokenStream| match block.kind {
+            BlockKind::Flatten { .. } => quote!(#field::read_properties(#row, #first)),
+            BlockKind::Series { .. } => {
+                let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
+                let accept = accept.tokens();
+                quote!(#field::read(#row, #first, #accept))
+            }
+            BlockKind::Split { .. } => quote!(#field::read(#row, #first)),
+        };
+        let takes_default =
+            self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
+        let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
+            .then_some(&DefaultValue::Trait);
+        match block.default.as_ref().or(shared) {
+            None => read(quote!(__row), first),
+            Some(default) => {
+                let default = default.value(block.field.ty);
+                let read = read(quote!(__row), &quote!(__first));
+                quote! {
+                    __table::read_block_or(
+                        __row,
+                        #first..#first + #field::SIZE,
+                        |__row, __first| #read,
+                        || #default,
+                    )
+                }
+            }
+        }
+    }
+
     /// The struct of these fields, the computed ones included. The copies of keys are compared with them.
     pub(super) fn build(&self, reads: &[TokenStream]) -> TokenStream {
         let copies = self.properties.iter().enumerate().filter(|(_, property)| property.is_copy);
@@ -178,6 +180,18 @@ impl Body<'_> {
             #(#copies)*
             #(#computed)*
             __table::Ok(__entity)
+        }
+    }
+}
+
+impl Block<'_> {
+    /// The field's type as an implementation of the trait of its kind.
+    pub(super) fn field_trait(&self) -> TokenStream {
+        let ty = self.field.ty;
+        match self.kind {
+            BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>),
+            BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>),
+            BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>),
         }
     }
 }

@@ -99,7 +99,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-fn mentions(tokens: TokenStream, parameters: &[&Ident]) -> bool {
+pub(super) fn mentions(tokens: TokenStream, parameters: &[&Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => parameters.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), parameters),

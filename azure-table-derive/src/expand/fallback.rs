@@ -55,9 +55,9 @@ pub(super) fn group(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
             const SIZE: __table::usize = 0;
-            type Columns<__E> = ();
+            type Columns<__E, __F> = ();
 
-            fn typed_columns<__E>(_: &__table::str) {}
+            fn typed_columns<__E, __F>(_: &__table::str, _: __table::ReadGroup<__F>) {}
 
             fn columns(_: &mut __table::Columns) {}
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
+mod columns;
 mod evolution;
 mod fields;
 mod key_fields;
