@@ -1,12 +1,12 @@
-//! The observer of requests, and the form in which it sees their URLs.
+//! The observer of requests, and the form in which the recorder keeps their URLs.
 
 use percent_encoding::percent_decode_str;
 
 use super::recorder::RecordedRequest;
 use super::request::RawRequest;
 
-/// A function that receives each request with its path and query, without the signature.
-pub(super) type Observer = Box<dyn Fn(&RecordedRequest, &str) + Send + Sync>;
+/// A function that receives each request.
+pub(super) type Observer = Box<dyn Fn(&RecordedRequest) + Send + Sync>;
 
 /// Returns the path and the query as sent, in printable ASCII, with the signature masked.
 pub(super) fn target(request: &RawRequest<'_>) -> String {
