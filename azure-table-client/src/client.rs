@@ -1,5 +1,7 @@
 //! The clients: what users call.
 
+mod branch_reader;
+mod branches;
 mod builder;
 mod call;
 mod fetch;

@@ -239,7 +239,7 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// The errors of the query itself.
     pub async fn page(self) -> Result<Page<T>, Error> {
-        self.pages().next().await.unwrap_or_else(|| Ok(Page::empty()))
+        self.pages().first().await
     }
 
     /// Returns the results page by page.
