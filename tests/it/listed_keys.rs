@@ -74,7 +74,7 @@ async fn no_more_requests_are_in_flight_than_rows_are_left_to_take() {
         for sent in mock.requests().of(Operation::Query) {
             assert!(sent.url.contains("$top=1") || sent.url.contains("$top=2"), "{}", sent.url);
         }
-        // `$top` is never more than what is left.
+        // `$top` never exceeds the rows that are left.
         assert_eq!(query().take(7).await.unwrap().len(), 7);
     }
 }

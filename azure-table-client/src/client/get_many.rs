@@ -113,6 +113,9 @@ impl<T: TableEntity + Send + 'static> IntoFuture for GetMany<T> {
 impl<T> fmt::Debug for GetMany<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.requests.as_ref().map(Vec::len);
-        f.debug_struct("GetMany").field("table", &self.table).field("keys", &keys).finish()
+        f.debug_struct("GetMany")
+            .field("table", &self.table)
+            .field("keys", &keys)
+            .finish_non_exhaustive()
     }
 }

@@ -30,7 +30,8 @@ pub use plan::QueryPlan;
 /// `.await` collects the results of all pages; [`stream`](Self::stream), [`pages`](Self::pages) and
 /// [`page`](Self::page) read them step by step, in key order (in no order from
 /// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
-/// request for a single entity.
+/// request for a single entity. A filter that lists keys is sent as several such requests, or as one query per
+/// partition; see [`Pages`].
 ///
 /// ```
 /// use azure_table_client::TableEntity;
@@ -196,7 +197,7 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { options:
-        deadline "each page (to limit the whole query, wrap it in a timeout)", retry,
+        deadline "each page or point read (to limit the whole query, wrap it in a timeout)", retry,
         client_request_id, format
     }
 

@@ -184,7 +184,7 @@ fn condition(conjuncts: &[Conjunct<'_>], partition: &str) -> Condition {
     Condition::all(conjuncts.iter().map(|one| one.within(partition)))
 }
 
-/// Whether the filter states nothing but RowKeys of the partition.
+/// Whether the filter states only RowKeys of the partition.
 fn lists_rows(conjuncts: &[Conjunct<'_>], partition: &str) -> bool {
     matches!(condition(conjuncts, partition), Condition::If(filter) if rows(&filter).is_some())
 }
