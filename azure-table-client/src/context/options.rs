@@ -63,7 +63,13 @@ impl SaveOptions {
         self
     }
 
-    /// Replaces updated entities, instead of merging the changed properties.
+    /// Replaces each entity that was passed to `update` since the last save, also if no property differs. The row
+    /// then has the properties that the struct writes: columns without a field are removed, except those in an
+    /// `extra` field.
+    ///
+    /// An entity that a projection read is refused, because the replace would lose the other columns. Without this
+    /// option, a save merges the properties that differ; if a field became `None`, it replaces the row and keeps
+    /// the columns without a field.
     pub fn replace_on_update(mut self) -> Self {
         self.replace_on_update = true;
         self

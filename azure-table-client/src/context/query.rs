@@ -129,6 +129,16 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
         Ok(self.map(|query| query.take_at_most(1)).await?.pop())
     }
 
+    /// Returns the only entity.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none or several.
+    pub async fn single(self) -> Result<T, Error> {
+        let table = Arc::clone(&self.table);
+        let entity = self.one_or_none().await?;
+        entity.ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
+    }
+
     /// Returns the only entity; `None` if the query finds no entity.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::conflict::{Conflict, Resolution, is_conflict};
 use super::options::{Mode, SaveOptions};
 use super::report::{SaveError, SaveOutcome, SaveReport, SaveResult};
-use super::tracker::{Identity, ServerRow, Tracked, refusal};
+use super::tracker::{Identity, ServerRow, refusal};
 use super::{EntityState, MergeOption, TableContext};
 use crate::client::TableClient;
 use crate::entity::{DynamicEntity, EntityKey, TableEntity as _};
@@ -246,6 +246,9 @@ impl<'c> Rounds<'c> {
         };
         match self.options.resolver.decide(&conflict) {
             Resolution::KeepLocal => {
+                if self.options.replace_on_update {
+                    self.context.tracker.keep_update(id);
+                }
                 self.context.tracker.merge_found(&table, &key, row, MergeOption::PreserveChanges);
             }
             Resolution::TakeServer => {
@@ -260,9 +263,10 @@ impl<'c> Rounds<'c> {
         }
         // The server's row may already have the changed values.
         self.context.tracker.drop_equal_updates();
-        match self.context.tracker.get(id).map(Tracked::state) {
-            None | Some(EntityState::Unchanged) => Next::Nothing,
-            Some(_) => Next::SendAgain,
+        let tracked = self.context.tracker.get(id);
+        match tracked.map(|tracked| tracked.change(self.options.replace_on_update)) {
+            None | Some(Ok(None)) => Next::Nothing,
+            Some(Ok(Some(_)) | Err(_)) => Next::SendAgain,
         }
     }
 

@@ -60,7 +60,8 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         self.context.tracker.attach(&self.table, values, condition.into())
     }
 
-    /// Updates the tracked values. The next save sends those that differ from the service's.
+    /// Updates the tracked values. The next save sends those that differ from the service's, or the whole entity with
+    /// [`replace_on_update`](super::SaveOptions::replace_on_update).
     ///
     /// # Errors
     /// The entity is not tracked, or it is deleted. An entity whose key was changed is not tracked.

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
-use crate::entity::EntityKey;
+use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::outcome::{MapEntity, Properties};
@@ -55,6 +55,14 @@ pub(crate) enum Known {
     Written,
 }
 
+/// The last update of an entity.
+#[derive(Debug, Clone)]
+struct LastUpdate {
+    /// The properties that its struct writes. Columns without a field are not among them.
+    written: Arc<Properties>,
+    ownership: Arc<Ownership>,
+}
+
 /// A tracked entity.
 #[derive(Debug, Clone)]
 pub(crate) struct Tracked {
@@ -68,6 +76,8 @@ pub(crate) struct Tracked {
     /// written.
     snapshot: Option<Arc<Properties>>,
     current: Arc<Properties>,
+    /// The last update, for a save that replaces the entity.
+    update: Option<LastUpdate>,
     known: Known,
     /// The columns of the projection by which the entity was read first, if others were read later: the program
     /// may still hold a struct with the first ones.
@@ -239,6 +249,7 @@ impl Tracker {
             order: self.next_order(),
             snapshot: None,
             current,
+            update: None,
             known: Known::All,
             first_known: None,
             condition: None,

@@ -125,6 +125,11 @@ impl Columns {
         self.find(name).is_some()
     }
 
+    /// Whether a column has this name. Aliases do not count.
+    pub(crate) fn is_written(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|at| at < self.len())
+    }
+
     /// Refuses a name that occurs twice or is reserved. The derive has checked the names in
     /// [`COLUMNS`](crate::TableEntity::COLUMNS) among themselves.
     pub(crate) fn check(&self) -> Result<(), LimitError> {

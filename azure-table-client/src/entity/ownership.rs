@@ -17,6 +17,11 @@ impl Ownership {
         self.0.spoken_for().find(|name| !is_there(name)).map(str::to_owned)
     }
 
+    /// Whether the entity has a column with this name, and writes it if it has a value.
+    pub(crate) fn is_written(&self, name: &str) -> bool {
+        self.0.is_written(name)
+    }
+
     /// The former names of a property.
     pub(crate) fn former_names(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.former_names(name)

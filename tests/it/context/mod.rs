@@ -2,9 +2,11 @@
 
 mod cancel;
 mod conflicts;
+mod data_service_context;
 mod losses;
 mod merge_options;
 mod model;
+mod replace;
 mod saves;
 mod transitions;
 

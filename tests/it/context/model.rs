@@ -55,8 +55,10 @@ struct Tracked {
     current: Values,
     /// The values and the version that were read.
     read: Option<(Values, u64)>,
-    /// Replaces the row unconditionally.
+    /// Deleted and added again.
     again: bool,
+    /// Whether `update` was called since the last save.
+    updated: bool,
 }
 
 #[derive(Debug, Default)]
@@ -79,7 +81,13 @@ impl Model {
     fn add(&mut self, key: u8, values: Values) -> bool {
         match self.tracked.get_mut(&key) {
             None => {
-                let added = Tracked { state: Added, current: values, read: None, again: false };
+                let added = Tracked {
+                    state: Added,
+                    current: values,
+                    read: None,
+                    again: false,
+                    updated: false,
+                };
                 self.tracked.insert(key, added);
                 true
             }
@@ -104,6 +112,7 @@ impl Model {
             }
         }
         tracked.current = values;
+        tracked.updated = true;
         true
     }
 
@@ -121,7 +130,7 @@ impl Model {
         match self.tracked.get_mut(&key) {
             Some(tracked) if tracked.state != Added => {
                 tracked.state = Unchanged;
-                tracked.again = false;
+                (tracked.again, tracked.updated) = (false, false);
                 if let Some((read, _)) = &tracked.read {
                     tracked.current.clone_from(read);
                 }
@@ -142,15 +151,20 @@ impl Model {
             }
             let Some(tracked) = self.tracked.get_mut(&key) else {
                 let current = server.clone();
-                let new = Tracked { state: Unchanged, current, read, again: false };
+                let new = Tracked { state: Unchanged, current, read, again: false, updated: false };
                 self.tracked.insert(key, new);
                 found.push(server);
                 continue;
             };
             match (option, tracked.state) {
                 (MergeOption::OverwriteChanges, _) => {
-                    *tracked =
-                        Tracked { state: Unchanged, current: server.clone(), read, again: false };
+                    *tracked = Tracked {
+                        state: Unchanged,
+                        current: server.clone(),
+                        read,
+                        again: false,
+                        updated: false,
+                    };
                 }
                 (MergeOption::PreserveChanges, Unchanged | Deleted) => {
                     tracked.read = read;
@@ -183,8 +197,8 @@ impl Model {
         found
     }
 
-    /// Saves all changes, one by one.
-    fn save(&mut self) -> bool {
+    /// Saves all changes, one by one. `replace` also writes updates without a difference.
+    fn save(&mut self, replace: bool) -> bool {
         let mut is_complete = true;
         for (key, mut tracked) in self.tracked.clone() {
             let stored = self.rows.get(&key).map(|(_, version)| *version);
@@ -193,12 +207,12 @@ impl Model {
             let is_read = tracked.read.as_ref().is_some_and(|(read, _)| *read == tracked.current);
             if tracked.state == Modified && is_read && !tracked.again {
                 tracked.state = Unchanged;
-                self.tracked.insert(key, tracked);
-                continue;
+                self.tracked.insert(key, tracked.clone());
             }
             let applies = match tracked.state {
                 Added => stored.is_none(),
                 Modified | Deleted => stored.is_some() && stored == read,
+                Unchanged if replace && tracked.updated => stored.is_some() && stored == read,
                 _ => continue,
             };
             if !applies {
@@ -209,7 +223,7 @@ impl Model {
             } else {
                 let version = self.write(key, tracked.current.clone());
                 tracked.read = Some((tracked.current.clone(), version));
-                (tracked.state, tracked.again) = (Unchanged, false);
+                (tracked.state, tracked.again, tracked.updated) = (Unchanged, false, false);
                 self.tracked.insert(key, tracked);
             }
         }
@@ -269,7 +283,7 @@ async fn run(calls: Vec<Call>) {
                 let options = options.continue_on_error();
                 let options = if *replace { options.replace_on_update() } else { options };
                 let saved = ctx.save_changes_with(options.clone()).await;
-                assert_eq!(saved.is_ok(), model.save(), "{}", what());
+                assert_eq!(saved.is_ok(), model.save(*replace), "{}", what());
             }
         }
         check(&ctx, &blogs, &model, &what()).await;

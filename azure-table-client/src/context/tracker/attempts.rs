@@ -31,6 +31,8 @@ pub(crate) struct OpenAttempt {
     pub(crate) keys: Arc<[EntityKey]>,
     /// The time of the first request, and the deadline, after which no retry is sent.
     pub(crate) sent: Range<Instant>,
+    /// The last update before it was sent.
+    update: Option<Arc<Properties>>,
 }
 
 impl OpenAttempt {
@@ -103,10 +105,13 @@ impl Tracker {
         sent: &Range<Instant>,
     ) -> Result<(), (usize, Error)> {
         let attempts = changes.iter().map(|(id, change, wire)| {
-            let condition = self.get(id).and_then(|tracked| tracked.condition_of(change)).cloned();
+            let tracked = self.get(id);
+            let condition = tracked.and_then(|tracked| tracked.condition_of(change)).cloned();
+            let update = tracked.and_then(|tracked| tracked.update.as_ref());
+            let update = update.map(|update| Arc::clone(&update.written));
             let (change, wire) = ((*change).clone(), (*wire).clone());
             let (request, keys) = (Arc::clone(request), Arc::clone(keys));
-            OpenAttempt { change, wire, condition, request, keys, sent: sent.clone() }
+            OpenAttempt { change, wire, condition, request, keys, sent: sent.clone(), update }
         });
         let attempts: Vec<_> = attempts.collect();
         let has_room = |(at, attempt): (usize, &OpenAttempt)| {
@@ -170,6 +175,12 @@ impl Tracker {
             return;
         }
         let Some(tracked) = self.entities.get_mut(id) else { return };
+        let attempt = tracked.attempts.iter().find(|attempt| attempt.is_of(request));
+        if let (Some(sent), Some(update)) = (attempt.map(|it| &it.update), &tracked.update)
+            && sent.as_ref().is_some_and(|sent| Arc::ptr_eq(sent, &update.written))
+        {
+            tracked.update = None;
+        }
         // The service refuses the attempts under an earlier ETag from here on.
         tracked.attempts.retain(|attempt| !attempt.is_fenceable() && !attempt.is_of(request));
         tracked.confirm(change, etag);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Known, Tracked, refusal};
+use super::{Known, LastUpdate, Tracked, refusal};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::operation::entity::{Update, Write};
@@ -88,17 +88,20 @@ impl Tracked {
     /// Returns the change to send; `None` if there is nothing to do.
     ///
     /// The service ignores nulls in a merge, so that a merge cannot remove a property. The entity is then replaced,
-    /// with the properties of other programs.
+    /// with the properties of other programs. With `replace_on_update`, each updated entity is replaced by what its
+    /// struct writes, as in .NET.
     pub(crate) fn change(&self, replace_on_update: bool) -> Result<Option<Change>, Error> {
-        if self.condition.is_none() && matches!(self.pending, Pending::Update | Pending::Delete) {
-            return Err(refusal(&self.key, "its ETag is not known: read it again"));
-        }
-        let change = match self.pending {
-            Pending::Nothing => return Ok(None),
-            Pending::Add(add) => Change::Add(add, Arc::clone(&self.current)),
-            Pending::Delete => Change::Delete,
-            Pending::Update if self.replaces => Change::Put(Arc::clone(&self.current)),
-            Pending::Update => self.update(replace_on_update)?,
+        let replacement = self.update.as_ref().filter(|_| replace_on_update);
+        let change = match (self.pending, replacement) {
+            (Pending::Nothing, None) => return Ok(None),
+            (Pending::Add(add), _) => Change::Add(add, Arc::clone(&self.current)),
+            _ if self.condition.is_none() => {
+                return Err(refusal(&self.key, "its ETag is not known: read it again"));
+            }
+            (Pending::Delete, _) => Change::Delete,
+            (Pending::Update, _) if self.replaces => Change::Put(Arc::clone(&self.current)),
+            (Pending::Nothing | Pending::Update, Some(update)) => self.replacement(update)?,
+            (Pending::Update, None) => self.difference(replace_on_update)?,
         };
         // A refresh may have read the same change.
         let is_empty = matches!(&change, Change::Merge(set) if set.is_empty());
@@ -108,12 +111,41 @@ impl Tracked {
         Ok(Some(change))
     }
 
-    fn update(&self, replace_on_update: bool) -> Result<Change, Error> {
+    /// Replaces the entity by what the struct of the last update writes.
+    fn replacement(&self, update: &LastUpdate) -> Result<Change, Error> {
+        self.check_replaceable()?;
+        Ok(Change::Put(Arc::clone(&update.written)))
+    }
+
+    fn check_replaceable(&self) -> Result<(), Error> {
+        if self.is_partly_known() {
+            return Err(refusal(
+                &self.key,
+                "a replace would lose the columns that the query did not select: read all columns first",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Merges the properties that differ from the snapshot. If a property was removed, replaces the entity instead,
+    /// including the columns without a field.
+    fn difference(&self, replace: bool) -> Result<Change, Error> {
+        if replace {
+            self.check_replaceable()?;
+            return Ok(Change::Put(Arc::clone(&self.current)));
+        }
         let empty = Properties::new();
         let snapshot = self.snapshot.as_deref().unwrap_or(&empty);
         let removed = snapshot.keys().find(|name| !self.current.contains_key(*name));
         let removed = removed.or(self.lacks.as_ref().filter(|_| self.snapshot.is_none()));
         match (&self.known, removed) {
+            (_, None) => {
+                let set = self.current.iter();
+                let set = set.filter(|(name, value)| snapshot.get(*name) != Some(value));
+                let set = set.map(|(name, value)| (name.clone(), value.clone()));
+                Ok(Change::Merge(Arc::new(set.collect())))
+            }
+            (Known::All, Some(_)) => Ok(Change::Put(Arc::clone(&self.current))),
             (Known::Some(_), Some(name)) => Err(refusal(
                 &self.key,
                 format_args!(
@@ -121,24 +153,13 @@ impl Tracked {
                      columns that the query did not select: read all columns first"
                 ),
             )),
-            (Known::Some(_), None) if replace_on_update => Err(refusal(
-                &self.key,
-                "a replace would lose the columns that the query did not select: read all columns first",
-            )),
-            (Known::Written, Some(name)) if !replace_on_update => Err(refusal(
+            (Known::Written, Some(name)) => Err(refusal(
                 &self.key,
                 format_args!(
                     "it was not read, and a merge cannot remove property {name:?}, which has no \
                      value: save with `replace_on_update`, or read it first"
                 ),
             )),
-            (_, None) if !replace_on_update => {
-                let set = self.current.iter();
-                let set = set.filter(|(name, value)| snapshot.get(*name) != Some(value));
-                let set = set.map(|(name, value)| (name.clone(), value.clone()));
-                Ok(Change::Merge(Arc::new(set.collect())))
-            }
-            _ => Ok(Change::Put(Arc::clone(&self.current))),
         }
     }
 
@@ -155,6 +176,20 @@ impl Tracked {
         }
     }
 
+    /// Drops the values that a replace has removed or written in another form. Local changes since then stay.
+    fn drop_replaced(&mut self, written: &Properties) {
+        let Some(snapshot) = &self.snapshot else { return };
+        let current = Arc::make_mut(&mut self.current);
+        current.retain(|name, value| {
+            written.contains_key(name) || snapshot.get(name) != Some(&*value)
+        });
+        for (name, value) in written {
+            if current.get(name) == snapshot.get(name) {
+                current.insert(name.clone(), value.clone());
+            }
+        }
+    }
+
     /// Records that a change was applied.
     pub(super) fn confirm(&mut self, change: Change, etag: Option<&ETag>) {
         self.error = None;
@@ -165,8 +200,13 @@ impl Tracked {
                 self.known = Known::Written;
                 self.snapshot = Some(written);
             }
-            Change::Add(_, written) | Change::Put(written) => {
+            Change::Add(_, written) => {
                 self.known = Known::All;
+                self.snapshot = Some(written);
+            }
+            Change::Put(written) => {
+                self.known = Known::All;
+                self.drop_replaced(&written);
                 self.snapshot = Some(written);
             }
             Change::Merge(written) => Arc::make_mut(self.snapshot.get_or_insert_default())

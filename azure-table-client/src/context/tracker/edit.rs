@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::change::{Add, Pending};
-use super::{Known, Tracked, Tracker, refusal};
+use super::{Known, LastUpdate, Tracked, Tracker, refusal};
 use crate::entity::{EncodeError, EntityKey, Ownership, TableEntity};
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -107,6 +107,8 @@ impl Tracker {
                 ));
             }
         }
+        let is_first_update = tracked.update.is_none();
+        let written = properties.clone();
         // Only a difference from the baseline is a change. Values that the struct reads by a default, by another
         // name or as another type, or does not read at all, keep their stored form.
         let current = Arc::make_mut(&mut tracked.current);
@@ -121,6 +123,8 @@ impl Tracker {
                 current.insert(name, value);
             }
         }
+        let (written, ownership) = (Arc::new(written), Arc::new(ownership));
+        tracked.update = Some(LastUpdate { written, ownership });
         if tracked.known == Known::Written {
             tracked.lacks = lacks;
         }
@@ -129,7 +133,7 @@ impl Tracker {
         }
         let was = tracked.pending;
         tracked.compare();
-        if was == Pending::Nothing && tracked.pending == Pending::Update {
+        if was == Pending::Nothing && (is_first_update || tracked.pending == Pending::Update) {
             tracked.order = order;
         }
         Ok(())
@@ -161,6 +165,7 @@ impl Tracker {
         if tracked.is_unknown {
             return Err(refusal(key, "its last change was sent, and its outcome is not known yet"));
         }
+        tracked.update = None;
         match tracked.pending {
             Pending::Add(_) => return Err(refusal(key, "it is new; detach it instead")),
             Pending::Nothing => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::change::{Add, EntityState, Pending};
-use super::{Known, Tracked, Tracker};
+use super::{Identity, Known, LastUpdate, Tracked, Tracker};
 use crate::entity::{EntityKey, Ownership};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
@@ -71,8 +71,32 @@ impl Tracked {
         }
     }
 
+    /// Gives the last update the service's new values of the properties that were not changed locally.
+    fn rebase_update(&mut self, server: &Properties, known: &Known) {
+        let Some(LastUpdate { written, ownership }) = &mut self.update else { return };
+        let empty = Properties::new();
+        let snapshot = self.snapshot.as_deref().unwrap_or(&empty);
+        let is_known = |name| match known {
+            Known::Some(columns) => columns.contains(name),
+            _ => true,
+        };
+        let written = Arc::make_mut(written);
+        for name in snapshot.keys().chain(server.keys()) {
+            let (old, new) = (snapshot.get(name), server.get(name));
+            let is_local = self.current.get(name) != old;
+            if old == new || is_local || !is_known(name) || !ownership.is_written(name) {
+                continue;
+            }
+            match new {
+                Some(value) => written.insert(name.clone(), value.clone()),
+                None => written.remove(name),
+            };
+        }
+    }
+
     /// Puts the local changes on top of the service's values.
     fn rebase(&mut self, mut server: Properties, mut known: Known, etag: ETag) {
+        self.rebase_update(&server, &known);
         let changed: Vec<String> = self.changed().into_iter().map(str::to_owned).collect();
         if let Known::Some(columns) = &mut known {
             // A change in another column stays a change of the value that was known.
@@ -123,12 +147,14 @@ impl Tracker {
                 tracked.current = Arc::clone(&server);
                 tracked.set_server_state(server, known, etag);
                 tracked.first_known = None;
+                tracked.update = None;
                 tracked.pending = Pending::Nothing;
                 tracked.replaces = false;
                 tracked.error = None;
             }
             MergeOption::PreserveChanges => match tracked.pending {
                 Pending::Nothing | Pending::Delete => {
+                    tracked.rebase_update(&server, &known);
                     tracked.current = Arc::clone(&server);
                     tracked.set_server_state(server, known, etag);
                 }
@@ -161,6 +187,14 @@ impl Tracker {
             MergeOption::PreserveChanges | MergeOption::OverwriteChanges => {
                 self.detach(table, key);
             }
+        }
+    }
+
+    /// Makes the last update a change although no property differs, before its conflict is resolved.
+    pub(crate) fn keep_update(&mut self, id: &Identity) {
+        let tracked = self.entities.get_mut(id).filter(|tracked| tracked.update.is_some());
+        if let Some(tracked) = tracked.filter(|tracked| tracked.pending == Pending::Nothing) {
+            tracked.pending = Pending::Update;
         }
     }
 
