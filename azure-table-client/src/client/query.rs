@@ -249,8 +249,8 @@ impl<E, T> Query<E, T> {
     }
 
     /// Returns the results one by one, in order. The next page is requested once half of the last one has
-    /// been read. At most two pages are in memory, or one page of each request if several are merged (see
-    /// [`Pages`]). The stream ends after the first error.
+    /// been read. At most two pages are in memory, or one page of each request if several are merged or read
+    /// ahead (see [`Pages`]). The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,
