@@ -95,6 +95,38 @@ async fn a_page_has_the_rows_of_many_point_reads() {
 }
 
 #[tokio::test]
+async fn impossible_and_long_keys_are_queried() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    // A path cannot hold these keys.
+    let long = "k".repeat(600);
+    mock.seed("Rows", [&DynamicEntity::new("00", &*long)]).unwrap();
+    let keys = ["2".to_owned(), "a/b".to_owned(), "0".to_owned(), long.clone()];
+    let text = format!("PartitionKey eq '00' and {}", any_of("RowKey", keys.into_iter()));
+    let query = || table.query().filter_text(&text);
+    assert_eq!(query().plan().unwrap().queries, 4);
+    let found = query().page_size(1).await.unwrap();
+    let found: Vec<_> = found.iter().map(|row| &*row.key().row_key).collect();
+    assert_eq!(found, ["0", "2", &*long]);
+    let sent = |operation| mock.requests().count(operation);
+    assert_eq!((sent(Operation::Get), sent(Operation::Query)), (2, 2));
+    // No row can match.
+    for nothing in [
+        format!("{} and PartitionKey eq 'x'", partitions(3)),
+        format!("{} and PartitionKey lt ''", partitions(3)),
+        format!("PartitionKey eq '00' and {} and RowKey eq 'x'", rows(2)),
+    ] {
+        assert_eq!(table.query().filter_text(&nothing).await.unwrap().len(), 0, "{nothing}");
+    }
+    // A missing table is an error, also of point reads.
+    table.delete_table().await.unwrap();
+    for text in [text, partitions(20)] {
+        let error = table.query().filter_text(&text).await.unwrap_err();
+        assert_eq!(error.status(), Some(404), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn too_many_branches_are_refused() {
     let mock = MockTableService::new();
     let table = filled(&mock);
