@@ -29,7 +29,8 @@ pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
 pub(crate) use crate::decode::{
-    Annotation, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow,
+    Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
+    ReadRow,
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;

@@ -74,7 +74,7 @@ macro_rules! for_each_conformance_test {
                 columns_at_run_time, missing_columns_are_missing,
             }
             lists {
-                long_lists_of_keys, long_lists_of_values, long_lists_are_resumed,
+                long_lists_of_keys, long_lists_of_values, long_lists_are_resumed, lists_of_partitions,
                 a_filter_too_long_for_a_url, points, parallel_ranges, whole_keys,
             }
             transactions {
