@@ -6,6 +6,7 @@ mod escape;
 mod layout;
 mod number;
 mod order;
+mod parts;
 mod range;
 mod time;
 
@@ -17,14 +18,15 @@ use uuid::Uuid;
 
 use crate::edm::DateTimeError;
 
-pub use argument::{KeyArgument, KeyParts, WholeKey};
+pub use argument::{BoundArgument, Inverse, KeyArgument};
 pub use descending::Descending;
 pub use escape::Escaped;
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
 pub(crate) use order::{by_keys, ordinal};
-pub use range::KeyRange;
+pub use parts::{KeyBound, KeyParts, OnlyPart, Parts, ReversedPart, WholeKey};
 pub(crate) use range::after_prefix;
+pub use range::{KeyRange, LeadingKeys};
 
 /// PartitionKey and RowKey, which identify an entity within its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

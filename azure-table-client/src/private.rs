@@ -43,7 +43,10 @@ pub use crate::filter::{
     AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
     project, stored,
 };
-pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
+pub use crate::key::{
+    BoundArgument, Inverse, KeyBound, KeyForm, KeyLayout, KeyParts, KeyPiece, LeadingKeys,
+    OnlyPart, Parts, ReversedPart, WholeKey,
+};
 pub use crate::limits::LimitError;
 
 /// Text that is borrowed where it can be.

@@ -11,6 +11,9 @@ use crate::edm::EdmDateTime;
 /// `string.Format("{0:D19}", DateTime.MaxValue.Ticks - ticks)`, so rows that .NET programs wrote
 /// read as well. A date counts as its midnight. For integers the text is that of the complement
 /// `!value`.
+///
+/// Filters compare such a key by its value with `newer_than(x)`, `newer_or_equal(x)`, `older_than(x)` and
+/// `older_or_equal(x)`, and in stored order with `lt(Descending(x))` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Descending<T>(pub T);
 
