@@ -39,6 +39,8 @@ pub enum FilterErrorKind {
     PropertyName,
     /// A value that the property or the key cannot have.
     NoValue,
+    /// A comparison by order with a column that also reads texts, which have another order.
+    NoOrder,
 }
 
 impl FilterError {
@@ -64,6 +66,7 @@ impl FilterError {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
             FilterErrorKind::TooDeep => LEVELS,
+            FilterErrorKind::NoOrder => "eq, ne or is_in",
             _ => "the name of a property",
         };
         Self { kind, position: None, expected, found }
@@ -91,6 +94,9 @@ impl fmt::Display for FilterError {
             FilterErrorKind::UnclosedQuote => "a quote is not closed: ",
             FilterErrorKind::Function => "the Table service has no functions: ",
             FilterErrorKind::TooDeep => "nested too deeply: ",
+            FilterErrorKind::NoOrder => {
+                "a lenient column reads texts, which have no order of time (Column::dynamic compares times only): "
+            }
             _ => "",
         })?;
         write!(f, "expected {}", self.expected)?;
@@ -99,6 +105,7 @@ impl fmt::Display for FilterError {
         }
         match (self.kind, &*self.found) {
             (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
+            (FilterErrorKind::NoOrder, name) => write!(f, " on {name}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),

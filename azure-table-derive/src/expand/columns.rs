@@ -7,9 +7,10 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Visibility, WhereClause, parse_quote};
 
-use crate::attr::{Codec, ContainerAttrs};
+use crate::attr::{Accept, Codec, ContainerAttrs};
+use crate::key_format::Form;
 use crate::kinds::Kinds;
-use crate::model::{BlockKind, Body, Entity, Key, Property};
+use crate::model::{BlockKind, Body, Entity, Field, Key, KeyPiece, Property};
 use crate::rename::RenameRule;
 
 /// The items next to the user's type, and the items inside the block of implementations.
@@ -39,6 +40,7 @@ pub(super) fn of_entity(entity: &Entity<'_>, attrs: &ContainerAttrs) -> Columns 
         columns,
         codecs: codecs(&entity.body),
         has_default: true,
+        has_function: entity.has_constructors,
     }
     .expand(attrs, super::bounds::of_entity(entity).as_ref())
 }
@@ -53,6 +55,7 @@ pub(super) fn of_group(body: &Body<'_>, vis: &Visibility, attrs: &ContainerAttrs
         columns,
         codecs: codecs(body),
         has_default: false,
+        has_function: false,
     }
     .expand(attrs, super::bounds::of_body(body).as_ref())
 }
@@ -71,7 +74,8 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, vis: &Visibility, attrs: &ContainerAtt
     let columns = columns.collect();
     let (ident, generics) = (kinds.ident, kinds.generics);
     let where_clause = generics.where_clause.as_ref();
-    Struct { ident, generics, vis, columns, codecs: Vec::new(), has_default: true }
+    let codecs = Vec::new();
+    Struct { ident, generics, vis, columns, codecs, has_default: true, has_function: true }
         .expand(attrs, where_clause)
 }
 
@@ -80,7 +84,13 @@ fn key(key: &Key<'_>, name: &str, property: &str, layout: &str) -> Option<Column
     let first = parts.first()?;
     let name = if key.is_single { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
-    let types = parts.iter().map(|field| field.ty);
+    let types = key.pieces.iter().filter_map(|piece| match piece {
+        KeyPiece::Part(Field { ty, .. }, Form::Digits { minuend: Some(_), .. }) => {
+            Some(quote!(__table::Inverse<#ty>))
+        }
+        KeyPiece::Part(Field { ty, .. }, _) => Some(ty.to_token_stream()),
+        KeyPiece::Literal(_) => None,
+    });
     Some(Column {
         name,
         doc: format!("The {property}."),
@@ -98,11 +108,12 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
         let name = &property.name;
         let read = property.read_column(body);
         let aliases = &property.aliases;
+        let accept = accepting(property.reading.accept.or(body.reading.accept));
         columns.push(Column {
             name: property.field.ident.clone(),
             doc: format!("The property `{name}`."),
             ty: column_type(property, codec),
-            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))*),
+            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))* #accept),
         });
     }
     for block in &body.blocks {
@@ -119,10 +130,12 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
             ),
             BlockKind::Series { .. } => {
                 let name = block.kind.series_name();
+                let accept = block.accept.or(body.reading.accept).unwrap_or(Accept::Exact);
+                let accept = accept.tokens();
                 (
                     "A series of properties.",
                     quote_spanned!(ty.span()=> __table::SeriesColumns<__E, <#ty as __table::SeriesField>::Element>),
-                    quote_spanned!(ty.span()=> __table::SeriesColumns::new(__prefix, #name)),
+                    quote_spanned!(ty.span()=> __table::SeriesColumns::new(__prefix, #name, #accept)),
                 )
             }
             BlockKind::Split { .. } => continue,
@@ -141,6 +154,12 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
             },
         });
     }
+}
+
+/// Returns the call that sets the other types that a column accepts.
+fn accepting(accept: Option<Accept>) -> Option<TokenStream> {
+    let accept = accept.filter(|accept| *accept != Accept::Exact)?.tokens();
+    Some(quote!(.accepting(#accept)))
 }
 
 /// Returns the type of a property's column. It is the type of the compared values, which can differ from the field's.
@@ -216,11 +235,13 @@ struct Struct<'a> {
     codecs: Vec<(Ident, TokenStream)>,
     /// Whether conditions are on the type itself by default.
     has_default: bool,
+    /// Whether the type has a function `columns`.
+    has_function: bool,
 }
 
 impl Struct<'_> {
     fn expand(self, attrs: &ContainerAttrs, where_clause: Option<&WhereClause>) -> Columns {
-        let Self { ident, generics, vis, columns, codecs, has_default } = self;
+        let Self { ident, generics, vis, columns, codecs, has_default, has_function } = self;
         let client = attrs.client();
         let name = format_ident!("{ident}Columns");
         let (impl_generics, ty_generics, _) = generics.split_for_impl();
@@ -246,6 +267,8 @@ impl Struct<'_> {
             GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
             GenericParam::Lifetime(parameter) => parameter.lifetime.to_token_stream(),
         });
+        let arguments: Vec<_> = arguments.collect();
+        let own_arguments = quote!(<#(#arguments,)* Self>);
         let arguments = quote!(<#(#arguments,)* __E>);
 
         let docs = columns.iter().map(|column| format!(" {}", column.doc));
@@ -285,6 +308,18 @@ impl Struct<'_> {
                 }
             }
         };
+        let function = has_function.then(|| {
+            quote! {
+                #[automatically_derived]
+                #[allow(dead_code, private_bounds, private_interfaces, clippy::pedantic)]
+                impl #impl_generics #ident #ty_generics #where_clause {
+                    /// The columns, for conditions that are built outside a query.
+                    #vis fn columns() -> #name #own_arguments {
+                        <Self as __table::HasColumns>::typed_columns("")
+                    }
+                }
+            }
+        });
         // A group has them in its own trait.
         let (members, has_columns) = if has_default {
             let has_columns = quote! {
@@ -292,6 +327,7 @@ impl Struct<'_> {
                 impl #impl_generics __table::HasColumns for #ident #ty_generics #where_clause {
                     #members
                 }
+                #function
             };
             (TokenStream::new(), has_columns)
         } else {
