@@ -5,6 +5,7 @@
 
 mod evolution;
 mod fields;
+mod filters;
 mod keys;
 mod kinds;
 mod policies;
