@@ -95,6 +95,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(5 * 60);
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions),
 /// `POST`; a single row of a partition is sent like by [`TableClient`].
 /// Retries: by the run itself, until [`give_up_after`](Self::give_up_after).
+#[doc(alias("import", "batch_writer", "load"))]
 #[must_use = "a bulk run sends nothing until it is run"]
 pub struct Bulk<T> {
     table: TableClient<T>,

@@ -97,6 +97,7 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("Azurite", "emulator", "in_memory", "fake", "storage_emulator"))]
 #[derive(Clone)]
 pub struct MockTableService(Arc<Inner>);
 

@@ -14,6 +14,7 @@ use super::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use crate::error::Error;
 
 /// An account's name and key. `Debug` shows only the name, and the key is overwritten when it is dropped.
+#[doc(alias("StorageCredentials", "TableSharedKeyCredential", "AccountKey"))]
 #[derive(Clone)]
 pub struct SharedKey {
     account: String,

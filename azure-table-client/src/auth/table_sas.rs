@@ -34,6 +34,7 @@ const POLICY_IDENTIFIER_UNITS: usize = 64;
 /// ```
 ///
 /// REST: [Create a service SAS](https://learn.microsoft.com/rest/api/storageservices/create-service-sas)
+#[doc(alias("SharedAccessSignature", "SAS", "GenerateSasUri"))]
 #[derive(Debug, Clone)]
 #[must_use = "it is signed by sign"]
 pub struct TableSas {

@@ -78,6 +78,7 @@ pub use plan::QueryPlan;
 ///
 /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
 /// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
+#[doc(alias("TableQuery", "IQueryable", "LINQ"))]
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
     core: Arc<ClientCore>,
@@ -119,6 +120,7 @@ impl<E, T> Query<E, T> {
     ///
     /// A column that does not exist, a value of another type or a comparison that the service does not
     /// support fails to compile.
+    #[doc(alias("where", "Where", "WHERE"))]
     pub fn filter<C>(self, condition: impl FnOnce(E::Columns<E>) -> C) -> Self
     where
         E: HasColumns,
@@ -169,6 +171,7 @@ impl<E, T> Query<E, T> {
     /// The text is checked when the query is sent; an invalid filter is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never format untrusted input
     /// into the text: a quote in the input would end the literal.
+    #[doc(alias("OData", "$filter"))]
     pub fn filter_text(self, text: &str) -> Self {
         self.and(QueryFilter::parse(text))
     }
@@ -205,12 +208,14 @@ impl<E, T> Query<E, T> {
     }
 
     /// Limits the entities of a page (`$top`) to 1 to 1,000; the default is the service's limit of 1,000.
+    #[doc(alias("$top", "maxPerPage", "results_per_page"))]
     pub fn page_size(mut self, entities: u32) -> Self {
         self.page_size = Some(entities);
         self
     }
 
     /// Limits the total number of entities in all pages.
+    #[doc(alias("limit", "top"))]
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
         self
@@ -232,6 +237,7 @@ impl<E, T> Query<E, T> {
     }
 
     /// Starts after an earlier page of the same query.
+    #[doc(alias("continuation", "NextPartitionKey", "TableContinuationToken", "skip"))]
     pub fn start_at(mut self, continuation: Continuation) -> Self {
         self.start = Some(continuation);
         self
@@ -280,11 +286,13 @@ impl<E, T> Query<E, T> {
     ///
     /// # Errors
     /// The errors of the query itself.
+    #[doc(alias("paginate", "ExecuteQuerySegmented"))]
     pub async fn page(self) -> Result<Page<T>, Error> {
         self.pages().next().await.unwrap_or_else(|| Ok(Page::empty()))
     }
 
     /// Returns the results page by page.
+    #[doc(alias("paginate", "AsPages", "by_page", "pagination"))]
     pub fn pages(self) -> Pages<T> {
         Pages::new(self.checked())
     }

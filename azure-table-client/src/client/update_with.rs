@@ -59,6 +59,7 @@ impl<T: TableEntity> TableClient<T> {
     /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
     /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [composite](crate::guide::errors#retry-classes).
+    #[doc(alias("lock", "compare_and_swap", "optimistic", "retry"))]
     pub fn update_with<'c>(
         &self,
         key: impl IntoKey,

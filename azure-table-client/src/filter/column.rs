@@ -14,8 +14,8 @@ use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::decode::{Accept, Reading};
 use crate::edm::{EdmType, FromEdm};
-use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
-use crate::limits::TIMESTAMP;
+use crate::entity::{DecodeError, DynamicEntity, Row, after_prefix};
+use crate::limits::{LimitError, TIMESTAMP};
 use crate::serde::Serde;
 
 /// A property of `E`. It is compared with values of type `T`, which the codec `C` stores, and read
@@ -30,6 +30,8 @@ pub struct Column<E, T, C = AsIs, F = T> {
     is_timestamp: bool,
     /// The other types that the field reads.
     accept: Accept,
+    /// The reason why no row can have this column.
+    fault: Option<LimitError>,
     read: ReadColumn<F>,
     of: PhantomData<Of<E, T, C>>,
 }
@@ -42,7 +44,7 @@ fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeErr
 }
 
 /// Returns the function that reads an element of a series.
-fn element<T: FromEdm>(accept: Accept) -> ReadColumn<Option<T>> {
+pub(super) fn element<T: FromEdm>(accept: Accept) -> ReadColumn<Option<T>> {
     fn read<T: FromEdm>(
         row: &mut Row<'_>,
         column: usize,
@@ -65,7 +67,8 @@ type Of<E, T, C> = fn() -> (E, T, C);
 
 impl<E, T, C, F> Clone for Column<E, T, C, F> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), aliases: self.aliases.clone(), of: PhantomData, ..*self }
+        let (name, aliases) = (self.name.clone(), self.aliases.clone());
+        Self { name, aliases, fault: self.fault.clone(), of: PhantomData, ..*self }
     }
 }
 
@@ -99,7 +102,13 @@ impl<E, T, C, F> Column<E, T, C, F> {
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
         let (aliases, accept) = (Vec::new(), Accept::Exact);
-        Self { name, aliases, is_timestamp: false, accept, read, of: PhantomData }
+        let (is_timestamp, fault, of) = (false, None, PhantomData);
+        Self { name, aliases, is_timestamp, accept, fault, read, of }
+    }
+
+    /// Returns the column of an element of a series; `fault` if the series has no such element.
+    pub(super) fn of_series(name: String, read: ReadColumn<F>, fault: Option<LimitError>) -> Self {
+        Self { fault, ..Self::with(name.into(), read) }
     }
 
     #[doc(hidden)]
@@ -119,6 +128,16 @@ impl<E, T, C, F> Column<E, T, C, F> {
     /// Returns the name of the property.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the condition of a filter on this column.
+    fn condition(&self, filter: Result<Filter, FilterError>) -> Condition<E> {
+        Condition::new(match &self.fault {
+            None => filter,
+            Some(fault) => {
+                Err(FilterError::without_text(FilterErrorKind::OutOfBounds, fault.to_string()))
+            }
+        })
     }
 
     fn compare(&self, op: CompareOp, value: &impl Literal<T, C>) -> Condition<E> {
@@ -151,7 +170,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
             }
             Ok(any)
         };
-        Condition::new(any())
+        self.condition(any())
     }
 
     /// Matches rows whose property has this value.
@@ -170,29 +189,44 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 }
 
-impl<E, T, C: OrderedCodec<T>, F> Column<E, T, C, F> {
+impl<E, T, C, F> Column<E, T, C, F> {
     /// Matches rows whose property is less than this value.
-    pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Lt, &value)
     }
 
     /// Matches rows whose property is at most this value.
-    pub fn le(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn le(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Le, &value)
     }
 
     /// Matches rows whose property is greater than this value.
-    pub fn gt(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn gt(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Gt, &value)
     }
 
     /// Matches rows whose property is at least this value.
-    pub fn ge(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn ge(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Ge, &value)
     }
 
     /// Matches rows whose property is between these values, inclusive.
-    pub fn between(&self, low: impl Literal<T, C>, high: impl Literal<T, C>) -> Condition<E> {
+    pub fn between(&self, low: impl Literal<T, C>, high: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.ge(low) & self.le(high)
     }
 }
@@ -204,10 +238,13 @@ impl<E, F> Column<E, bool, AsIs, F> {
     }
 }
 
-impl<E, T: TextEdm, F> Column<E, T, AsIs, F> {
+impl<E, T, F> Column<E, T, AsIs, F> {
     /// Matches rows whose property starts with this text. The service has no such function, so the filter is a
     /// range.
-    pub fn starts_with(&self, prefix: &str) -> Condition<E> {
+    pub fn starts_with(&self, prefix: &str) -> Condition<E>
+    where
+        T: TextEdm,
+    {
         let upper = after_prefix(prefix, |_| false);
         self.under_each_name(EdmType::String, |name| {
             let from = Filter::compare(name, CompareOp::Ge, prefix)?;
@@ -226,6 +263,9 @@ where
     type Output = F;
 
     fn select(&self, selection: &mut Selection) {
+        if let Some(fault) = &self.fault {
+            selection.refuse(fault.clone());
+        }
         if self.is_timestamp {
             selection.system(TIMESTAMP);
         } else {
@@ -266,35 +306,4 @@ impl<T> HasColumns for Serde<T> {
     type Columns<E> = ();
 
     fn typed_columns<E>(_: &str) -> Self::Columns<E> {}
-}
-
-/// The columns of a numbered series.
-pub struct SeriesColumns<E, T> {
-    prefix: String,
-    digits: usize,
-    accept: Accept,
-    of: PhantomData<fn() -> (E, T)>,
-}
-
-impl<E, T> fmt::Debug for SeriesColumns<E, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SeriesColumns").field(&self.prefix).finish()
-    }
-}
-
-impl<E, T> SeriesColumns<E, T> {
-    #[doc(hidden)]
-    pub fn new(prefix: &str, name: SeriesName, accept: Accept) -> Self {
-        let SeriesName { prefix: own, digits } = name;
-        Self { prefix: format!("{prefix}{own}"), digits, accept, of: PhantomData }
-    }
-
-    /// Returns the column of the element with this index. A projection reads `None` if the row does not have it.
-    pub fn at(&self, index: usize) -> Column<E, T, AsIs, Option<T>>
-    where
-        T: FromEdm,
-    {
-        let name = format!("{}{index:0digits$}", self.prefix, digits = self.digits);
-        Column::with(name.into(), element(self.accept)).accepting(self.accept)
-    }
 }

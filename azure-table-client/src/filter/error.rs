@@ -41,6 +41,8 @@ pub enum FilterErrorKind {
     NoValue,
     /// A comparison by order with a column that also reads texts, which have another order.
     NoOrder,
+    /// An index beyond the end of a series.
+    OutOfBounds,
 }
 
 impl FilterError {
@@ -67,6 +69,7 @@ impl FilterError {
             FilterErrorKind::NoValue => "a value that can be stored",
             FilterErrorKind::TooDeep => LEVELS,
             FilterErrorKind::NoOrder => "eq, ne or is_in",
+            FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
         Self { kind, position: None, expected, found }
@@ -104,7 +107,9 @@ impl fmt::Display for FilterError {
             write!(f, " at position {position}")?;
         }
         match (self.kind, &*self.found) {
-            (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
+            (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => {
+                write!(f, ": {found}")
+            }
             (FilterErrorKind::NoOrder, name) => write!(f, " on {name}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),

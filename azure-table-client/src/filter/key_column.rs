@@ -8,12 +8,14 @@ use std::marker::PhantomData;
 use super::condition::Condition;
 use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{DecodeError, Row};
+use crate::entity::{Bucketed, DecodeError, Row};
 use crate::key::{
-    Inverse, KeyBound, KeyError, KeyLayout, KeyPart, KeyParts, LeadingKeys, ReversedPart, WholeKey,
+    Inverse, KeyArgument, KeyBound, KeyError, KeyLayout, KeyPart, KeyParts, LeadingKeys,
+    ReversedPart, WholeKey,
 };
 
 /// A key of `E` whose parts are the tuple `P`.
+#[doc(alias("PartitionKey", "RowKey"))]
 pub struct KeyColumn<E, P> {
     property: &'static str,
     layout: KeyLayout,
@@ -212,6 +214,25 @@ impl<E, P> KeyColumn<E, P> {
     /// Matches keys with this value or a smaller one.
     pub fn older_or_equal<F>(&self, value: impl ReversedPart<P, F>) -> Condition<E> {
         self.order(CompareOp::Ge, value.leading(self.layout))
+    }
+}
+
+/// Reads of a key that is spread over several partitions.
+impl<E, K, const N: u16> KeyColumn<E, (Bucketed<K, N>,)> {
+    /// Matches the rows of this key in all of its buckets. The condition lists `N` keys.
+    pub fn in_all_buckets(&self, key: impl KeyArgument<K>) -> Condition<E> {
+        match Bucketed::<K, N>::texts(&key).and_then(|texts| {
+            texts
+                .into_iter()
+                .map(|text| self.layout.write(&[text.into()]))
+                .collect::<Result<Vec<_>, _>>()
+        }) {
+            Ok(keys) => Condition::any(
+                keys.into_iter()
+                    .map(|key| of_key(Ok(Filter::on_key(self.property, CompareOp::Eq, key)))),
+            ),
+            Err(error) => of_key(Err(error)),
+        }
     }
 }
 

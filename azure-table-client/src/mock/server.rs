@@ -35,6 +35,7 @@ use crate::transport::HttpResponse;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("Azurite", "emulator", "wiremock"))]
 pub struct MockTableServer {
     server: MockServer,
     service: MockTableService,

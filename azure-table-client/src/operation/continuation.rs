@@ -23,6 +23,7 @@ use crate::error::Error;
 ///
 /// [`take`]: crate::client::Query::take
 /// [paging]: https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination
+#[doc(alias("TableContinuationToken", "x-ms-continuation", "NextRowKey", "cursor", "paginate"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,

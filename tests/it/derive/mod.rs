@@ -3,13 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
+mod columns;
 mod evolution;
 mod fields;
 mod filters;
+mod key_fields;
 mod keys;
 mod kinds;
 mod policies;
 mod random;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::Arc;
