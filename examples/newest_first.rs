@@ -63,19 +63,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!((newest.cost.rows, newest.cost.requests), (3, 1));
     steps.done("the last three of a door", times(&newest));
 
-    // Newer entries come first. Number 0 is the first entry of that instant.
     let since = at(9, 30);
-    let newer = log
-        .query()
-        .filter(|e| e.partition_key.eq(("Main", 1)) & e.row_key.lt((Descending(since), 0)));
+    let newer =
+        log.query().filter(|e| e.partition_key.eq(("Main", 1)) & e.row_key.newer_than((since,)));
     assert_eq!(newer.plan()?.kind, PlanKind::RowRange);
     let newer = newer.await?;
     assert_eq!(newer.len(), 2);
     steps.done("the entries since 09:30", times(&newer));
 
-    let (from, to) = (Descending(at(8, 30)), Descending(at(9, 0)));
+    let (from, to) = (at(8, 30), at(9, 0));
     let half_hour = log.query().filter(|e| {
-        let is_within = e.row_key.ge((to, 0)) & e.row_key.le((from, u32::MAX));
+        let is_within = e.row_key.newer_or_equal((from,)) & e.row_key.older_or_equal((to,));
         e.partition_key.eq(("Main", 1)) & is_within
     });
     let half_hour = half_hour.await?;

@@ -215,8 +215,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let day = at(2008, 7, 3) - TimeDelta::hours(10);
     let next_day = day + TimeDelta::days(1);
     let query = by_month.query().filter(|b| {
-        // Newest first: the end of the day is the first key.
-        b.partition_key.eq(("Football", 2008, 7)) & b.posted.gt(next_day) & b.posted.le(day)
+        let of_month = b.partition_key.eq(("Football", 2008, 7));
+        of_month & b.posted.newer_or_equal(day) & b.posted.older_than(next_day)
     });
     let july = query.take(1000).await?;
     assert_eq!(july.len(), 1);
@@ -227,7 +227,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let day = at(2008, 10, 3) - TimeDelta::hours(10);
     let query = by_week.query().filter(|b| {
         let of_week = b.partition_key.eq(("Football", 2008, 10, 1));
-        of_week & b.posted.gt(day + TimeDelta::days(1)) & b.posted.le(day)
+        of_week & b.posted.newer_or_equal(day) & b.posted.older_than(day + TimeDelta::days(1))
     });
     let found = query.take(1000).await?;
     assert_eq!(found.len(), 1);

@@ -7,12 +7,14 @@
 //!
 //! [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 
+mod boolean;
 mod branches;
 mod column;
 mod condition;
 mod depth;
 mod display;
 mod error;
+mod forms;
 mod key_column;
 mod key_part;
 mod keys;
@@ -36,7 +38,7 @@ pub use azure_table_derive::Projection;
 #[doc(hidden)]
 pub use column::ReadColumn;
 pub use column::{Column, HasColumns};
-pub use condition::Condition;
+pub use condition::{Condition, IntoCondition};
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
 #[doc(hidden)]
@@ -56,8 +58,8 @@ pub use stored::{AsIs, ColumnCodec, Literal, OrderedCodec, OrderedEdm, TextEdm};
 
 /// A condition on an entity. `Display` gives the OData text, which parses to the same filter.
 ///
-/// A filter is parsed, or built from comparisons with `&`, `|` and `!`. A query refuses a filter in which
-/// these operators alternate more than 100 levels deep, because its text could not be parsed again.
+/// A filter is parsed, or built from comparisons with `&`, `|` and `!`. Its text has at most 100 levels of
+/// parentheses and `not`: with more, operators return [`Filter::TooDeep`], which a query refuses.
 ///
 /// ```
 /// use azure_table_client::filter::{CompareOp, Filter};
@@ -98,6 +100,8 @@ pub enum Filter {
     /// A filter that must not match.
     #[non_exhaustive]
     Not(Box<Filter>),
+    /// More than 100 levels of parentheses and `not`. A query refuses it, and its text is not a filter.
+    TooDeep,
 }
 
 impl Filter {
@@ -134,6 +138,7 @@ impl Filter {
             Self::Compare { .. } | Self::IsTrue(_) => 1,
             Self::And(filters) | Self::Or(filters) => filters.iter().map(Self::comparisons).sum(),
             Self::Not(inner) => inner.comparisons(),
+            Self::TooDeep => 0,
         }
     }
 }
@@ -151,15 +156,11 @@ impl BitAnd for Filter {
 
     /// Matches if both filters match.
     fn bitand(self, other: Self) -> Self {
-        let mut all = match self {
-            Self::And(all) => all,
-            one => vec![one],
+        let operand = |filter| match filter {
+            Self::And(all) => Operand::List(all),
+            one => Operand::One(one),
         };
-        match other {
-            Self::And(more) => all.extend(more),
-            one => all.push(one),
-        }
-        Self::And(all)
+        join(operand(self), operand(other), Self::And)
     }
 }
 
@@ -168,15 +169,11 @@ impl BitOr for Filter {
 
     /// Matches if at least one filter matches.
     fn bitor(self, other: Self) -> Self {
-        let mut any = match self {
-            Self::Or(any) => any,
-            one => vec![one],
+        let operand = |filter| match filter {
+            Self::Or(any) => Operand::List(any),
+            one => Operand::One(one),
         };
-        match other {
-            Self::Or(more) => any.extend(more),
-            one => any.push(one),
-        }
-        Self::Or(any)
+        join(operand(self), operand(other), Self::Or)
     }
 }
 
@@ -187,9 +184,32 @@ impl Not for Filter {
     fn not(self) -> Self {
         match self {
             Self::Not(inner) => *inner,
-            other => Self::Not(Box::new(other)),
+            other => Self::Not(Box::new(other)).or_too_deep(),
         }
     }
+}
+
+/// An operand of a list.
+enum Operand {
+    /// A list of the same kind. Its filters become part of the new list at the same depth.
+    List(Vec<Filter>),
+    One(Filter),
+}
+
+/// Joins two operands. Only an operand that is not a list adds a level, so that only its depth is checked.
+fn join(left: Operand, right: Operand, list: fn(Vec<Filter>) -> Filter) -> Filter {
+    let mut all = Vec::new();
+    for operand in [left, right] {
+        match operand {
+            Operand::List(filters) if all.is_empty() => all = filters,
+            Operand::List(filters) => all.extend(filters),
+            Operand::One(one) => match list(vec![one]).or_too_deep() {
+                Filter::And(one) | Filter::Or(one) => all.extend(one),
+                too_deep => return too_deep,
+            },
+        }
+    }
+    list(all)
 }
 
 /// A comparison. The service supports these six.

@@ -7,6 +7,7 @@ mod escape;
 mod layout;
 mod number;
 mod order;
+mod parts;
 mod range;
 mod serde;
 mod time;
@@ -19,15 +20,16 @@ use uuid::Uuid;
 
 use crate::edm::{DateTimeError, TableValue};
 
-pub use argument::{KeyArgument, KeyParts, WholeKey};
+pub use argument::{BoundArgument, Inverse, KeyArgument};
 pub use bucketed::Bucketed;
 pub use descending::Descending;
 pub use escape::Escaped;
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
 pub use number::KeyNumber;
 pub(crate) use order::{by_keys, ordinal};
-pub use range::KeyRange;
+pub use parts::{KeyBound, KeyParts, OnlyPart, Parts, ReversedPart, WholeKey};
 pub(crate) use range::after_prefix;
+pub use range::{KeyRange, LeadingKeys};
 pub use time::TickKey;
 
 /// PartitionKey and RowKey, which identify an entity within its table.

@@ -47,7 +47,10 @@ pub use crate::filter::{
     PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,
     stored,
 };
-pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
+pub use crate::key::{
+    BoundArgument, Inverse, KeyBound, KeyForm, KeyLayout, KeyParts, KeyPiece, LeadingKeys,
+    OnlyPart, Parts, ReversedPart, WholeKey,
+};
 pub use crate::limits::LimitError;
 
 pub use azure_table_derive::filter;

@@ -36,7 +36,9 @@ pub(crate) fn expand(input: FilterInput) -> TokenStream {
     let condition = condition.unwrap_or_else(|error| error.to_compile_error());
     quote! {
         |#columns: <#entity as #client::filter::HasColumns>::Columns<#entity>|
-            -> #client::filter::Condition<#entity> { #condition }
+            -> #client::filter::Condition<#entity> {
+                #client::filter::IntoCondition::<#entity>::into_condition(#condition)
+            }
     }
 }
 
@@ -86,7 +88,12 @@ impl Reader<'_> {
     }
 
     fn comparison(&self, condition: Expr) -> syn::Result<TokenStream> {
-        let Expr::Binary(binary) = condition else { return Ok(condition.into_token_stream()) };
+        let binary = match condition {
+            Expr::Binary(binary) => binary,
+            // A Boolean column can be in a condition several times.
+            Expr::Field(column) => return Ok(quote_spanned!(column.span()=> &#column)),
+            condition => return Ok(condition.into_token_stream()),
+        };
         // With the column on the right, the comparison is turned round.
         let turned = !mentions(binary.left.to_token_stream(), self.columns);
         let name = match (&binary.op, turned) {

@@ -1,7 +1,8 @@
 //! The cost of a query is visible before it is sent.
 
 use azure_table_client::client::ScanPolicy;
-use azure_table_client::filter::PlanKind;
+use azure_table_client::entity::KeyRange;
+use azure_table_client::filter::{Condition, Filter, PlanKind};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, ErrorKind, TableClient, TableServiceClient};
 
@@ -48,6 +49,23 @@ async fn scans_are_refused_on_request() {
     let mock = MockTableService::new();
     let blogs = client(&mock, ScanPolicy::Refuse);
     blogs.create().await.unwrap();
+    for filter in [
+        "PartitionKey ge ''",
+        "PartitionKey gt ''",
+        "PartitionKey ge '' and RowKey eq 'x'",
+        "not (PartitionKey eq 'a')",
+        "PartitionKey lt 'a' or PartitionKey ge 'a'",
+    ] {
+        let query = blogs.query().filter_text(filter);
+        assert_eq!(query.plan().unwrap().kind, PlanKind::TableScan, "{filter}");
+        assert_eq!(query.await.unwrap_err().kind(), ErrorKind::InvalidInput, "{filter}");
+    }
+    let all_keys = Filter::partitions_in(&KeyRange::of_prefix(""));
+    assert!(blogs.query().matching(&all_keys).await.is_err());
+    assert!(blogs.query().filter_opt(Some(Condition::all(None::<Condition<_>>))).await.is_err());
+    // A bound of another filter keeps the query in its partition.
+    blogs.query().matching(&all_keys).partition("a").await.unwrap();
+    blogs.query().filter_text("Rating ge 3").partition("a").await.unwrap();
     let error = blogs.query().filter_text("Rating ge 3").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("does not bound the PartitionKey"), "{error}");

@@ -102,7 +102,7 @@ fn holds(filter: &Filter, entity: &DynamicEntity) -> bool {
         Filter::And { 0: all, .. } => all.iter().all(|filter| holds(filter, entity)),
         Filter::Or { 0: any, .. } => any.iter().any(|filter| holds(filter, entity)),
         Filter::Not { 0: inner, .. } => !holds(inner, entity),
-        _ => unreachable!("all sorts of filters"),
+        _ => unreachable!("all kinds of filters that can be built"),
     }
 }
 
@@ -128,6 +128,38 @@ proptest! {
                 let found = table.query().matching(&filter).page_size(3).await.unwrap();
                 prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{}", filter);
             }
+            Ok(())
+        })?;
+    }
+
+    /// All filters of a query must match, in whatever way they are added.
+    #[test]
+    fn combined_filters_match_a_loop(
+        entities in vec(entity(), 0..12),
+        filters in vec((filter(), 0_u8..4), 2..5),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let table = MockTableService::new().client().table_named::<DynamicEntity>("Random");
+            table.create().await.unwrap();
+            for entity in &entities {
+                table.insert_or_replace(entity).await.unwrap();
+            }
+            let all = table.query().await.unwrap();
+            let expected: Vec<_> =
+                all.iter().filter(|row| filters.iter().all(|(filter, _)| holds(filter, row))).collect();
+            let mut query = table.query().page_size(3);
+            for (filter, way) in &filters {
+                query = match way {
+                    0 => query.matching(filter),
+                    1 => query.filter_text(&filter.to_string()),
+                    // As user input: in parentheses and with spaces.
+                    2 => query.filter_text(&format!(" ( {filter} ) ")),
+                    _ => query.clone().filter_opt(None).matching(filter),
+                };
+            }
+            let found = query.clone().await.unwrap();
+            prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{:?}", query);
             Ok(())
         })?;
     }

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use azure_table_client::auth::{SasToken, SharedKey, TablePermissions, TableSas};
+use azure_table_client::filter::Column;
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     DynamicEntity, Error, RetryPolicy, TableClient, TableEntity, TableServiceClient,
@@ -208,6 +209,12 @@ async fn of_tables(page: &mut Page) {
     let event = Event { channel: "p".into(), id: "r".into(), at };
     page.refused(blogs.with_entity().insert(&event).await);
     page.refused(blogs.query().filter_text("Rating = 3").await);
+    let rating = Column::<DynamicEntity, i32>::dynamic("Rating");
+    let deep = (0..1000).fold(rating.eq(0), |deep, n| match n % 2 {
+        0 => deep | rating.eq(n),
+        _ => deep & rating.eq(n),
+    });
+    page.refused(blogs.query().filter(|()| deep).await);
     page.refused(mock.client().create_table("my-table").await);
     mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));
     blogs.delete_table().await.unwrap();

@@ -96,7 +96,7 @@ macro_rules! for_each_conformance_test {
             failures {
                 wrong_key, service_errors_are_complete, too_many_properties,
                 unknown_functions_are_refused_before_sending, bad_page_sizes,
-                the_last_filter_and_projection_count, bad_names_in_projections,
+                all_filters_and_the_last_projection_count, bad_names_in_projections,
             }
         }
     };

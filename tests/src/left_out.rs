@@ -73,9 +73,9 @@ const TYPES: &[&str] = &[
     "entities::none_is_not_stored",
     "entities::replace_removes_other_properties",
     "entities::typed_and_dynamic_see_the_same",
+    "failures::all_filters_and_the_last_projection_count",
     "failures::bad_names_in_projections",
     "failures::service_errors_are_complete",
-    "failures::the_last_filter_and_projection_count",
     "failures::too_many_properties",
     "helpers::changes_that_are_not_made",
     "helpers::get_or_insert",
@@ -141,4 +141,4 @@ const UPSERTS: &[&str] = &[
 ];
 
 const SELECT: &[&str] =
-    &["failures::the_last_filter_and_projection_count", "queries::select_some_properties"];
+    &["failures::all_filters_and_the_last_projection_count", "queries::select_some_properties"];

@@ -11,7 +11,7 @@ use crate::client::{Query, TableClient};
 use crate::entity::{self, DecodeError, DynamicEntity, EntityKey, Readable, TableEntity};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
-use crate::filter::{Condition, Filter, HasColumns, Projection, Selection};
+use crate::filter::{HasColumns, IntoCondition, Projection, Selection};
 use crate::operation::key::check_partition_key;
 
 impl<T: TableEntity> TableClient<T> {
@@ -31,12 +31,13 @@ impl<T: TableEntity + 'static> TableClient<T> {
     }
 
     /// Deletes the rows for which the condition holds; see [`Bulk::delete_where`].
-    pub async fn delete_where(
+    pub async fn delete_where<C>(
         &self,
-        condition: impl FnOnce(T::Columns<T>) -> Condition<T>,
+        condition: impl FnOnce(T::Columns<T>) -> C,
     ) -> Result<BulkReport, BulkError>
     where
         T: HasColumns,
+        C: IntoCondition<T>,
     {
         self.bulk().delete_where(condition).await
     }
@@ -84,12 +85,13 @@ impl<T: TableEntity + 'static> Bulk<T> {
     ///
     /// # Errors
     /// Like [`delete_found`](Self::delete_found).
-    pub async fn delete_where(
+    pub async fn delete_where<C>(
         self,
-        condition: impl FnOnce(T::Columns<T>) -> Condition<T>,
+        condition: impl FnOnce(T::Columns<T>) -> C,
     ) -> Result<BulkReport, BulkError>
     where
         T: HasColumns,
+        C: IntoCondition<T>,
     {
         let query = self.table.query().filter(condition);
         self.delete_found(query).await
@@ -138,7 +140,7 @@ impl<T: TableEntity + 'static> Bulk<T> {
         if let Err(error) = check_partition_key::<T>(&partition_key) {
             return self.refused(error).await;
         }
-        let query = self.table.query().matching(&Filter::partition(partition_key));
+        let query = self.table.query().partition(partition_key);
         self.any_version().delete(query).await
     }
 

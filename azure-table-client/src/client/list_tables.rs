@@ -12,7 +12,7 @@ use super::query::{bad_filter, check_page_size};
 use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{FilterError, QueryFilter};
 use crate::operation::table;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
@@ -29,7 +29,7 @@ use crate::wire::Operation;
 #[derive(Debug)]
 pub struct ListTables {
     pub(super) core: Arc<ClientCore>,
-    pub(super) filter: Result<Option<String>, Error>,
+    filter: Result<Option<QueryFilter>, FilterError>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
 }
@@ -40,9 +40,9 @@ impl ListTables {
     }
 
     /// Returns only the tables that match this OData filter on `TableName`, for example
-    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. Replaces an earlier filter.
+    /// `TableName ge 'Blogs' and TableName lt 'Blogt'`. All filters must match.
     pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = Filter::parse(text).map(|_| Some(text.to_owned())).map_err(bad_filter);
+        self.filter = QueryFilter::add(self.filter, QueryFilter::parse(text));
         self
     }
 
@@ -96,9 +96,9 @@ pub struct TableNamePages {
 
 impl TableNamePages {
     pub(super) fn new(list: ListTables) -> Self {
-        let checked = check_page_size(list.page_size).and(list.filter);
-        let (filter, failure) = match checked {
-            Ok(filter) => (filter, None),
+        let filter = list.filter.map_err(bad_filter);
+        let (filter, failure) = match check_page_size(list.page_size).and(filter) {
+            Ok(filter) => (filter.map(QueryFilter::into_text), None),
             Err(error) => (None, Some(error)),
         };
         Self {

@@ -17,7 +17,7 @@ use super::stream::EntityStream;
 use crate::client_core::ClientCore;
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
-use crate::filter::{Condition, Filter, FilterError, HasColumns, QueryFilter};
+use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Continuation;
 use crate::pipeline::CallOptions;
@@ -32,6 +32,10 @@ pub use plan::QueryPlan;
 /// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
 /// request for a single entity. A filter that lists keys is sent as several such requests, or as one query per
 /// partition; see [`Pages`].
+///
+/// All filters of a query must match: each call of [`filter`](Self::filter), [`filter_opt`](Self::filter_opt),
+/// [`filter_text`](Self::filter_text), [`matching`](Self::matching) and [`partition`](Self::partition) adds one with
+/// `and`, and none replaces another.
 ///
 /// ```
 /// use azure_table_client::TableEntity;
@@ -118,15 +122,52 @@ impl<E, T> Query<E, T> {
     /// A column that does not exist, a value of another type or a comparison that the service does not
     /// support fails to compile.
     #[doc(alias("where", "Where", "WHERE"))]
-    pub fn filter(self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
+    pub fn filter<C>(self, condition: impl FnOnce(E::Columns<E>) -> C) -> Self
     where
         E: HasColumns,
+        C: IntoCondition<E>,
     {
-        self.and(condition(E::typed_columns("")).into_filter().and_then(QueryFilter::checked))
+        self.filter_opt(Some(condition(E::typed_columns("")).into_condition()))
+    }
+
+    /// Returns only the entities that meet the condition, if there is one, and all other filters of the query.
+    ///
+    /// The columns for such a condition come from `E::columns()`:
+    ///
+    /// ```
+    /// # use azure_table_client::{TableEntity, mock::MockTableService};
+    /// # #[derive(TableEntity)]
+    /// # #[table(name = "Blogs")]
+    /// # struct Blog {
+    /// #     #[table(partition_key)]
+    /// #     channel: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     rating: i32,
+    /// # }
+    /// # let blogs = MockTableService::new().client().table::<Blog>();
+    /// # let min_rating = Some(3);
+    /// let at_least = min_rating.map(|rating| Blog::columns().rating.ge(rating));
+    /// let query = blogs.query().filter(|b| b.channel.eq("Channel9")).filter_opt(at_least);
+    /// # query.plan().unwrap();
+    /// ```
+    pub fn filter_opt(self, condition: Option<Condition<E>>) -> Self {
+        match condition {
+            Some(condition) => self.and(condition.into_filter().and_then(QueryFilter::checked)),
+            None => self,
+        }
+    }
+
+    /// Returns only the entities of one partition that match all other filters of the query.
+    ///
+    /// The PartitionKey is the stored text, so that this method needs no columns; `T::partition(…)?` formats it.
+    pub fn partition(self, partition_key: impl Into<String>) -> Self {
+        self.and(Ok(Filter::partition(partition_key).into()))
     }
 
     /// Returns only the entities that match this OData filter, for example
-    /// `PartitionKey eq 'Channel9' and Rating ge 3`, and all other filters of the query.
+    /// `PartitionKey eq 'Channel9' and Rating ge 3`, and all other filters of the query. A text cannot change the
+    /// meaning of the others, because filters are parsed before they are combined.
     ///
     /// The text is checked when the query is sent; an invalid filter is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never format untrusted input
@@ -297,6 +338,25 @@ impl<E, T: Send + 'static> IntoFuture for Query<E, T> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.pages().collect())
+    }
+}
+
+impl<E, T> Clone for Query<E, T> {
+    fn clone(&self) -> Self {
+        Self {
+            core: Arc::clone(&self.core),
+            table: Arc::clone(&self.table),
+            filter: self.filter.clone(),
+            select: self.select.clone(),
+            reader: Arc::clone(&self.reader),
+            scan_allowed: self.scan_allowed,
+            fault: self.fault.clone(),
+            page_size: self.page_size,
+            take: self.take,
+            start: self.start.clone(),
+            options: self.options.clone(),
+            entity: PhantomData,
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::tracker::{Known, ServerRow, Tracked};
 use crate::client::{EntityStream, Query, QueryCost};
 use crate::entity::{Columns, DecodeError, DynamicEntity, Readable, TableEntity};
 use crate::error::Error;
-use crate::filter::{Condition, Filter, HasColumns};
+use crate::filter::{Condition, Filter, HasColumns, IntoCondition};
 use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
@@ -41,12 +41,23 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         self
     }
 
-    /// Keeps the entities for which the condition holds; see [`Query::filter`].
-    pub fn filter(self, condition: impl FnOnce(T::Columns<T>) -> Condition<T>) -> Self
+    /// Keeps the entities for which the condition holds; see [`Query::filter`]. All filters of a query must match.
+    pub fn filter<C>(self, condition: impl FnOnce(T::Columns<T>) -> C) -> Self
     where
         T: HasColumns,
+        C: IntoCondition<T>,
     {
         self.map(|query| query.filter(condition))
+    }
+
+    /// Keeps the entities for which the condition holds, if there is one; see [`Query::filter_opt`].
+    pub fn filter_opt(self, condition: Option<Condition<T>>) -> Self {
+        self.map(|query| query.filter_opt(condition))
+    }
+
+    /// Keeps the entities of one partition; see [`Query::partition`].
+    pub fn partition(self, partition_key: impl Into<String>) -> Self {
+        self.map(|query| query.partition(partition_key))
     }
 
     /// Keeps the entities for which this OData filter holds; see [`Query::filter_text`].

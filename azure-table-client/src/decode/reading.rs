@@ -55,7 +55,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 impl Accept {
     /// Converts `value` to the type `wanted`, if that is accepted. A part of a date-time below 100 ns is dropped;
     /// everything else is converted without loss.
-    pub(super) fn convert(self, value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
+    pub(crate) fn convert(self, value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
         let found = value.edm_type();
         if self == Self::Exact || found == wanted {
             return value;

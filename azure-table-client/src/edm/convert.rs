@@ -54,6 +54,11 @@ pub trait ToEdm {
     /// # Errors
     /// The value is outside what the service holds.
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError>;
+
+    /// Returns the other texts that [`FromEdm`] reads as this value. A filter finds them, too.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// A Rust type that can be read from a property; the reverse of [`ToEdm`].
@@ -234,6 +239,9 @@ impl<T: ToEdm> ToEdm for Option<T> {
     const EDM_TYPE: EdmType = T::EDM_TYPE;
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.as_ref().map_or(Ok(None), ToEdm::to_edm)
+    }
+    fn aliases(&self) -> &'static [&'static str] {
+        self.as_ref().map_or(&[], ToEdm::aliases)
     }
 }
 

@@ -12,7 +12,7 @@ impl Filter {
     /// rows. A row whose keys are listed, and that has no other condition, is a branch that states both keys; any
     /// other branch is a whole partition. Returns `None` if the branches would scan as much as this filter.
     pub(crate) fn branches(&self) -> Option<impl Iterator<Item = Self>> {
-        if Plan::point_of(self).is_some() || self.check_depth().is_err() {
+        if Plan::point_of(self).is_some() {
             return None;
         }
         let mut filters = Vec::new();
@@ -153,7 +153,7 @@ fn listed<'f>(filter: &'f Filter, key: &str, exact: bool) -> Option<HashSet<&'f 
             }
             Some(union)
         }
-        Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) => None,
+        Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) | Filter::TooDeep => None,
     }
 }
 
@@ -169,7 +169,9 @@ fn within(filter: &Filter, partition: &str) -> Condition {
                 Condition::Never
             }
         }
-        Filter::Compare { .. } | Filter::IsTrue(_) => Condition::If(filter.clone()),
+        Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
+            Condition::If(filter.clone())
+        }
         Filter::And(all) => Condition::all(all.iter().map(|one| within(one, partition))),
         Filter::Or(any) => Condition::any(any.iter().map(|one| within(one, partition))),
         Filter::Not(inner) => match within(inner, partition) {

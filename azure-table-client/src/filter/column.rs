@@ -5,12 +5,15 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::BitAnd;
 
-use super::condition::{Condition, any};
+use super::condition::Condition;
+use super::forms::{self, Forms};
 use super::projection::{Projection, Selection};
 use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::edm::FromEdm;
+use crate::decode::{Accept, Reading};
+use crate::edm::{EdmType, FromEdm};
 use crate::entity::{DecodeError, DynamicEntity, Row, after_prefix};
 use crate::limits::{LimitError, TIMESTAMP};
 use crate::serde::Serde;
@@ -25,6 +28,8 @@ pub struct Column<E, T, C = AsIs, F = T> {
     aliases: Vec<String>,
     /// Whether the column is the Timestamp, which has its own slot in a row.
     is_timestamp: bool,
+    /// The other types that the field reads.
+    accept: Accept,
     /// The reason why no row can have this column.
     fault: Option<LimitError>,
     read: ReadColumn<F>,
@@ -38,15 +43,34 @@ fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeErr
     row.property(column)
 }
 
-pub(super) fn optional<T: FromEdm>(
-    row: &mut Row<'_>,
-    column: usize,
-) -> Result<Option<T>, DecodeError> {
-    row.optional(column)
+/// Returns the function that reads an element of a series.
+pub(super) fn element<T: FromEdm>(accept: Accept) -> ReadColumn<Option<T>> {
+    fn read<T: FromEdm>(
+        row: &mut Row<'_>,
+        column: usize,
+        accept: Accept,
+    ) -> Result<Option<T>, DecodeError> {
+        if !row.has(column) {
+            return Ok(None);
+        }
+        row.read(column, Reading { accept, ..Reading::default() }, |value| Ok(Some(value)), || None)
+    }
+    match accept {
+        Accept::Exact => |row, column| row.optional(column),
+        Accept::Widened => |row, column| read(row, column, Accept::Widened),
+        Accept::Lenient => |row, column| read(row, column, Accept::Lenient),
+    }
 }
 
 /// A column holds no value of these types, so it is `Send` and `Sync` for all of them.
 type Of<E, T, C> = fn() -> (E, T, C);
+
+impl<E, T, C, F> Clone for Column<E, T, C, F> {
+    fn clone(&self) -> Self {
+        let (name, aliases) = (self.name.clone(), self.aliases.clone());
+        Self { name, aliases, fault: self.fault.clone(), of: PhantomData, ..*self }
+    }
+}
 
 impl<E, T, C, F> fmt::Debug for Column<E, T, C, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,7 +81,8 @@ impl<E, T, C, F> fmt::Debug for Column<E, T, C, F> {
 impl<E, T: FromEdm> Column<E, T> {
     /// Creates a column whose name is known only at run time. Values are escaped like in other columns.
     ///
-    /// In a projection, a missing property is an error unless `T` is an Option.
+    /// In a projection, a missing property is an error unless `T` is an Option. Filters compare values of the type of
+    /// `T` only.
     pub fn dynamic(name: impl Into<String>) -> Self {
         Self::with(Cow::Owned(name.into()), property)
     }
@@ -76,12 +101,21 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
-        Self { name, aliases: Vec::new(), is_timestamp: false, fault: None, read, of: PhantomData }
+        let (aliases, accept) = (Vec::new(), Accept::Exact);
+        let (is_timestamp, fault, of) = (false, None, PhantomData);
+        Self { name, aliases, is_timestamp, accept, fault, read, of }
     }
 
     /// Returns the column of an element of a series; `fault` if the series has no such element.
     pub(super) fn of_series(name: String, read: ReadColumn<F>, fault: Option<LimitError>) -> Self {
         Self { fault, ..Self::with(name.into(), read) }
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn accepting(mut self, accept: Accept) -> Self {
+        self.accept = accept;
+        self
     }
 
     #[doc(hidden)]
@@ -107,15 +141,36 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 
     fn compare(&self, op: CompareOp, value: &impl Literal<T, C>) -> Condition<E> {
-        self.condition(match value.literal() {
-            Ok(Some(literal)) => Filter::compare(&*self.name, op, literal),
-            Ok(None) => {
-                Err(FilterError::without_text(FilterErrorKind::NoValue, "nothing".to_owned()))
+        let no_value = |reason| FilterError::without_text(FilterErrorKind::NoValue, reason);
+        let literal = match value.literal() {
+            Ok(Some(literal)) => literal,
+            Ok(None) => return Condition::new(Err(no_value("nothing".to_owned()))),
+            Err(error) => return Condition::new(Err(no_value(error.to_string()))),
+        };
+        let forms = Forms { value: literal, aliases: value.aliases(), accept: self.accept };
+        let ty = forms.value.edm_type();
+        self.under_each_name(ty, |name| forms.compare(name, op))
+    }
+
+    /// Matches rows that meet a condition on the property, which is stored as a `ty`. Like the field, the condition
+    /// holds for an alias only if the row lacks the names before it.
+    fn under_each_name(
+        &self,
+        ty: EdmType,
+        condition: impl Fn(&str) -> Result<Filter, FilterError>,
+    ) -> Condition<E> {
+        let any = || {
+            let mut any = condition(&self.name)?;
+            let mut earlier = &*self.name;
+            let mut lacks = Vec::new();
+            for alias in &self.aliases {
+                lacks.push(!forms::has_value(earlier, ty, self.accept)?);
+                any = any | lacks.iter().cloned().fold(condition(alias)?, BitAnd::bitand);
+                earlier = alias;
             }
-            Err(error) => {
-                Err(FilterError::without_text(FilterErrorKind::NoValue, error.to_string()))
-            }
-        })
+            Ok(any)
+        };
+        self.condition(any())
     }
 
     /// Matches rows whose property has this value.
@@ -130,7 +185,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
 
     /// Matches rows whose property has one of these values. An empty list matches no row.
     pub fn is_in<L: Literal<T, C>>(&self, values: impl IntoIterator<Item = L>) -> Condition<E> {
-        any(values.into_iter().map(|value| self.eq(value)))
+        Condition::any(values.into_iter().map(|value| self.eq(value)))
     }
 }
 
@@ -177,9 +232,9 @@ impl<E, T, C, F> Column<E, T, C, F> {
 }
 
 impl<E, F> Column<E, bool, AsIs, F> {
-    /// Matches rows whose property is true.
+    /// Matches rows whose property is true. The column is the same condition by itself: `b.live & b.rating.ge(3)`.
     pub fn is_true(&self) -> Condition<E> {
-        self.condition(Filter::is_true(&*self.name))
+        self.under_each_name(EdmType::Boolean, |name| Filter::is_true(name))
     }
 }
 
@@ -190,12 +245,14 @@ impl<E, T, F> Column<E, T, AsIs, F> {
     where
         T: TextEdm,
     {
-        let bound = |op, text: &str| self.condition(Filter::compare(&*self.name, op, text));
-        let from = bound(CompareOp::Ge, prefix);
-        match after_prefix(prefix, |_| false) {
-            Some(upper) => from & bound(CompareOp::Lt, &upper),
-            None => from,
-        }
+        let upper = after_prefix(prefix, |_| false);
+        self.under_each_name(EdmType::String, |name| {
+            let from = Filter::compare(name, CompareOp::Ge, prefix)?;
+            Ok(match &upper {
+                Some(upper) => from & Filter::compare(name, CompareOp::Lt, &**upper)?,
+                None => from,
+            })
+        })
     }
 }
 

@@ -7,9 +7,39 @@ use std::ops::{BitAnd, BitOr, Not};
 use super::{CompareOp, Filter, FilterError};
 use crate::limits::PARTITION_KEY;
 
-/// A condition on entities of type `E`, built from its columns. `&`, `|` and `!` combine conditions.
+/// A condition on entities of type `E`, built from its columns. `&`, `|` and `!` combine conditions, and columns of
+/// type `bool`.
 ///
-/// A value that has no literal, such as NaN, is an error when the query is sent.
+/// A value that has no literal, such as NaN, and more than 100 levels of nesting are errors when the query is sent.
+///
+/// ```
+/// # use azure_table_client::mock::MockTableService;
+/// use azure_table_client::TableEntity;
+/// use azure_table_client::filter::Condition;
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "Blogs")]
+/// struct Blog {
+///     #[table(partition_key)]
+///     channel: String,
+///     #[table(row_key)]
+///     id: u32,
+///     title: String,
+///     rating: i32,
+///     live: bool,
+/// }
+///
+/// # let blogs = MockTableService::new().client().table::<Blog>();
+/// // A search form: each field that is filled in adds a condition.
+/// let (titles, min_rating) = (["Hello", "Welcome"], Some(3));
+/// let columns = Blog::columns();
+/// let search = blogs
+///     .query()
+///     .filter(|b| b.channel.eq("Channel9") & b.live)
+///     .filter(|b| Condition::any(titles.map(|title| b.title.starts_with(title))))
+///     .filter_opt(min_rating.map(|rating| columns.rating.ge(rating)));
+/// # search.plan().unwrap();
+/// ```
 #[must_use = "a condition does nothing until it is given to a query"]
 pub struct Condition<E> {
     filter: Result<Filter, FilterError>,
@@ -18,7 +48,31 @@ pub struct Condition<E> {
 
 impl<E> Condition<E> {
     pub(super) fn new(filter: Result<Filter, FilterError>) -> Self {
+        // Only an operator can add a level, and it returns this value alone.
+        let filter = match filter {
+            Ok(too_deep @ Filter::TooDeep) => too_deep.check_depth(),
+            filter => filter,
+        };
         Self { filter, entity: PhantomData }
+    }
+
+    /// Matches rows that meet all conditions. Without conditions, all rows match: the query scans the whole table
+    /// unless another filter bounds the PartitionKey.
+    pub fn all(conditions: impl IntoIterator<Item = impl IntoCondition<E>>) -> Self {
+        let conditions = conditions.into_iter().map(IntoCondition::into_condition);
+        conditions.reduce(BitAnd::bitand).unwrap_or_else(|| {
+            // Every key is at least the empty key.
+            Self::new(Filter::compare(PARTITION_KEY, CompareOp::Ge, ""))
+        })
+    }
+
+    /// Matches rows that meet at least one condition. Without conditions, no row matches.
+    pub fn any(conditions: impl IntoIterator<Item = impl IntoCondition<E>>) -> Self {
+        let conditions = conditions.into_iter().map(IntoCondition::into_condition);
+        conditions.reduce(BitOr::bitor).unwrap_or_else(|| {
+            // No key is less than the empty key.
+            Self::new(Filter::compare(PARTITION_KEY, CompareOp::Lt, ""))
+        })
     }
 
     /// Returns the filter.
@@ -46,21 +100,39 @@ impl<E> fmt::Debug for Condition<E> {
     }
 }
 
-impl<E> BitAnd for Condition<E> {
-    type Output = Self;
+/// A [`Condition`], or a column of type `bool`, which must be true.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a condition on entities of type `{E}`",
+    label = "not a condition",
+    note = "compare a column, as in `b.rating.ge(3)`; a column of type `bool` is a condition by itself; `Query::filter_opt` accepts an Option"
+)]
+pub trait IntoCondition<E> {
+    /// Returns the condition.
+    fn into_condition(self) -> Condition<E>;
+}
 
-    /// Matches if both conditions match.
-    fn bitand(self, other: Self) -> Self {
-        self.join(other, BitAnd::bitand)
+#[diagnostic::do_not_recommend]
+impl<E> IntoCondition<E> for Condition<E> {
+    fn into_condition(self) -> Self {
+        self
     }
 }
 
-impl<E> BitOr for Condition<E> {
+impl<E, R: IntoCondition<E>> BitAnd<R> for Condition<E> {
+    type Output = Self;
+
+    /// Matches if both conditions match.
+    fn bitand(self, other: R) -> Self {
+        self.join(other.into_condition(), BitAnd::bitand)
+    }
+}
+
+impl<E, R: IntoCondition<E>> BitOr<R> for Condition<E> {
     type Output = Self;
 
     /// Matches if at least one condition matches.
-    fn bitor(self, other: Self) -> Self {
-        self.join(other, BitOr::bitor)
+    fn bitor(self, other: R) -> Self {
+        self.join(other.into_condition(), BitOr::bitor)
     }
 }
 
@@ -71,12 +143,4 @@ impl<E> Not for Condition<E> {
     fn not(self) -> Self {
         Self::new(self.filter.map(Not::not))
     }
-}
-
-/// Combines conditions with `|`. Without conditions, no row matches.
-pub(super) fn any<E>(conditions: impl Iterator<Item = Condition<E>>) -> Condition<E> {
-    conditions.reduce(BitOr::bitor).unwrap_or_else(|| {
-        // No key is less than the empty key.
-        Condition::new(Filter::compare(PARTITION_KEY, CompareOp::Lt, ""))
-    })
 }

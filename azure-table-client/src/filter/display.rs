@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Filter;
+use super::depth::LEVELS;
 use super::literal::Literal;
 
 impl fmt::Display for Filter {
@@ -15,6 +16,7 @@ impl fmt::Display for Filter {
             Self::And(filters) => self.join(f, filters, " and "),
             Self::Or(filters) => self.join(f, filters, " or "),
             Self::Not(inner) => write!(f, "not ({inner})"),
+            Self::TooDeep => write!(f, "(nested too deeply: {LEVELS})"),
         }
     }
 }

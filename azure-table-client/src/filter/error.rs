@@ -39,6 +39,8 @@ pub enum FilterErrorKind {
     PropertyName,
     /// A value that the property or the key cannot have.
     NoValue,
+    /// A comparison by order with a column that also reads texts, which have another order.
+    NoOrder,
     /// An index beyond the end of a series.
     OutOfBounds,
 }
@@ -66,6 +68,7 @@ impl FilterError {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
             FilterErrorKind::TooDeep => LEVELS,
+            FilterErrorKind::NoOrder => "eq, ne or is_in",
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
@@ -94,6 +97,9 @@ impl fmt::Display for FilterError {
             FilterErrorKind::UnclosedQuote => "a quote is not closed: ",
             FilterErrorKind::Function => "the Table service has no functions: ",
             FilterErrorKind::TooDeep => "nested too deeply: ",
+            FilterErrorKind::NoOrder => {
+                "a lenient column reads texts, which have no order of time (Column::dynamic compares times only): "
+            }
             _ => "",
         })?;
         write!(f, "expected {}", self.expected)?;
@@ -104,6 +110,7 @@ impl fmt::Display for FilterError {
             (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => {
                 write!(f, ": {found}")
             }
+            (FilterErrorKind::NoOrder, name) => write!(f, " on {name}"),
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),

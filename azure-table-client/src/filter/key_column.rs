@@ -5,11 +5,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::condition::{Condition, any};
+use super::condition::Condition;
 use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{Bucketed, DecodeError, Descending, KeyArgument, KeyError, KeyPart, Row};
-use crate::key::{KeyLayout, KeyParts, WholeKey};
+use crate::entity::{Bucketed, DecodeError, Row};
+use crate::key::{
+    Inverse, KeyArgument, KeyBound, KeyError, KeyLayout, KeyPart, KeyParts, LeadingKeys,
+    ReversedPart, WholeKey,
+};
 
 /// A key of `E` whose parts are the tuple `P`.
 #[doc(alias("PartitionKey", "RowKey"))]
@@ -18,6 +21,14 @@ pub struct KeyColumn<E, P> {
     layout: KeyLayout,
     of: PhantomData<fn() -> (E, P)>,
 }
+
+impl<E, P> Clone for KeyColumn<E, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, P> Copy for KeyColumn<E, P> {}
 
 impl<E, P> fmt::Debug for KeyColumn<E, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,10 +55,24 @@ impl<E, P> KeyColumn<E, P> {
     }
 }
 
+/// A part of a key that a projection reads as a `Value`.
+#[doc(hidden)]
+pub trait ReadPart {
+    type Value: KeyPart;
+}
+
+impl<T: KeyPart> ReadPart for T {
+    type Value = T;
+}
+
+impl<T: KeyPart> ReadPart for Inverse<T> {
+    type Value = T;
+}
+
 /// Implements projections of a key: to its single part, or to the tuple of its parts.
 macro_rules! key_projection {
     ($output:ty: $count:literal, $([$part:ident $text:ident])*) => {
-        impl<Entity: 'static, $($part: KeyPart + 'static),*> Projection<Entity>
+        impl<Entity: 'static, $($part: ReadPart + 'static),*> Projection<Entity>
             for KeyColumn<Entity, ($($part,)*)>
         {
             type Output = $output;
@@ -59,78 +84,136 @@ macro_rules! key_projection {
             fn read(&self, row: &mut Row<'_>, _: &mut usize) -> Result<Self::Output, DecodeError> {
                 let slot = Row::key_slot(self.property);
                 let [$($text),*] = &row.key_parts::<$count>(slot, self.layout)?;
-                $(let $text = row.key_part::<$part>(slot, $text)?;)*
+                $(let $text = row.key_part::<$part::Value>(slot, $text)?;)*
                 Ok(($($text),*))
             }
         }
     };
 }
 
-key_projection!(A: 1, [A a]);
-key_projection!((A, B): 2, [A a] [B b]);
-key_projection!((A, B, C): 3, [A a] [B b] [C c]);
-key_projection!((A, B, C, D): 4, [A a] [B b] [C c] [D d]);
-key_projection!((A, B, C, D, F): 5, [A a] [B b] [C c] [D d] [F f]);
-key_projection!((A, B, C, D, F, G): 6, [A a] [B b] [C c] [D d] [F f] [G g]);
+key_projection!(A::Value: 1, [A a]);
+key_projection!((A::Value, B::Value): 2, [A a] [B b]);
+key_projection!((A::Value, B::Value, C::Value): 3, [A a] [B b] [C c]);
+key_projection!((A::Value, B::Value, C::Value, D::Value): 4, [A a] [B b] [C c] [D d]);
+key_projection!((A::Value, B::Value, C::Value, D::Value, F::Value): 5, [A a] [B b] [C c] [D d] [F f]);
+key_projection!((A::Value, B::Value, C::Value, D::Value, F::Value, G::Value): 6, [A a] [B b] [C c] [D d] [F f] [G g]);
 
 impl<E, P> KeyColumn<E, P> {
-    fn compare(&self, op: CompareOp, value: &impl WholeKey<P>) -> Condition<E> {
+    fn compare<F>(&self, op: CompareOp, value: &impl WholeKey<P, F>) -> Condition<E> {
         let key = value.key(self.layout);
         of_key(key.map(|key| Filter::on_key(self.property, op, key)))
     }
 
+    /// Compares in stored order. All keys that begin with the leading parts are equal to them.
+    fn order(&self, op: CompareOp, leading: Result<LeadingKeys, KeyError>) -> Condition<E> {
+        of_key(leading.map(|leading| {
+            let range = match leading {
+                LeadingKeys::One(key) => return Filter::on_key(self.property, op, key),
+                LeadingKeys::Range(range) => range,
+            };
+            let (edge, op) = match op {
+                CompareOp::Gt => (range.upper(), CompareOp::Ge),
+                CompareOp::Le => (range.upper(), CompareOp::Lt),
+                op => (Some(range.lower()), op),
+            };
+            let (op, key) = match (op, edge) {
+                (op, Some(key)) => (op, key),
+                // No key comes after the range.
+                (CompareOp::Lt, None) => (CompareOp::Ge, ""),
+                (_, None) => (CompareOp::Lt, ""),
+            };
+            Filter::on_key(self.property, op, key.to_owned())
+        }))
+    }
+
     /// Matches this key: a value, or the tuple of its parts.
-    pub fn eq(&self, value: impl WholeKey<P>) -> Condition<E> {
+    pub fn eq<F>(&self, value: impl WholeKey<P, F>) -> Condition<E> {
         self.compare(CompareOp::Eq, &value)
     }
 
     /// Matches all other keys.
-    pub fn ne(&self, value: impl WholeKey<P>) -> Condition<E> {
+    pub fn ne<F>(&self, value: impl WholeKey<P, F>) -> Condition<E> {
         self.compare(CompareOp::Ne, &value)
-    }
-
-    /// Matches keys before this key.
-    pub fn lt(&self, value: impl WholeKey<P>) -> Condition<E> {
-        self.compare(CompareOp::Lt, &value)
-    }
-
-    /// Matches this key and keys before it.
-    pub fn le(&self, value: impl WholeKey<P>) -> Condition<E> {
-        self.compare(CompareOp::Le, &value)
-    }
-
-    /// Matches keys after this key.
-    pub fn gt(&self, value: impl WholeKey<P>) -> Condition<E> {
-        self.compare(CompareOp::Gt, &value)
-    }
-
-    /// Matches this key and keys after it.
-    pub fn ge(&self, value: impl WholeKey<P>) -> Condition<E> {
-        self.compare(CompareOp::Ge, &value)
-    }
-
-    /// Matches keys between these keys, inclusive.
-    pub fn between(&self, low: impl WholeKey<P>, high: impl WholeKey<P>) -> Condition<E> {
-        self.ge(low) & self.le(high)
     }
 
     /// Matches these keys. An empty list matches no key. A list that is too long for one request is
     /// split into several.
-    pub fn is_in<K: WholeKey<P>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
-        any(keys.into_iter().map(|key| self.eq(key)))
+    pub fn is_in<F, K: WholeKey<P, F>>(&self, keys: impl IntoIterator<Item = K>) -> Condition<E> {
+        Condition::any(keys.into_iter().map(|key| self.eq(key)))
     }
 }
 
-/// Comparisons of keys in reverse order, which are smaller for newer values.
-impl<E, T> KeyColumn<E, (Descending<T>,)> {
+/// Comparisons in stored order: with a value, or with a tuple of leading parts, which stands for all keys that begin
+/// with them. A part in reverse order is given as [`Descending(x)`](crate::entity::Descending), since its greater values come first.
+///
+/// ```
+/// # use azure_table_client::TableEntity;
+/// # #[derive(TableEntity)]
+/// # #[table(name = "Visits", row_key(day, user))]
+/// # struct Visit {
+/// #     #[table(partition_key)]
+/// #     site: String,
+/// #     day: u32,
+/// #     user: u32,
+/// # }
+/// let visits = Visit::columns();
+/// // All visits of the days 3 to 5.
+/// let some = visits.row_key.between((3,), (5,)).into_filter()?;
+/// assert_eq!(some.to_string(), "RowKey ge '0000000003!' and RowKey lt '0000000005\"'");
+/// # Ok::<(), azure_table_client::filter::FilterError>(())
+/// ```
+impl<E, P> KeyColumn<E, P> {
+    /// Matches keys before this key.
+    pub fn lt<F>(&self, value: impl KeyBound<P, F>) -> Condition<E> {
+        self.order(CompareOp::Lt, value.leading(self.layout))
+    }
+
+    /// Matches this key and keys before it.
+    pub fn le<F>(&self, value: impl KeyBound<P, F>) -> Condition<E> {
+        self.order(CompareOp::Le, value.leading(self.layout))
+    }
+
+    /// Matches keys after this key.
+    pub fn gt<F>(&self, value: impl KeyBound<P, F>) -> Condition<E> {
+        self.order(CompareOp::Gt, value.leading(self.layout))
+    }
+
+    /// Matches this key and keys after it.
+    pub fn ge<F>(&self, value: impl KeyBound<P, F>) -> Condition<E> {
+        self.order(CompareOp::Ge, value.leading(self.layout))
+    }
+
+    /// Matches keys between these keys, inclusive.
+    pub fn between<F, G>(
+        &self,
+        low: impl KeyBound<P, F>,
+        high: impl KeyBound<P, G>,
+    ) -> Condition<E> {
+        self.ge(low) & self.le(high)
+    }
+}
+
+/// Comparisons by the value of the first part, which is stored in reverse order: `x` for a key of one part, `(x,)` for
+/// a key of several parts.
+impl<E, P> KeyColumn<E, P> {
     /// Matches keys with a greater value; times are later than this time.
-    pub fn newer_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
-        self.lt(value)
+    pub fn newer_than<F>(&self, value: impl ReversedPart<P, F>) -> Condition<E> {
+        self.order(CompareOp::Lt, value.leading(self.layout))
+    }
+
+    /// Matches keys with this value or a greater one.
+    pub fn newer_or_equal<F>(&self, value: impl ReversedPart<P, F>) -> Condition<E> {
+        self.order(CompareOp::Le, value.leading(self.layout))
     }
 
     /// Matches keys with a smaller value; times are earlier than this time.
-    pub fn older_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
-        self.gt(value)
+    pub fn older_than<F>(&self, value: impl ReversedPart<P, F>) -> Condition<E> {
+        self.order(CompareOp::Gt, value.leading(self.layout))
+    }
+
+    /// Matches keys with this value or a smaller one.
+    pub fn older_or_equal<F>(&self, value: impl ReversedPart<P, F>) -> Condition<E> {
+        self.order(CompareOp::Ge, value.leading(self.layout))
     }
 }
 
@@ -144,10 +227,94 @@ impl<E, K, const N: u16> KeyColumn<E, (Bucketed<K, N>,)> {
                 .map(|text| self.layout.write(&[text.into()]))
                 .collect::<Result<Vec<_>, _>>()
         }) {
-            Ok(keys) => any(keys
-                .into_iter()
-                .map(|key| of_key(Ok(Filter::on_key(self.property, CompareOp::Eq, key))))),
+            Ok(keys) => Condition::any(
+                keys.into_iter()
+                    .map(|key| of_key(Ok(Filter::on_key(self.property, CompareOp::Eq, key)))),
+            ),
             Err(error) => of_key(Err(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{Descending, KeyForm, KeyPiece};
+
+    const fn part(field: &'static str, width: Option<usize>, form: KeyForm) -> KeyPiece {
+        KeyPiece::Part { field, width, form }
+    }
+
+    const INVERSE: KeyForm = KeyForm::Digits { width: 4, minuend: Some(9999) };
+    const ONE: KeyLayout = KeyLayout::new(&[part("a", Some(3), KeyForm::Plain)]);
+    const YEAR: KeyLayout = KeyLayout::new(&[part("year", Some(5), INVERSE)]);
+    const TWO: KeyLayout = KeyLayout::new(&[
+        part("a", Some(3), KeyForm::Plain),
+        KeyPiece::Literal("_"),
+        part("b", None, KeyForm::Escaped),
+    ]);
+
+    fn column<P>(layout: KeyLayout) -> KeyColumn<(), P> {
+        KeyColumn::new("RowKey", layout)
+    }
+
+    fn text(condition: Condition<()>) -> String {
+        condition.into_filter().unwrap().to_string()
+    }
+
+    #[test]
+    fn keys_compare_with_leading_parts() {
+        let key = column::<(u8, String)>(TWO);
+        assert_eq!(text(key.eq((7, "x"))), "RowKey eq '007_x'");
+        assert_eq!(text(key.lt((7,))), "RowKey lt '007_'");
+        assert_eq!(text(key.ge((7,))), "RowKey ge '007_'");
+        assert_eq!(text(key.le((7,))), "RowKey lt '007`'");
+        assert_eq!(text(key.gt((7,))), "RowKey ge '007`'");
+        assert_eq!(text(key.gt((7, "x"))), "RowKey gt '007_x'");
+        assert_eq!(text(key.between((3,), (5, "x"))), "RowKey ge '003_' and RowKey le '005_x'");
+        let single = column::<(u8,)>(ONE);
+        assert_eq!(text(single.eq((7,))), text(single.eq(7)));
+        assert_eq!(text(single.between((7,), 8)), "RowKey ge '007' and RowKey le '008'");
+        assert_eq!(text(single.is_in([(7,)])), "RowKey eq '007'");
+    }
+
+    #[test]
+    fn a_descending_part_is_compared_in_stored_order_or_by_value() {
+        let key = column::<(Descending<u8>,)>(ONE);
+        assert_eq!(text(key.eq(5)), "RowKey eq '250'");
+        assert_eq!(text(key.is_in([5, 6])), "RowKey eq '250' or RowKey eq '249'");
+        assert_eq!(text(key.lt(Descending(5))), "RowKey lt '250'");
+        assert_eq!(text(key.newer_than(5)), "RowKey lt '250'");
+        assert_eq!(text(key.newer_or_equal(5)), "RowKey le '250'");
+        assert_eq!(text(key.older_than((5,))), "RowKey gt '250'");
+        assert_eq!(text(key.older_or_equal(Descending(5))), "RowKey ge '250'");
+        let key = column::<(Descending<u8>, String)>(TWO);
+        assert_eq!(text(key.eq((5, "x"))), "RowKey eq '250_x'");
+        assert_eq!(text(key.lt((Descending(5),))), "RowKey lt '250_'");
+        assert_eq!(text(key.newer_than((5,))), "RowKey lt '250_'");
+        assert_eq!(text(key.newer_or_equal((5,))), "RowKey lt '250`'");
+        assert_eq!(text(key.older_than((5,))), "RowKey ge '250`'");
+        assert_eq!(text(key.older_or_equal((5,))), "RowKey ge '250_'");
+    }
+
+    #[test]
+    fn a_part_that_a_format_reverses_is_compared_like_a_descending_one() {
+        let key = column::<(Inverse<u16>,)>(YEAR);
+        assert_eq!(text(key.eq(2009)), "RowKey eq '7990'");
+        assert_eq!(text(key.newer_than(2009)), "RowKey lt '7990'");
+        assert_eq!(text(key.lt(Descending(2009))), "RowKey lt '7990'");
+        assert_eq!(text(key.starts_with((2009,))), "RowKey ge '7990' and RowKey lt '7990 '");
+    }
+
+    #[test]
+    fn a_bound_after_all_keys_is_no_bound() {
+        const ANY: KeyLayout = KeyLayout::new(&[
+            part("a", None, KeyForm::Plain),
+            KeyPiece::Literal("\u{ffff}"),
+            part("b", Some(3), KeyForm::Plain),
+        ]);
+        let key = column::<(String, u8)>(ANY);
+        assert_eq!(text(key.le(("\u{ffff}",))), "RowKey ge ''");
+        assert_eq!(text(key.gt(("\u{ffff}",))), "RowKey lt ''");
     }
 }

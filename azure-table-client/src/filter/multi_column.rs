@@ -3,9 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::column::{Column, ReadColumn, optional};
+use super::column::{Column, ReadColumn, element};
 use super::projection::{Projection, Selection};
 use super::stored::AsIs;
+use crate::decode::Accept;
 use crate::edm::FromEdm;
 use crate::entity::{Columns, DecodeError, Row, SeriesField, SeriesName};
 use crate::limits::LimitError;
@@ -62,6 +63,8 @@ where
 /// The columns of a numbered series of `E`. A projection reads the whole series as an `F`, the type of the field.
 pub struct SeriesColumns<E, F> {
     name: SeriesName,
+    /// The other types that the elements are read from.
+    accept: Accept,
     whole: MultiColumn<E, F>,
 }
 
@@ -73,8 +76,8 @@ impl<E, F> fmt::Debug for SeriesColumns<E, F> {
 
 impl<E, F> SeriesColumns<E, F> {
     #[doc(hidden)]
-    pub const fn new(name: SeriesName, whole: MultiColumn<E, F>) -> Self {
-        Self { name, whole }
+    pub const fn new(name: SeriesName, accept: Accept, whole: MultiColumn<E, F>) -> Self {
+        Self { name, accept, whole }
     }
 
     fn prefix(&self) -> String {
@@ -96,7 +99,7 @@ impl<E, F> SeriesColumns<E, F> {
             index,
             size: self.whole.size,
         });
-        Column::of_series(name, optional, fault)
+        Column::of_series(name, element(self.accept), fault).accepting(self.accept)
     }
 }
 

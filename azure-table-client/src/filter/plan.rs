@@ -83,7 +83,9 @@ impl<'f> Plan<'f> {
                 });
                 hull.unwrap_or_default()
             }
-            Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) => Self::default(),
+            Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) | Filter::TooDeep => {
+                Self::default()
+            }
         }
     }
 
@@ -220,8 +222,9 @@ impl<'f> Range<'f> {
         }
     }
 
+    /// Whether the range has no upper bound, and excludes at most the empty key.
     fn is_unbounded(&self) -> bool {
-        self.low.is_none() && self.high.is_none()
+        self.high.is_none() && self.low.as_deref().is_none_or(|low| matches!(low, "" | "\0"))
     }
 
     fn is_past(&self, key: &str) -> bool {
@@ -285,6 +288,14 @@ mod tests {
             ("PartitionKey ne 'a'", PlanKind::TableScan),
             ("PartitionKey eq 5", PlanKind::TableScan),
             ("RowKey eq 'a'", PlanKind::TableScan),
+            ("PartitionKey ge ''", PlanKind::TableScan),
+            ("PartitionKey gt ''", PlanKind::TableScan),
+            ("PartitionKey ge '' and RowKey eq 'x'", PlanKind::TableScan),
+            ("PartitionKey eq '' or PartitionKey gt ''", PlanKind::TableScan),
+            ("PartitionKey lt ''", PlanKind::PartitionRange),
+            ("PartitionKey ge '' and PartitionKey lt 'a'", PlanKind::PartitionRange),
+            ("PartitionKey eq ''", PlanKind::Partition),
+            ("PartitionKey eq 'p' and RowKey ge ''", PlanKind::Partition),
         ] {
             assert_eq!(Plan::of(Some(&Filter::parse(text).unwrap())).kind(), kind, "{text}");
         }

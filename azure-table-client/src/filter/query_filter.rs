@@ -17,8 +17,7 @@ impl QueryFilter {
 
     /// Displays `tree` as text. Fails if it is nested too deeply for the text to be parsed.
     pub(crate) fn checked(tree: Filter) -> Result<Self, FilterError> {
-        tree.check_depth()?;
-        Ok(tree.into())
+        tree.check_depth().map(Self::from)
     }
 
     /// Adds a filter to those of a query: all must match. The first error is kept.
@@ -65,6 +64,27 @@ mod tests {
     }
 
     #[test]
+    fn filters_are_combined_as_trees() {
+        let add = |filters: &[&str]| {
+            let mut texts = filters.iter().map(|text| QueryFilter::parse(text));
+            texts.try_fold(None, |all, filter| QueryFilter::add(Ok(all), filter))
+        };
+        let text = |filters: &[&str]| add(filters).unwrap().unwrap().into_text();
+        assert_eq!(text(&["( 3 le A )"]), "( 3 le A )", "the caller's text");
+        assert_eq!(text(&["A eq 1", "B eq 1 or C eq 1"]), "A eq 1 and (B eq 1 or C eq 1)");
+        assert_eq!(
+            text(&["A eq 1 or B eq 1", "C eq 1 and D"]),
+            "(A eq 1 or B eq 1) and C eq 1 and D"
+        );
+        assert_eq!(text(&["A", "not B", "C"]), "A and not (B) and C");
+        // No text can close a parenthesis of another one.
+        assert!(add(&["A eq 1", "B eq 1) or (C eq 1"]).is_err());
+        let (first, later) = (QueryFilter::parse("A eq"), QueryFilter::parse("B ="));
+        let error = first.clone().unwrap_err();
+        assert_eq!(QueryFilter::add(first.map(Some), later), Err(error));
+    }
+
+    #[test]
     fn a_tree_that_is_nested_too_deeply_is_refused() {
         let one = || Filter::compare("A", CompareOp::Eq, 1).unwrap();
         let nested = |levels| {
@@ -72,8 +92,9 @@ mod tests {
                 .fold(one(), |filter, n| if n % 2 == 0 { filter | one() } else { filter & one() })
         };
         let allowed = QueryFilter::checked(nested(200)).unwrap();
+        assert_eq!(nested(204), Filter::TooDeep);
         assert_eq!(Filter::parse(allowed.text()).unwrap(), *allowed.tree());
-        let error = QueryFilter::checked(nested(204)).unwrap_err();
+        let error = QueryFilter::checked(nested(100_000)).unwrap_err();
         assert_eq!(error.kind(), FilterErrorKind::TooDeep);
         assert_eq!(
             error.to_string(),

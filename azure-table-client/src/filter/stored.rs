@@ -21,6 +21,11 @@ pub trait ColumnCodec<T> {
     /// # Errors
     /// The value has no stored form.
     fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError>;
+
+    /// Returns the other texts that are read as this value.
+    fn aliases(_: &T) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Returns the stored value, for generated codecs.
@@ -35,6 +40,10 @@ pub fn stored<R: ToEdm>(value: &R) -> Result<Option<EdmValue>, ConvertError> {
 impl<T: ToEdm> ColumnCodec<T> for AsIs {
     fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
         stored(value)
+    }
+
+    fn aliases(value: &T) -> &'static [&'static str] {
+        value.aliases()
     }
 }
 
@@ -152,12 +161,21 @@ pub trait Literal<T, C> {
     /// # Errors
     /// The value has no stored form.
     fn literal(&self) -> Result<Option<EdmValue>, ConvertError>;
+
+    /// Returns the other texts that are read as this value.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T, C: ColumnCodec<T>> Literal<T, C> for T {
     fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
         C::encode(self)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        C::aliases(self)
     }
 }
 
@@ -166,12 +184,20 @@ impl<T, C: ColumnCodec<T>> Literal<T, C> for &T {
     fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
         C::encode(self)
     }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        C::aliases(self)
+    }
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm> Literal<Option<T>, AsIs> for T {
     fn literal(&self) -> Result<Option<EdmValue>, ConvertError> {
         stored(self)
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        ToEdm::aliases(self)
     }
 }
 

@@ -14,6 +14,9 @@ use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm, TableValue
 /// read as well. A date counts as its midnight. For integers the text is that of the complement
 /// `!value`.
 ///
+/// Filters compare such a key by its value with `newer_than(x)`, `newer_or_equal(x)`, `older_than(x)` and
+/// `older_or_equal(x)`, and in stored order with `lt(Descending(x))` and the like.
+///
 /// `Display`, `Deref` and serde are those of the value. The order is reversed.
 #[doc(alias("order_by", "newest_first", "log_tail", "DateTime.MaxValue"))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::escape::{SEPARATOR, escape, unescape};
-use super::{KeyError, KeyRange};
+use super::{KeyError, KeyRange, LeadingKeys};
 
 /// The pieces of a key in their order; the derive writes it.
 #[derive(Debug, Clone, Copy)]
@@ -143,6 +143,19 @@ impl KeyLayout {
     pub fn range(self, texts: &[Cow<'_, str>], prefix: Option<&str>) -> Result<KeyRange, KeyError> {
         let (key, is_whole) = self.write_leading(texts, prefix)?;
         Ok(if is_whole { KeyRange::of_key(key) } else { KeyRange::of_prefix(key) })
+    }
+
+    /// The keys that begin with these parts.
+    ///
+    /// # Errors
+    /// A text does not have the format of its part.
+    pub fn leading(self, texts: &[Cow<'_, str>]) -> Result<LeadingKeys, KeyError> {
+        let (key, is_whole) = self.write_leading(texts, None)?;
+        Ok(if is_whole {
+            LeadingKeys::One(key)
+        } else {
+            LeadingKeys::Range(KeyRange::of_prefix(key))
+        })
     }
 
     /// Writes as far as there are texts; also whether that is the whole key.

@@ -17,6 +17,16 @@ pub struct KeyRange {
     upper: Option<String>,
 }
 
+/// The keys that begin with some parts.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum LeadingKeys {
+    /// All parts: one key.
+    One(String),
+    /// Some parts: all keys that begin with them.
+    Range(KeyRange),
+}
+
 impl KeyRange {
     /// All keys that begin with `prefix`.
     pub fn of_prefix(prefix: impl Into<String>) -> Self {

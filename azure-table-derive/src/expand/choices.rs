@@ -28,6 +28,7 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
     // A key is read only as it is written: an alias would be another key.
     let keys = choices.variants.iter().map(|choice| &choice.name);
     let keys_of = idents.iter();
+    let aliases = aliases(choices);
     let other = choices.other.as_ref().map(|other| {
         let (ident, ty) = (other.ident, other.ty);
         (ident, quote!(<#ty as __table::OtherValue<__table::String>>))
@@ -67,6 +68,7 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
                 };
                 __table::Ok(__table::Some(__table::EdmCow::String(__table::Text::Borrowed(__text))))
             }
+            #aliases
         }
 
         #[automatically_derived]
@@ -106,6 +108,25 @@ fn as_text(choices: &Choices<'_>) -> TokenStream {
             }
         }
     }
+}
+
+/// Returns the method with the aliases of each variant, if there are any.
+fn aliases(choices: &Choices<'_>) -> Option<TokenStream> {
+    let with_alias: Vec<_> =
+        choices.variants.iter().filter(|choice| !choice.aliases.is_empty()).collect();
+    let idents = with_alias.iter().map(|choice| choice.ident);
+    let aliases = with_alias.iter().map(|choice| &choice.aliases);
+    (!with_alias.is_empty()).then(|| {
+        quote! {
+            #[allow(unreachable_patterns)]
+            fn aliases(&self) -> &'static [&'static __table::str] {
+                match self {
+                    #(Self::#idents => &[#(#aliases),*],)*
+                    _ => &[],
+                }
+            }
+        }
+    })
 }
 
 fn as_number(choices: &Choices<'_>) -> TokenStream {

@@ -32,6 +32,8 @@ pub(super) struct ColumnStruct<'a> {
     pub(super) codecs: Vec<(Ident, TokenStream)>,
     /// Whether the columns are those of a group: its parameters have no default, and a projection reads it.
     pub(super) is_group: bool,
+    /// Whether the type has a function `columns`.
+    pub(super) has_function: bool,
 }
 
 impl ColumnStruct<'_> {
@@ -56,7 +58,7 @@ impl ColumnStruct<'_> {
                 value: quote!(::std::marker::PhantomData),
             });
         }
-        let Self { columns, methods, codecs, is_group, .. } = self;
+        let Self { columns, methods, codecs, is_group, has_function, .. } = self;
 
         let docs = columns.iter().map(|column| match &column.doc {
             Some(doc) => {
@@ -105,6 +107,18 @@ impl ColumnStruct<'_> {
                 #methods
             }
         });
+        let function = has_function.then(|| {
+            quote! {
+                #[automatically_derived]
+                #[allow(dead_code, private_bounds, private_interfaces, clippy::pedantic)]
+                impl #impl_generics #ident #ty_generics #where_clause {
+                    /// The columns, for conditions that are built outside a query.
+                    #vis fn columns() -> <Self as __table::HasColumns>::Columns<Self> {
+                        <Self as __table::HasColumns>::typed_columns("")
+                    }
+                }
+            }
+        });
         // A group has them in its own trait.
         let (members, within) = if is_group {
             let mut bounds: WhereClause =
@@ -138,6 +152,7 @@ impl ColumnStruct<'_> {
                     #members
                 }
                 #inherent
+                #function
             };
             (TokenStream::new(), has_columns)
         };

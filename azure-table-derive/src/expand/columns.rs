@@ -7,9 +7,10 @@ use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Type, Visibility, parse_quote};
 
 use super::column_struct::{Column, ColumnStruct, Columns};
-use crate::attr::{Codec, ContainerAttrs};
+use crate::attr::{Accept, Codec, ContainerAttrs};
+use crate::key_format::Form;
 use crate::kinds::Kinds;
-use crate::model::{Block, BlockKind, Body, Entity, Key, Property};
+use crate::model::{Block, BlockKind, Body, Entity, Field, Key, KeyPiece, Property};
 use crate::rename::RenameRule;
 
 pub(super) fn of_entity(
@@ -44,6 +45,7 @@ pub(super) fn of_entity(
         methods: TokenStream::new(),
         codecs: codecs(&entity.body),
         is_group: false,
+        has_function: entity.has_constructors,
     }
     .expand(attrs, super::bounds::of_entity(entity).as_ref())
 }
@@ -72,6 +74,7 @@ pub(super) fn of_group(body: &Body<'_>, input: &DeriveInput, attrs: &ContainerAt
         methods: TokenStream::new(),
         codecs: codecs(body),
         is_group: true,
+        has_function: false,
     }
     .expand(attrs, super::bounds::of_body(body).as_ref())
 }
@@ -122,6 +125,7 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
         methods: quote!(#kind_method),
         codecs: Vec::new(),
         is_group: false,
+        has_function: true,
     }
     .expand(attrs, kinds.generics.where_clause.as_ref())
 }
@@ -159,7 +163,13 @@ fn of_key(
     let is_named = key.is_single && !are_same;
     let name = if is_named { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
-    let types = parts.iter().map(|field| field.ty);
+    let types = key.pieces.iter().filter_map(|piece| match piece {
+        KeyPiece::Part(Field { ty, .. }, Form::Digits { minuend: Some(_), .. }) => {
+            Some(quote!(__table::Inverse<#ty>))
+        }
+        KeyPiece::Part(Field { ty, .. }, _) => Some(ty.to_token_stream()),
+        KeyPiece::Literal(_) => None,
+    });
     let narrowest =
         parts.iter().map(|field| visibility(input, field.ident)).max_by_key(|vis| match vis {
             Visibility::Public(_) => 0,
@@ -202,12 +212,13 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
         let name = &property.name;
         let read = property.read_column(body);
         let aliases = &property.aliases;
+        let accept = accepting(property.reading.accept.or(body.reading.accept));
         columns.push(Column {
             name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
             vis: visibility(input, property.field.ident),
             doc: Some(format!("The property `{name}`.")),
             ty: column_type(property, codec),
-            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))*),
+            value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))* #accept),
         });
     }
     for block in &body.blocks {
@@ -231,6 +242,12 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
     }
 }
 
+/// Returns the call that sets the other types that a column accepts.
+fn accepting(accept: Option<Accept>) -> Option<TokenStream> {
+    let accept = accept.filter(|accept| *accept != Accept::Exact)?.tokens();
+    Some(quote!(.accepting(#accept)))
+}
+
 /// The documentation, the type and the value of the column of a field that is several properties.
 fn of_block(body: &Body<'_>, block: &Block<'_>) -> (&'static str, TokenStream, TokenStream) {
     let ty: &Type = block.field.ty;
@@ -249,11 +266,12 @@ fn of_block(body: &Body<'_>, block: &Block<'_>) -> (&'static str, TokenStream, T
         ),
         BlockKind::Series { .. } => {
             let name = block.kind.series_name();
+            let accept = block.accept.or(body.reading.accept).unwrap_or(Accept::Exact).tokens();
             let whole = multi_column(&block.field_trait(), &name, &read);
             (
                 "A series of properties.",
                 quote_spanned!(ty.span()=> __table::SeriesColumns<__E, #ty>),
-                quote_spanned!(ty.span()=> __table::SeriesColumns::new(#name, #whole)),
+                quote_spanned!(ty.span()=> __table::SeriesColumns::new(#name, #accept, #whole)),
             )
         }
         BlockKind::Split { name } => (

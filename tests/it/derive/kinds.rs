@@ -62,6 +62,20 @@ fn photo(day: u32) -> Photo {
 }
 
 #[tokio::test]
+async fn columns_of_the_kinds_are_compared_outside_a_query() {
+    let items = MockTableService::new().client().table::<Item>();
+    items.create().await.unwrap();
+    for item in [Item::Post(post(1)), Item::Photo(photo(2)), Item::Post(post(3))] {
+        items.insert(&item).await.unwrap();
+    }
+    let columns = Item::columns();
+    let rated = columns.post.rating.ge(3) | columns.photo.rating.ge(4.0);
+    assert_eq!(items.query().filter(|_| rated).await.unwrap().len(), 3);
+    let newer = columns.post.row_key.newer_than((at(1),));
+    assert_eq!(items.query().filter_opt(Some(newer)).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn the_union_is_queried_and_each_kind_is_written() {
     let items = MockTableService::new().client().table::<Item>();
     items.create().await.unwrap();

@@ -6,6 +6,7 @@
 mod columns;
 mod evolution;
 mod fields;
+mod filters;
 mod key_fields;
 mod keys;
 mod kinds;

@@ -66,22 +66,27 @@ pub async fn unknown_functions_are_refused_before_sending(target: &Target) {
     }
 }
 
-/// A filter and a projection replace the earlier ones, invalid ones too.
-pub async fn the_last_filter_and_projection_count(target: &Target) {
+/// All filters must match, and the first invalid one is the error. A projection replaces the earlier ones.
+pub async fn all_filters_and_the_last_projection_count(target: &Target) {
     let table = target.table::<DynamicEntity>().await;
     table.insert(DynamicEntity::new("p", "r").set("A", 1).set("B", 2)).await.unwrap();
-    let query = table.query().filter_text("A eq").filter_text("A eq 1");
+    let query = table.query().filter_text("A eq 1").filter_text("B eq 2 or B eq 3");
     let found = query.select_names(["a b"]).select_names(["B"]).await.unwrap();
     let names: Vec<&str> = found[0].properties().map(|(name, _)| name).collect();
     assert_eq!(names, ["B"]);
-    let error = table.query().filter_text("A eq 1").filter_text("A eq").await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    let other = table.query().filter_text("A eq 2").filter_text("B eq 2 or B eq 3");
+    assert_eq!(other.await.unwrap().len(), 0);
+    for (first, second) in [("A eq 1", "A eq"), ("A eq", "A eq 1")] {
+        let error = table.query().filter_text(first).filter_text(second).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
+    }
     let service = target.service();
     let filter = format!("TableName eq '{}'", table.name());
-    let listed = service.list_tables().filter_text("TableName").filter_text("x y");
+    let listed = service.list_tables().filter_text("x y").filter_text(&filter);
     assert_eq!(listed.await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    let listed = service.list_tables().filter_text("x y").filter_text(&filter).await.unwrap();
-    assert_eq!(listed, [table.name()]);
+    let of_table = || service.list_tables().filter_text(&filter);
+    assert_eq!(of_table().filter_text("TableName ge 'A'").await.unwrap(), [table.name()]);
+    assert_eq!(of_table().filter_text("TableName lt 'A'").await.unwrap().len(), 0);
     table.delete_table().await.unwrap();
 }
 

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::entity::{Descending, PropertyGroup};
-use azure_table_client::filter::{Condition, Filter};
+use azure_table_client::filter::{Condition, Filter, IntoCondition as _};
 use azure_table_client::{TableClient, TableEntity, TableEnum, filter};
 use uuid::Uuid;
 
@@ -157,7 +157,9 @@ fn on_every_type() -> Vec<Case<Row>> {
         |b| b.r.eq(4), filter!(Row, b => b.r == 4), "RowKey eq '251'", |r| r.r.0 == 4;
         |b| b.r.newer_than(4), filter!(Row, b => b.r.newer_than(4)), "RowKey lt '251'", |r| r.r.0 > 4;
         |b| b.r.older_than(Descending(4)), filter!(Row, b => b.r.older_than(4)), "RowKey gt '251'", |r| r.r.0 < 4;
-        |b| b.r.between(6, 4), filter!(Row, b => b.r >= 6 && b.r <= 4), "RowKey ge '249' and RowKey le '251'", |r| (4..=6).contains(&r.r.0);
+        |b| b.r.between(Descending(6), Descending(4)), filter!(Row, b => b.r >= Descending(6) && b.r <= Descending(4)), "RowKey ge '249' and RowKey le '251'", |r| (4..=6).contains(&r.r.0);
+        |b| b.r.older_or_equal(6) & b.r.newer_or_equal(4), filter!(Row, b => b.r.older_or_equal(6) && b.r.newer_or_equal(4)), "RowKey ge '249' and RowKey le '251'", |r| (4..=6).contains(&r.r.0);
+        |b| b.r.eq((4,)), filter!(Row, b => b.r == (4,)), "RowKey eq '251'", |r| r.r.0 == 4;
         |b| b.p.eq("p0") & b.r.is_in([2, 4]), filter!(Row, b => b.p == "p0" && b.r in [2, 4]), "PartitionKey eq 'p0' and (RowKey eq '253' or RowKey eq '251')", |r| r.r.0 == 2 || r.r.0 == 4;
         |b| b.text.eq("it's"), filter!(Row, b => b.text == "it's"), "text eq 'it''s'", |r| r.text == "it's";
         |b| b.text.eq(&name), filter!(Row, b => &name == b.text), "text eq 'a'", |r| r.text == "a";
@@ -168,9 +170,14 @@ fn on_every_type() -> Vec<Case<Row>> {
         |b| !b.text.starts_with("Re:"), filter!(Row, b => !b.text.starts_with("Re:")), "not (text ge 'Re:' and text lt 'Re;')", |r| !r.text.starts_with("Re:");
         |b| b.text.starts_with("é\u{1f600}"), filter!(Row, b => b.text.starts_with("é\u{1f600}")), "text ge 'é\u{1f600}' and text lt 'é\u{1f601}'", |r| r.text.starts_with('é');
         |b| b.text.is_in(["a", "it's"]), filter!(Row, b => b.text in ["a", "it's"]), "text eq 'a' or text eq 'it''s'", |r| r.text == "a" || r.text == "it's";
+        |b| Condition::any([b.text.eq("a"), b.small.gt(3)]) & Condition::all([b.yes]), filter!(Row, b => Condition::any([b.text.eq("a"), b.small.gt(3)]) && Condition::all([b.yes])), "(text eq 'a' or small gt 3) and yes", |r| (r.text == "a" || r.small > 3) && r.yes;
         |b| b.text.is_in([""; 0]), filter!(Row, b => b.text in [""; 0]), "PartitionKey lt ''", |_r| false;
         |b| b.yes.eq(true), filter!(Row, b => b.yes == true), "yes eq true", |r| r.yes;
         |b| b.yes.is_true(), filter!(Row, b => b.yes.is_true()), "yes", |r| r.yes;
+        |b| b.yes & b.small.lt(0), filter!(Row, b => b.yes && b.small < 0), "yes and small lt 0", |r| r.yes && r.small < 0;
+        |b| !b.yes | b.small.lt(0), filter!(Row, b => !b.yes || b.small < 0), "not (yes) or small lt 0", |r| !r.yes || r.small < 0;
+        |b| &b.yes & b.small.lt(0) | !&b.yes & b.small.ge(0), filter!(Row, b => b.yes && b.small < 0 || !b.yes && b.small >= 0), "yes and small lt 0 or not (yes) and small ge 0", |r| r.yes == (r.small < 0);
+        |b| b.yes.into_condition(), filter!(Row, b => b.yes), "yes", |r| r.yes;
         |b| b.yes.ne(true), filter!(Row, b => b.yes != true), "yes ne true", |r| !r.yes;
         |b| b.small.eq(-3), filter!(Row, b => b.small == -3), "small eq -3", |r| r.small == -3;
         |b| b.small.lt(three), filter!(Row, b => b.small < three), "small lt 3", |r| r.small < 3;

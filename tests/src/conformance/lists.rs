@@ -284,14 +284,18 @@ pub async fn whole_keys(target: &Target) {
     let query = || table.query();
     let found = query().filter(|r| r.partition.eq("p") & r.row_key.eq((1, 3))).await.unwrap();
     assert_eq!(ids(found.into_vec()), [3]);
-    let found = query().filter(|r| r.row_key.between((2, 5), (1, 2))).await.unwrap();
+    let found = query()
+        .filter(|r| r.row_key.between((Descending(2), 5), (Descending(1), 2)))
+        .await
+        .unwrap();
     assert_eq!(ids(found.into_vec()), [5, 2]);
     let found = query().filter(|r| r.row_key.is_in([(0, 0), (2, 4), (2, 3)])).await.unwrap();
     assert_eq!(ids(found.into_vec()), [4, 0]);
-    let found = query().filter(|r| r.row_key.gt((1, 3)) & r.row_key.ne((0, 1))).await.unwrap();
+    let found =
+        query().filter(|r| r.row_key.gt((Descending(1), 3)) & r.row_key.ne((0, 1))).await.unwrap();
     assert_eq!(ids(found.into_vec()), [0]);
     let found: Vec<_> =
-        query().filter(|r| r.row_key.lt((1, 2))).stream().try_collect().await.unwrap();
+        query().filter(|r| r.row_key.lt((Descending(1), 2))).stream().try_collect().await.unwrap();
     assert_eq!(ids(found), [4, 5]);
     table.delete_table().await.unwrap();
 }

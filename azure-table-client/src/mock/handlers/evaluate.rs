@@ -14,6 +14,7 @@ pub(super) fn holds<'r>(filter: &Filter, property: &impl Fn(&str) -> Option<EdmC
         Filter::And(all) => all.iter().all(|filter| holds(filter, property)),
         Filter::Or(any) => any.iter().any(|filter| holds(filter, property)),
         Filter::Not(inner) => !holds(inner, property),
+        Filter::TooDeep => false,
     }
 }
 

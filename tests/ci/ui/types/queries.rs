@@ -40,6 +40,40 @@ mod filter_expression_of_another_type {
     }
 }
 
+mod filter_by_order_of_descending_values {
+    use azure_table_client::entity::Descending;
+    use azure_table_client::{TableClient, TableEntity, filter};
+
+    #[derive(TableEntity)]
+    struct Post {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        posted: Descending<u64>,
+    }
+
+    #[derive(TableEntity)]
+    #[table(partition_key = "{channel}_{year:inv4}", row_key(rating, id))]
+    struct Ranked {
+        channel: String,
+        year: u16,
+        rating: Descending<u8>,
+        id: u32,
+    }
+
+    fn query(posts: &TableClient<Post>, ranked: &TableClient<Ranked>) {
+        let _ = posts.query().filter(|p| p.posted.gt(5));
+        let _ = posts.query().filter(|p| p.posted.between(5_u64, 9_u64));
+        let _ = posts.query().filter(filter!(Post, p => p.posted > 5_u64));
+        let _ = ranked.query().filter(|r| r.row_key.lt((5_u8, 1)));
+        let _ = ranked.query().filter(|r| r.partition_key.ge(("Football", 2009_u16)));
+        let _ = ranked.query().filter(|r| r.partition_key.newer_than(("Football",)));
+        // Values in stored order, and without order.
+        let _ = posts.query().filter(|p| p.posted.gt(Descending(5)) & p.posted.is_in([5, 6]));
+        let _ = ranked.query().filter(|r| r.row_key.eq((5, 1)) | r.row_key.newer_than((5,)));
+    }
+}
+
 mod filter_is_true_of_text {
     use azure_table_client::{TableClient, TableEntity};
 
@@ -100,6 +134,18 @@ mod filter_value_of_another_type {
 
     fn query(blogs: &TableClient<Blog>) {
         let _ = blogs.query().filter(|b| b.rating.eq("3"));
+    }
+}
+
+mod filter_by_a_column_that_is_not_boolean {
+    use super::Blog;
+    use azure_table_client::{TableClient, filter};
+
+    fn query(blogs: &TableClient<Blog>) {
+        let _ = blogs.query().filter(|b| b.text);
+        let _ = blogs.query().filter(|b| b.hot & b.text);
+        let _ = blogs.query().filter(filter!(Blog, b => b.rating));
+        let _ = blogs.query().filter(|b| Some(b.hot.is_true()));
     }
 }
 

@@ -107,8 +107,8 @@ fn on_days_and_times() -> Vec<Case<Visit>> {
         |b| b.at.newer_than(time(1)), filter!(Visit, b => b.at.newer_than(time(1))), "RowKey lt '2650467743999999998'", |r| r.at.0 > time(1);
         |b| !b.at.newer_than(&two), filter!(Visit, b => !b.at.newer_than(&two)), "not (RowKey lt '2650467743999999997')", |r| r.at.0 <= time(2);
         |b| b.at.older_than(two), filter!(Visit, b => b.at.older_than(two)), "RowKey gt '2650467743999999997'", |r| r.at.0 < time(2);
-        |b| b.at.ge(two), filter!(Visit, b => b.at >= two), "RowKey ge '2650467743999999997'", |r| r.at.0 <= time(2);
-        |b| b.at.le(two), filter!(Visit, b => two >= b.at), "RowKey le '2650467743999999997'", |r| r.at.0 >= time(2);
+        |b| b.at.ge(Descending(two)), filter!(Visit, b => b.at >= Descending(two)), "RowKey ge '2650467743999999997'", |r| r.at.0 <= time(2);
+        |b| b.at.newer_or_equal(two), filter!(Visit, b => Descending(two) >= b.at), "RowKey le '2650467743999999997'", |r| r.at.0 >= time(2);
         |b| b.day.is_in([day(0), day(3)]) & b.at.older_than(two) & b.n.ne(0), filter!(Visit, b => b.day in [day(0), day(3)] && b.at.older_than(two) && b.n != 0), "(PartitionKey eq '2009-03-30' or PartitionKey eq '2009-04-27') and RowKey gt '2650467743999999997' and n ne 0", |r| r.n == 3 && r.at.0 < time(2);
     }
 }
@@ -198,7 +198,7 @@ fn on_text_and_numbers() -> Vec<Case<Score>> {
         |b| b.points.ne(Descending(i64::MIN)), filter!(Score, b => b.points != Descending(i64::MIN)), "RowKey ne '09223372036854775807'", |r| r.points.0 != i64::MIN;
         |b| b.points.newer_than(-1), filter!(Score, b => b.points.newer_than(-1)), "RowKey lt '00000000000000000000'", |r| r.points.0 > -1;
         |b| b.points.older_than(&ten), filter!(Score, b => b.points.older_than(&ten)), "RowKey gt '-9223372036854775797'", |r| r.points.0 < 10;
-        |b| b.points.between(ten, 0), filter!(Score, b => b.points >= ten && 0 >= b.points), "RowKey ge '-9223372036854775797' and RowKey le '-9223372036854775807'", |r| (0..=10).contains(&r.points.0);
+        |b| b.points.between(Descending(ten), Descending(0)), filter!(Score, b => b.points.older_or_equal(ten) && b.points.newer_or_equal(0)), "RowKey ge '-9223372036854775797' and RowKey le '-9223372036854775807'", |r| (0..=10).contains(&r.points.0);
         |b| !b.points.is_in([ten, 9]) & b.level.gt(0), filter!(Score, b => !b.points in [ten, 9] && b.level > 0), "not (RowKey eq '-9223372036854775797' or RowKey eq '-9223372036854775798') and level gt 0", |r| r.points.0 == i64::MAX;
     }
 }
@@ -234,6 +234,15 @@ fn on_keys_of_several_parts() -> Vec<Case<Blog>> {
         |b| b.partition_key.starts_with(("Football",)), filter!(Blog, b => b.partition_key.starts_with(("Football",))), "PartitionKey ge 'Football_' and PartitionKey lt 'Football`'", |r| r.channel == "Football";
         |b| b.partition_key.starts_with(("It's", 2009)), filter!(Blog, b => b.partition_key.starts_with(("It's", 2009))), "PartitionKey ge 'It''s_7990' and PartitionKey lt 'It''s_7990 '", |r| r.channel == "It's";
         |b| !b.partition_key.starts_with(("Football", 2008)), filter!(Blog, b => !b.partition_key.starts_with(("Football", 2008))), "not (PartitionKey ge 'Football_7991' and PartitionKey lt 'Football_7991 ')", |r| r.year != 2008;
+        |b| b.partition_key.ge(("G",)), filter!(Blog, b => b.partition_key >= ("G",)), "PartitionKey ge 'G_'", |r| r.channel == "It's";
+        |b| b.partition_key.between(("Football",), ("Football",)), filter!(Blog, b => b.partition_key.between(("Football",), ("Football",))), "PartitionKey ge 'Football_' and PartitionKey lt 'Football`'", |r| r.channel == "Football";
+        |b| b.partition_key.between(("Football", Descending(2008)), ("It's",)), filter!(Blog, b => b.partition_key >= ("Football", Descending(2008)) && b.partition_key <= ("It's",)), "PartitionKey ge 'Football_7991' and PartitionKey lt 'It''s`'", |r| r.channel == "It's" || r.year == 2008;
+        |b| b.row_key.newer_than((5,)), filter!(Blog, b => b.row_key.newer_than((5,))), "RowKey lt '250!'", |r| r.rating.0 > 5;
+        |b| b.row_key.newer_or_equal((5,)), filter!(Blog, b => b.row_key.newer_or_equal((5,))), "RowKey lt '250\"'", |r| r.rating.0 >= 5;
+        |b| b.row_key.older_than((best,)), filter!(Blog, b => b.row_key.older_than((5,))), "RowKey ge '250\"'", |r| r.rating.0 < 5;
+        |b| b.row_key.older_or_equal((5,)), filter!(Blog, b => b.row_key.older_or_equal((best,))), "RowKey ge '250!'", |r| r.rating.0 <= 5;
+        |b| b.row_key.between((best, "a"), (best,)), filter!(Blog, b => b.row_key >= (best, "a") && b.row_key <= (best,)), "RowKey ge '250!a!' and RowKey lt '250\"'", |r| r.rating.0 == 5 && !r.id.is_empty();
+        |b| b.row_key.lt((&best, &id)) & b.row_key.gt((Descending(255),)), filter!(Blog, b => b.row_key < (&best, &id) && b.row_key > (Descending(255),)), "RowKey lt '250!a.1b!' and RowKey ge '000\"'", |r| r.rating.0 == 5 && r.id != "a/b";
         |b| b.row_key.starts_with("25"), filter!(Blog, b => b.row_key.starts_with("25")), "RowKey ge '25' and RowKey lt '26'", |r| r.rating.0 <= 5;
         |b| b.row_key.starts_with((5,)), filter!(Blog, b => b.row_key.starts_with((5,))), "RowKey ge '250!' and RowKey lt '250\"'", |r| r.rating.0 == 5;
         |b| b.row_key.starts_with((best, "a")), filter!(Blog, b => b.row_key.starts_with((best, "a"))), "RowKey ge '250!a!' and RowKey lt '250!a\"'", |r| r.rating.0 == 5 && r.id == "a";

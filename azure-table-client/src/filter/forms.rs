@@ -1,0 +1,308 @@
+//! Comparisons with each form in which a field reads a value.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, SecondsFormat, Utc};
+use uuid::Uuid;
+
+use super::{CompareOp, Filter, FilterError, FilterErrorKind};
+use crate::decode::Accept;
+use crate::edm::{EdmDateTime, EdmType, EdmValue};
+
+/// Up to this number, every whole number is a Double of its own.
+const EXACT: u64 = 1 << 53;
+
+/// A value to compare a property with, in each form in which the field reads it.
+pub(super) struct Forms {
+    pub(super) value: EdmValue,
+    /// The other texts that are read as this value.
+    pub(super) aliases: &'static [&'static str],
+    /// The other types that the field reads.
+    pub(super) accept: Accept,
+}
+
+impl Forms {
+    /// Compares a property with the value.
+    ///
+    /// # Errors
+    /// The property has no valid name, or a form cannot be compared by this operator.
+    pub(super) fn compare(&self, property: &str, op: CompareOp) -> Result<Filter, FilterError> {
+        let own = Filter::compare(property, op, self.value.clone())?;
+        let own = self.aliases.iter().try_fold(own, |own, alias| {
+            let alias = Filter::compare(property, op, *alias)?;
+            // A value differs if it differs from all texts.
+            Ok(if op == CompareOp::Ne { own & alias } else { own | alias })
+        })?;
+        let others = match (&self.value, self.accept) {
+            (_, Accept::Exact) => Vec::new(),
+            (EdmValue::Int64(value), accept) => {
+                let int32 = int32(property, op, *value)?;
+                let double = (accept == Accept::Lenient).then(|| double(property, op, *value));
+                int32.into_iter().chain(double.transpose()?.flatten()).collect()
+            }
+            (EdmValue::Double(value), _) => {
+                int32(property, op, whole(op, *value))?.into_iter().collect()
+            }
+            (_, Accept::Widened) => Vec::new(),
+            (EdmValue::DateTime(value), _) => vec![time_text(property, op, *value)?],
+            (EdmValue::Guid(value), _) => vec![Filter::compare(property, op, value.to_string())?],
+            (EdmValue::Binary(value), _) => {
+                vec![Filter::compare(property, op, STANDARD.encode(value))?]
+            }
+            _ => Vec::new(),
+        };
+        Ok(others.into_iter().fold(own, |any, other| any | other))
+    }
+}
+
+/// Matches rows whose property has a value that the field can read.
+///
+/// According to the documentation, `eq` and `ge` ignore rows without the property; other operators are undocumented.
+pub(super) fn has_value(
+    property: &str,
+    ty: EdmType,
+    accept: Accept,
+) -> Result<Filter, FilterError> {
+    let others: &[EdmType] = match (ty, accept) {
+        (_, Accept::Exact) => &[],
+        (EdmType::Int64, Accept::Lenient) => &[EdmType::Int32, EdmType::Double],
+        (EdmType::Int64 | EdmType::Double, _) => &[EdmType::Int32],
+        (_, Accept::Widened) => &[],
+        (EdmType::DateTime | EdmType::Guid | EdmType::Binary, _) => &[EdmType::String],
+        _ => &[],
+    };
+    others.iter().try_fold(has_type(property, ty)?, |any, ty| Ok(any | has_type(property, *ty)?))
+}
+
+fn has_type(property: &str, ty: EdmType) -> Result<Filter, FilterError> {
+    let from = |value: EdmValue| Filter::compare(property, CompareOp::Ge, value);
+    match ty {
+        EdmType::String => from("".into()),
+        EdmType::Boolean => {
+            let is = |value: bool| Filter::compare(property, CompareOp::Eq, value);
+            Ok(is(true)? | is(false)?)
+        }
+        EdmType::Int32 => from(i32::MIN.into()),
+        EdmType::Int64 => from(i64::MIN.into()),
+        EdmType::Double => from(f64::MIN.into()),
+        EdmType::DateTime => from(EdmDateTime::MIN.into()),
+        EdmType::Guid => from(Uuid::nil().into()),
+        EdmType::Binary => from(Vec::new().into()),
+    }
+}
+
+/// Compares an Int32 with a whole number. Returns `None` if no Int32 matches.
+fn int32(property: &str, op: CompareOp, value: i64) -> Result<Option<Filter>, FilterError> {
+    if let Ok(value) = i32::try_from(value) {
+        return Filter::compare(property, op, value).map(Some);
+    }
+    let all_match = match op {
+        CompareOp::Eq => false,
+        CompareOp::Ne => true,
+        CompareOp::Lt | CompareOp::Le => value > 0,
+        CompareOp::Gt | CompareOp::Ge => value < 0,
+    };
+    all_match.then(|| Filter::compare(property, CompareOp::Ge, i32::MIN)).transpose()
+}
+
+/// Compares a Double with a whole number. Returns `None` if no Double reads as a matching number.
+fn double(property: &str, op: CompareOp, value: i64) -> Result<Option<Filter>, FilterError> {
+    if op == CompareOp::Eq && value.unsigned_abs() > EXACT {
+        return Ok(None);
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a greater number stays above all Doubles that are read"
+    )]
+    let value = value as f64;
+    Filter::compare(property, op, value).map(Some)
+}
+
+/// Returns the whole number to which an Int32 compares as it does to `value`.
+fn whole(op: CompareOp, value: f64) -> i64 {
+    let whole = match op {
+        // No Int32 equals a fraction.
+        CompareOp::Eq | CompareOp::Ne if value.fract() != 0.0 => f64::MAX,
+        CompareOp::Lt | CompareOp::Ge => value.ceil(),
+        _ => value.floor(),
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "it saturates, beyond every Int32")]
+    let whole = whole as i64;
+    whole
+}
+
+/// Compares a time that is stored as text, in the forms of `chrono` and of `time`.
+fn time_text(property: &str, op: CompareOp, value: EdmDateTime) -> Result<Filter, FilterError> {
+    let is_equal = equal_time_text(property, value)?;
+    match op {
+        CompareOp::Eq => Ok(is_equal),
+        CompareOp::Ne => Ok(Filter::compare(property, CompareOp::Ge, "")? & !is_equal),
+        _ => Err(FilterError::without_text(FilterErrorKind::NoOrder, property.to_owned())),
+    }
+}
+
+fn equal_time_text(property: &str, value: EdmDateTime) -> Result<Filter, FilterError> {
+    let compare = |op, text: String| Filter::compare(property, op, text);
+    let time: DateTime<Utc> = value.to_chrono();
+    let fraction = format!("{:07}", time.timestamp_subsec_nanos() / 100);
+    let shortest = match fraction.trim_end_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    let chrono = time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
+    let time_crate = format!("{}.{shortest} +00:00:00", time.format("%Y-%m-%d %H:%M:%S"));
+    // Digits below the 100 ns of a DateTime are dropped.
+    let finer = |seconds: &str| {
+        let ticks = format!("{}.{fraction}", time.format(seconds));
+        let from = compare(CompareOp::Ge, format!("{ticks}0"))?;
+        Ok::<_, FilterError>(from & compare(CompareOp::Lt, format!("{ticks}["))?)
+    };
+    Ok(compare(CompareOp::Eq, chrono)?
+        | compare(CompareOp::Eq, time_crate)?
+        | finer("%Y-%m-%dT%H:%M:%S")?
+        | finer("%Y-%m-%d %H:%M:%S")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edm::EdmCow;
+
+    const OPS: [CompareOp; 6] = CompareOp::ALL;
+
+    fn text(accept: Accept, op: CompareOp, value: impl Into<EdmValue>) -> String {
+        let forms = Forms { value: value.into(), aliases: &[], accept };
+        forms.compare("A", op).unwrap().to_string()
+    }
+
+    #[test]
+    fn a_widened_column_finds_both_types_of_integers() {
+        use CompareOp::{Eq, Ge, Gt, Le, Lt, Ne};
+        for (op, value, expected) in [
+            (Eq, 5, "A eq 5L or A eq 5"),
+            (Ne, 5, "A ne 5L or A ne 5"),
+            (Lt, -1, "A lt -1L or A lt -1"),
+            (Eq, 1 << 31, "A eq 2147483648L"),
+            (Ne, 1 << 31, "A ne 2147483648L or A ge -2147483648"),
+            (Le, 1 << 31, "A le 2147483648L or A ge -2147483648"),
+            (Gt, 1 << 31, "A gt 2147483648L"),
+            (Ge, -1_i64 << 40, "A ge -1099511627776L or A ge -2147483648"),
+            (Lt, -1 << 40, "A lt -1099511627776L"),
+        ] {
+            assert_eq!(text(Accept::Widened, op, value), expected);
+        }
+        assert_eq!(text(Accept::Exact, Eq, 5_i64), "A eq 5L");
+        assert_eq!(text(Accept::Widened, Eq, 5_i32), "A eq 5");
+        assert_eq!(text(Accept::Lenient, Eq, 5_i64), "A eq 5L or A eq 5 or A eq 5.0");
+        assert_eq!(text(Accept::Lenient, Eq, i64::MAX), "A eq 9223372036854775807L");
+    }
+
+    #[test]
+    fn numbers_compare_as_the_numbers_that_are_read() {
+        fn holds<T: PartialOrd>(op: CompareOp, a: &T, b: &T) -> bool {
+            match op {
+                CompareOp::Eq => a == b,
+                CompareOp::Ne => a != b,
+                CompareOp::Gt => a > b,
+                CompareOp::Ge => a >= b,
+                CompareOp::Lt => a < b,
+                CompareOp::Le => a <= b,
+            }
+        }
+        fn matches(filter: &Filter, stored: &EdmValue) -> bool {
+            match filter {
+                Filter::Or(any) => any.iter().any(|one| matches(one, stored)),
+                Filter::Compare { op, literal, .. } => match (stored, literal) {
+                    (EdmValue::Int32(a), EdmValue::Int32(b)) => holds(*op, a, b),
+                    (EdmValue::Int64(a), EdmValue::Int64(b)) => holds(*op, a, b),
+                    (EdmValue::Double(a), EdmValue::Double(b)) => holds(*op, a, b),
+                    _ => false,
+                },
+                _ => unreachable!("{filter}"),
+            }
+        }
+        let int32 = [i32::MIN, -3, -2, -1, 0, 1, 2, 3, i32::MAX];
+        let doubles = [-1e300, -3e9, -2.5, -2.0, -0.5, 0.0, 0.5, 2.0, 2.5, 3e9, 1e300];
+        for op in OPS {
+            for value in doubles {
+                let forms = Forms { value: value.into(), aliases: &[], accept: Accept::Widened };
+                let filter = forms.compare("A", op).unwrap();
+                for stored in int32 {
+                    let expected = holds(op, &f64::from(stored), &value);
+                    assert_eq!(matches(&filter, &stored.into()), expected, "{stored}: {filter}");
+                }
+                for stored in doubles {
+                    assert_eq!(matches(&filter, &stored.into()), holds(op, &stored, &value));
+                }
+            }
+            let exact = (1_i64 << 53) - 1;
+            for value in [i64::MIN, -1 << 31, -exact, -2, 0, 3, 1 << 31, exact, i64::MAX] {
+                let forms = Forms { value: value.into(), aliases: &[], accept: Accept::Lenient };
+                let filter = forms.compare("A", op).unwrap();
+                let stored = int32.into_iter().map(EdmValue::from);
+                let stored = stored.chain([i64::MIN, -2, 0, i64::MAX].map(EdmValue::from));
+                let whole =
+                    doubles.into_iter().chain([9_007_199_254_740_991.0, -9_007_199_254_740_991.0]);
+                for stored in stored.chain(whole.map(EdmValue::from)) {
+                    let read = Accept::Lenient.convert(stored.as_cow(), EdmType::Int64);
+                    let EdmCow::Int64(read) = read else { continue };
+                    assert_eq!(
+                        matches(&filter, &stored),
+                        holds(op, &read, &value),
+                        "{stored:?}: {filter}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_lenient_column_finds_texts() {
+        use CompareOp::{Eq, Lt, Ne};
+        let id = Uuid::from_u128(7);
+        assert_eq!(text(Accept::Lenient, Ne, id), format!("A ne guid'{id}' or A ne '{id}'"));
+        assert_eq!(text(Accept::Lenient, Eq, vec![1_u8]), "A eq X'01' or A eq 'AQ=='");
+        let time: EdmDateTime = "2024-05-01T12:00:00.5Z".parse().unwrap();
+        assert_eq!(
+            text(Accept::Lenient, Eq, time),
+            "A eq datetime'2024-05-01T12:00:00.5000000Z' or A eq '2024-05-01T12:00:00.500Z' \
+             or A eq '2024-05-01 12:00:00.5 +00:00:00' \
+             or A ge '2024-05-01T12:00:00.50000000' and A lt '2024-05-01T12:00:00.5000000[' \
+             or A ge '2024-05-01 12:00:00.50000000' and A lt '2024-05-01 12:00:00.5000000['"
+        );
+        let forms = Forms { value: time.into(), aliases: &[], accept: Accept::Lenient };
+        let error = forms.compare("A", Lt).unwrap_err();
+        assert_eq!(error.kind(), FilterErrorKind::NoOrder);
+        assert_eq!(text(Accept::Widened, Lt, time), "A lt datetime'2024-05-01T12:00:00.5000000Z'");
+    }
+
+    #[test]
+    fn a_value_of_each_type_is_found() {
+        let has = |ty, accept| has_value("A", ty, accept).unwrap().to_string();
+        for (ty, expected) in [
+            (EdmType::String, "A ge ''"),
+            (EdmType::Boolean, "A eq true or A eq false"),
+            (EdmType::Int32, "A ge -2147483648"),
+            (EdmType::Guid, "A ge guid'00000000-0000-0000-0000-000000000000'"),
+            (EdmType::Binary, "A ge X''"),
+        ] {
+            assert_eq!(has(ty, Accept::Widened), expected);
+        }
+        assert_eq!(
+            has(EdmType::Int64, Accept::Widened),
+            "A ge -9223372036854775808L or A ge -2147483648"
+        );
+        assert!(has(EdmType::Double, Accept::Lenient).ends_with(" or A ge -2147483648"));
+        assert!(has(EdmType::Int64, Accept::Lenient).contains("A ge -2147483648 or A ge -1.79"));
+        assert!(has(EdmType::DateTime, Accept::Lenient).ends_with(" or A ge ''"));
+        assert!(!has(EdmType::DateTime, Accept::Widened).contains("''"));
+    }
+
+    #[test]
+    fn aliases_are_found() {
+        let forms = Forms { value: "Open".into(), aliases: &["open", "o"], accept: Accept::Exact };
+        let text = |op| forms.compare("A", op).unwrap().to_string();
+        assert_eq!(text(CompareOp::Eq), "A eq 'Open' or A eq 'open' or A eq 'o'");
+        assert_eq!(text(CompareOp::Ne), "A ne 'Open' and A ne 'open' and A ne 'o'");
+    }
+}
