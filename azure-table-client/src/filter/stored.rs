@@ -95,6 +95,7 @@ impl<T: Padded> OrderedCodec<T> for AsPadded {}
 impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
 #[diagnostic::do_not_recommend]
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
+#[diagnostic::do_not_recommend]
 impl<T: DateTimeValue> OrderedCodec<T> for Exact {}
 
 /// A type whose Edm values have the same order as its values.

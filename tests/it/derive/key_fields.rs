@@ -32,7 +32,10 @@ async fn a_partition_is_spread_over_buckets() {
         let key = Event::key(Bucketed::new(day, &id).unwrap(), id).unwrap();
         assert_eq!(table.get(key).await.unwrap().entity, event);
     }
-    let all = table.query().filter(|e| e.day.in_all_buckets(days[0])).await.unwrap();
+    let query = table.query().filter(|e| e.day.in_all_buckets(days[0]));
+    let plan = query.plan().unwrap().to_string();
+    assert_eq!(plan, "12 partitions: the filter lists the PartitionKeys");
+    let all = query.await.unwrap();
     assert_eq!(all.len(), 40);
     assert!(all.iter().all(|event| *event.day == days[0]));
     let mut of_buckets = 0;
