@@ -1,8 +1,11 @@
 //! The clients: what users call.
 
+mod branch_reader;
+mod branches;
 mod builder;
 mod call;
 mod fetch;
+mod get_many;
 mod get_or_insert;
 mod list_tables;
 mod merge;
@@ -26,6 +29,7 @@ mod update_with;
 pub use azure_table_derive::TableSet;
 pub use builder::TableServiceClientBuilder;
 pub use call::Call;
+pub use get_many::GetMany;
 pub use get_or_insert::GetOrInsert;
 pub use list_tables::{ListTables, TableNamePages};
 pub use page::{Page, QueryCost};

@@ -29,12 +29,16 @@ pub use write::{EncodeError, PropertyWriter};
 pub(crate) use write::{PropertySink, new_write_id};
 
 pub(crate) use crate::decode::{
-    Annotation, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow,
+    Annotation, EachResult, Form, Keyed, KeysOnly, MAX_OTHERS, RawProperty, RawText, RawValue,
+    ReadRow,
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
+#[doc(hidden)]
+pub use crate::key::TickKey;
 pub use crate::key::{
-    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+    Bucketed, Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart,
+    KeyRange,
 };
 pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
 use crate::limits::LimitError;

@@ -7,6 +7,7 @@
 //!
 //! [querying]: https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 
+mod branches;
 mod column;
 mod condition;
 mod depth;
@@ -26,6 +27,7 @@ mod split;
 mod stored;
 mod unsupported;
 
+use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, Not};
 
 use crate::edm::EdmValue;
@@ -224,6 +226,18 @@ impl CompareOp {
 
     fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.as_str() == word)
+    }
+
+    /// Returns whether values in this order match.
+    pub(crate) const fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::Ne => order.is_ne(),
+            Self::Gt => order.is_gt(),
+            Self::Ge => order.is_ge(),
+            Self::Lt => order.is_lt(),
+            Self::Le => order.is_le(),
+        }
     }
 
     /// Returns the operator for exchanged operands.

@@ -123,6 +123,7 @@ macro_rules! filter {
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
+pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};

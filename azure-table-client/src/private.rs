@@ -32,7 +32,10 @@ pub use crate::client::service::TableServiceClient;
 pub use crate::client::table::TableClient;
 pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
-pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
+pub use crate::edm::{
+    ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm,
+};
+use crate::entity::DecodeReason;
 pub use crate::entity::{
     Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
     KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
@@ -40,8 +43,9 @@ pub use crate::entity::{
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{
-    AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, PartitionKeyPart,
-    Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project, stored,
+    AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
+    PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,
+    stored,
 };
 pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
@@ -155,6 +159,39 @@ pub fn read_decoded<R: StoredValue, T>(
     default: impl FnOnce() -> Option<T>,
 ) -> Result<T, DecodeError> {
     row.read(index, reading, decode, default)
+}
+
+/// Compares a property with the value of the key that it is a copy of. Older rows may lack it.
+pub fn check_copy<R: ToEdm + FromEdm>(
+    row: &mut Row<'_>,
+    index: usize,
+    of_key: &R,
+) -> Result<(), DecodeError> {
+    let Some(copy) = row.optional::<R>(index)? else { return Ok(()) };
+    if let (Ok(copy), Ok(of_key)) = (stored(&copy), stored(of_key))
+        && copy != of_key
+    {
+        let text = |value: Option<EdmValue>| value.map(|value| value.to_string());
+        let reason = format!(
+            "the property is {:?} and the key has {:?}: another program has changed it",
+            text(copy).unwrap_or_default(),
+            text(of_key).unwrap_or_default()
+        );
+        return Err(row.column_error(index, DecodeReason::Other(reason)));
+    }
+    Ok(())
+}
+
+/// Compares a property that a codec stores with the value of the key.
+pub fn check_encoded_copy<R: StoredValue>(
+    row: &mut Row<'_>,
+    index: usize,
+    of_key: Result<R, ConvertError>,
+) -> Result<(), DecodeError> {
+    match of_key {
+        Ok(of_key) => check_copy(row, index, &of_key),
+        Err(reason) => Err(row.column_error(index, DecodeReason::Convert(reason))),
+    }
 }
 
 /// Reads a field that is several properties, or returns the default if the row has no such property.

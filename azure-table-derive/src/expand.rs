@@ -12,6 +12,7 @@ mod keys;
 mod kind_enum;
 mod kinds;
 mod named_table;
+mod newtype;
 mod projection;
 mod table_set;
 
@@ -24,6 +25,7 @@ use crate::choices::Choices;
 use crate::errors::Errors;
 use crate::kinds::Kinds;
 use crate::model::{Body, Entity};
+use crate::newtype::Newtype;
 use crate::projection::Projection;
 use crate::table_set::TableSet;
 
@@ -66,6 +68,13 @@ pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
 pub(crate) fn table_enum(input: &DeriveInput) -> TokenStream {
     output(input, Place::Choices, fallback::choices, |attrs, errors| {
         Choices::read(input, attrs, errors).map(|choices| choices::expand(&choices).into())
+    })
+}
+
+/// The output of `#[derive(TableValue)]`.
+pub(crate) fn table_value(input: &DeriveInput) -> TokenStream {
+    output(input, Place::Newtype, fallback::newtype, |_, errors| {
+        Newtype::read(input, errors).map(|newtype| newtype::expand(&newtype).into())
     })
 }
 

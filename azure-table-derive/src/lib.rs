@@ -9,6 +9,7 @@ mod key_format;
 mod kinds;
 mod model;
 mod name;
+mod newtype;
 mod projection;
 mod rename;
 mod table_set;
@@ -35,6 +36,12 @@ pub fn property_group(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(TableEnum, attributes(table))]
 pub fn table_enum(input: TokenStream) -> TokenStream {
     expand::table_enum(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Implements `TableValue`; see `azure_table_client::edm::TableValue`.
+#[proc_macro_derive(TableValue, attributes(table))]
+pub fn table_value(input: TokenStream) -> TokenStream {
+    expand::table_value(&parse_macro_input!(input as DeriveInput)).into()
 }
 
 /// Implements `ProjectionOf`; see `azure_table_client::filter::ProjectionOf`.

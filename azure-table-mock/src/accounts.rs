@@ -88,11 +88,11 @@ fn configure(builder: MockTableServiceBuilder, options: &Options) -> MockTableSe
 }
 
 /// Logs a request: `GET /devstoreaccount1/Blogs()?$top=5 200 table scan 123us`.
-fn log(request: &RecordedRequest, target: &str) {
+fn log(request: &RecordedRequest) {
     let plan = request.plan.map_or_else(|| "-".to_owned(), |plan| plan.to_string());
-    let RecordedRequest { method, status, took, .. } = request;
+    let RecordedRequest { method, url, status, took, .. } = request;
     // One write keeps the line whole.
-    let line = format!("{method} {target} {status} {plan} {}us\n", took.as_micros());
+    let line = format!("{method} {url} {status} {plan} {}us\n", took.as_micros());
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -60,7 +60,7 @@ async fn a_page_of_a_proxy_is_reported_as_such() {
     // A captive portal responds with 200, and the 404 of a web server is not a missing entity.
     let table = serving(reply("200 OK", "Content-Type: text/html\r\n", html)).await;
     assert_eq!(table.query().await.unwrap_err().kind(), ErrorKind::UnexpectedReply);
-    assert!(table.exists().await.is_err());
+    assert!(table.table_exists().await.is_err());
     assert!(table.create_if_not_exists().await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
     let error = table.delete(("p", "r"), IfMatch::Any).await.unwrap_err();
@@ -69,7 +69,7 @@ async fn a_page_of_a_proxy_is_reported_as_such() {
     assert!(!table.get(("p", "r")).await.unwrap_err().is_not_found());
     assert!(table.get_if_exists(("p", "r")).await.is_err());
     assert!(table.delete_if_exists(("p", "r"), IfMatch::Any).await.is_err());
-    assert!(table.exists().await.is_err());
+    assert!(table.table_exists().await.is_err());
     for (status, of_the_service) in [
         ("409 Conflict", azure_table_client::Error::is_conflict as fn(&_) -> bool),
         ("412 Precondition Failed", azure_table_client::Error::is_precondition_failed),

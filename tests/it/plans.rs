@@ -60,3 +60,88 @@ async fn scans_are_refused_on_request() {
     blogs.query().filter_text("PartitionKey eq 'a'").await.unwrap();
     client(&mock, ScanPolicy::Warn).query().await.unwrap();
 }
+
+/// 100 partitions of 100 rows.
+async fn wide(mock: &MockTableService) -> TableClient<DynamicEntity> {
+    let blogs = client(mock, ScanPolicy::Refuse);
+    let rows = (0..10_000).map(|n| {
+        let mut row = DynamicEntity::new(format!("{:02}", n / 100), format!("{:02}", n % 100));
+        row.set("N", n % 7);
+        row
+    });
+    mock.seed("Blogs", &rows.collect::<Vec<_>>()).unwrap();
+    blogs
+}
+
+/// `PartitionKey eq '…' or …` for a list of partitions.
+fn any_of(property: &str, keys: &[&str]) -> String {
+    let each = keys.iter().map(|key| format!("{property} eq '{key}'"));
+    format!("({})", each.collect::<Vec<_>>().join(" or "))
+}
+
+#[tokio::test]
+async fn a_list_of_partitions_scans_these_partitions_only() {
+    let mock = MockTableService::new();
+    let blogs = wide(&mock).await;
+    let query = || blogs.query().filter_text(&any_of("PartitionKey", &["99", "00", "99"]));
+    let plan = query().plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Partition, 2));
+    assert_eq!(plan.to_string(), "2 partitions: the filter lists the PartitionKeys");
+    mock.requests().clear();
+    let found = query().await.unwrap();
+    assert_eq!((found.len(), mock.requests().scanned_rows()), (200, 200));
+    assert_eq!((found.cost.requests, mock.requests().total()), (2, 2));
+    assert_eq!(found[0].key().partition_key, "00");
+    assert_eq!(found[199].key().partition_key, "99");
+
+    let filters = || {
+        let sent = mock.requests().all();
+        sent.iter().map(|request| request.filter().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(filters(), ["PartitionKey eq '00'", "PartitionKey eq '99'"]);
+
+    // Other conditions are sent with the query of each partition.
+    mock.requests().clear();
+    let text = format!("{} and N eq 3", any_of("PartitionKey", &["99", "00"]));
+    let found = blogs.query().filter_text(&text).await.unwrap();
+    assert!(found.iter().all(|row| row.get::<i32>("N") == Some(Ok(3))));
+    assert_eq!((found.len(), mock.requests().scanned_rows()), (29, 200));
+    let sent = ["00", "99"].map(|p| format!("PartitionKey eq '{p}' and N eq 3"));
+    assert_eq!(filters(), sent);
+}
+
+#[tokio::test]
+async fn alternatives_of_both_keys_are_point_reads() {
+    let mock = MockTableService::new();
+    let blogs = wide(&mock).await;
+    let point = |p: &str, r: &str| format!("PartitionKey eq '{p}' and RowKey eq '{r}'");
+    let text = format!("{} or {} or {}", point("99", "07"), point("00", "x"), point("00", "50"));
+    let query = || blogs.query().filter_text(&text);
+    let plan = query().plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Point, 3));
+    assert_eq!(plan.to_string(), "3 point reads: the filter lists both keys");
+    mock.requests().clear();
+    let found = query().await.unwrap();
+    let keys: Vec<_> = found.iter().map(|row| row.key().to_string()).collect();
+    assert_eq!(keys, [r#"("00", "50")"#, r#"("99", "07")"#], "a missing row is no error");
+    assert_eq!((found.cost.requests, mock.requests().scanned_rows()), (3, 2));
+    let urls: Vec<_> = mock.requests().all().into_iter().map(|request| request.url).collect();
+    let url = |p, r| format!("/devstoreaccount1/Blogs(PartitionKey='{p}',RowKey='{r}')");
+    assert_eq!(urls, [url("00", "50"), url("00", "x"), url("99", "07")]);
+
+    // Two lists are read as their product, and a list of one partition too.
+    for (partitions, rows, count) in
+        [(&["99", "00"][..], &["50", "07"][..], 4), (&["00"], &["1", "01"], 2)]
+    {
+        let text = format!("{} and {}", any_of("PartitionKey", partitions), any_of("RowKey", rows));
+        let query = || blogs.query().filter_text(&text);
+        assert_eq!(
+            query().plan().unwrap().to_string(),
+            format!("{count} point reads: the filter lists both keys")
+        );
+        mock.requests().clear();
+        let found = query().await.unwrap();
+        assert_eq!(mock.requests().scanned_rows(), found.len(), "{text}");
+        assert_eq!(found.cost.requests, count);
+    }
+}

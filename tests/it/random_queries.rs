@@ -4,8 +4,8 @@
 use std::cmp::Ordering;
 
 use azure_table_client::edm::EdmValue;
-use azure_table_client::filter::{CompareOp, Filter};
-use azure_table_client::mock::MockTableService;
+use azure_table_client::filter::{CompareOp, Filter, PlanKind};
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{DynamicEntity, TableClient};
 use azure_table_tests::sized;
 use futures_util::TryStreamExt as _;
@@ -61,6 +61,67 @@ impl Numbers {
     }
 }
 
+/// Filters that list keys.
+impl Numbers {
+    /// Keys of rows, and sometimes others.
+    fn keys_of(&mut self, rows: &[Row]) -> (String, String) {
+        match self.below(4) {
+            0 => (self.key(), self.key()),
+            _ => {
+                let (partition, row, _) = &rows[self.below(rows.len())];
+                (partition.clone(), row.clone())
+            }
+        }
+    }
+
+    /// A list of up to `most` alternatives.
+    fn any(&mut self, most: usize, mut one: impl FnMut(&mut Self) -> Filter) -> Filter {
+        let count = 1 + self.below(most);
+        (0..count).map(|_| one(self)).reduce(|a, b| a | b).unwrap()
+    }
+
+    fn partitions(&mut self, rows: &[Row]) -> Filter {
+        self.any(12, |numbers| partition(&numbers.keys_of(rows).0))
+    }
+
+    fn rows(&mut self, rows: &[Row]) -> Filter {
+        self.any(30, |numbers| row(&numbers.keys_of(rows).1))
+    }
+
+    fn alternative(&mut self, rows: &[Row]) -> Filter {
+        let (partition_key, row_key) = self.keys_of(rows);
+        match self.below(5) {
+            0 => partition(&partition_key),
+            1 => partition(&partition_key) & self.comparison(),
+            2 => self.partitions(rows) & self.rows(rows),
+            _ => partition(&partition_key) & row(&row_key),
+        }
+    }
+
+    fn listed(&mut self, rows: &[Row]) -> Filter {
+        let list = match self.below(5) {
+            0 => self.partitions(rows),
+            1 => self.partitions(rows) & self.rows(rows),
+            2 => partition(&self.keys_of(rows).0) & self.rows(rows),
+            3 => self.any(10, |numbers| numbers.alternative(rows)),
+            _ => self.any(4, |numbers| numbers.alternative(rows)) & self.partitions(rows),
+        };
+        match self.below(3) {
+            0 => self.filter(2) & list,
+            1 => list & self.comparison(),
+            _ => list,
+        }
+    }
+}
+
+fn partition(key: &str) -> Filter {
+    Filter::compare("PartitionKey", CompareOp::Eq, key).unwrap()
+}
+
+fn row(key: &str) -> Filter {
+    Filter::compare("RowKey", CompareOp::Eq, key).unwrap()
+}
+
 type Row = (String, String, i32);
 
 fn holds(filter: &Filter, row: &Row) -> bool {
@@ -92,8 +153,11 @@ fn keys(rows: &[DynamicEntity]) -> Vec<(String, String)> {
     rows.iter().map(|row| (row.key().partition_key.clone(), row.key().row_key.clone())).collect()
 }
 
-async fn filled(numbers: &mut Numbers) -> (TableClient<DynamicEntity>, Vec<Row>) {
-    let table = MockTableService::new().client().table_named::<DynamicEntity>("Rows");
+async fn filled(
+    mock: &MockTableService,
+    numbers: &mut Numbers,
+) -> (TableClient<DynamicEntity>, Vec<Row>) {
+    let table = mock.client().table_named::<DynamicEntity>("Rows");
     table.create().await.unwrap();
     let mut rows: Vec<Row> = Vec::new();
     while rows.len() < 250 {
@@ -137,12 +201,105 @@ async fn resumed(
     }
 }
 
+/// Some pages of a query, then the others by new queries that continue from a text.
+async fn stopped(
+    table: &TableClient<DynamicEntity>,
+    filter: &Filter,
+    numbers: &mut Numbers,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut at: Option<String> = None;
+    loop {
+        let size = u32::try_from(1 + numbers.below(40)).unwrap();
+        let mut query = table.query().matching(filter).page_size(size);
+        if let Some(at) = &at {
+            query = query.start_at(at.parse().unwrap());
+        }
+        if numbers.below(2) == 0 {
+            query = query.take(1 + numbers.below(60) as u64);
+        }
+        let mut pages = query.pages();
+        for _ in 0..=numbers.below(4) {
+            let Some(page) = pages.next().await else { break };
+            let page = page.unwrap();
+            found.extend(keys(&page.entities));
+            match page.continuation {
+                Some(next) => at = Some(next.to_string()),
+                None => return found,
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn filters_that_list_keys_match_a_loop() {
+    let (mut point_reads, mut fanned_out, mut split, mut found_rows) = (0, 0, 0, 0);
+    let filters = sized(300, 5000);
+    let mut numbers = Numbers(2_463_534_242);
+    // Pages that end early, and empty ones, in half of the queries.
+    let mocks = [MockTableService::new(), MockTableService::new()];
+    let mut tables = Vec::new();
+    for mock in &mocks {
+        tables.push(filled(mock, &mut numbers).await);
+    }
+    mocks[1].faults().add(Fault::split_page().probability(0.5));
+    for n in 0..filters {
+        let (table, rows) = &tables[n % 2];
+        let filter = numbers.listed(rows);
+        let expected: Vec<_> = rows.iter().filter(|row| holds(&filter, row)).collect();
+        let expected: Vec<_> =
+            expected.into_iter().map(|(p, r, _)| (p.clone(), r.clone())).collect();
+        found_rows += expected.len();
+        let size = u32::try_from(1 + numbers.below(60)).unwrap();
+        let query = || table.query().matching(&filter).page_size(size);
+        let plan = query().plan().unwrap();
+        point_reads += usize::from(plan.queries > 1 && plan.kind == PlanKind::Point);
+        fanned_out += usize::from(plan.reason == "the filter lists the PartitionKeys");
+        split += usize::from(plan.to_string().contains(", in "));
+        assert!(plan.kind < PlanKind::TableScan, "{plan}: {filter}");
+
+        let requests = mocks[n % 2].requests().total();
+        let all = query().await.unwrap();
+        assert_eq!(keys(&all), expected, "{filter}");
+        let sent = mocks[n % 2].requests().total() - requests;
+        assert_eq!(all.cost.requests, sent as u64, "{filter}");
+        assert_eq!(stopped(table, &filter, &mut numbers).await, expected, "stopped: {filter}");
+        let take = numbers.below(expected.len() + 2);
+        let first = &expected[..take.min(expected.len())];
+        let limited = || query().take(take as u64);
+        let concurrency = 1 + numbers.below(20);
+        match n / 2 % 4 {
+            0 => assert_eq!(keys(&limited().await.unwrap()), first, "take {take}: {filter}"),
+            1 => {
+                let rows: Vec<_> = limited().stream().try_collect().await.unwrap();
+                assert_eq!(keys(&rows), first, "stream of {take}: {filter}");
+            }
+            2 => {
+                let found = limited().parallel(concurrency).await.unwrap();
+                assert_eq!(keys(&found), first, "take {take} of {concurrency}: {filter}");
+            }
+            _ => {
+                let count = expected.len() as u64;
+                assert_eq!(query().count().await.unwrap(), count, "{filter}");
+                let counted = query().parallel(concurrency).count().await.unwrap();
+                assert_eq!(counted, count, "{filter}");
+                assert_eq!(query().any().await.unwrap(), count > 0, "{filter}");
+            }
+        }
+    }
+    println!(
+        "{filters} filters: {point_reads} as point reads only, {fanned_out} by partition, {split} split by length; \
+         {found_rows} rows"
+    );
+    assert!(point_reads > filters / 10 && fanned_out > filters / 10 && split > filters / 50);
+}
+
 #[tokio::test]
 async fn every_kind_of_query_matches_a_loop() {
     let (mut split, mut filters) = (0, 0);
     for seed in [35_190_049, 88_172_645_463_325_252] {
         let mut numbers = Numbers(seed);
-        let (table, rows) = filled(&mut numbers).await;
+        let (table, rows) = filled(&MockTableService::new(), &mut numbers).await;
         for _ in 0..sized(10, 50) {
             let filter = numbers.filter(3);
             let expected: Vec<_> = rows.iter().filter(|row| holds(&filter, row)).collect();

@@ -128,6 +128,9 @@ async fn a_table_signature_ignores_the_case_of_the_name() {
     mock.client().create_table("Others").await.unwrap();
     let service = client_at(&mock, ENDPOINT, signed(&everything(&mock)));
     assert!(service.table_named::<DynamicEntity>("bLOGS").query().await.is_ok());
+    let recorded = mock.requests().last().unwrap().url;
+    assert!(recorded.starts_with("/devstoreaccount1/bLOGS()?"), "{recorded}");
+    assert!(recorded.contains("sig=...") && !recorded.contains("sig=%"), "{recorded}");
     let error = service.table_named::<DynamicEntity>("Others").query().await.unwrap_err();
     assert!(error.hint().unwrap().contains("for the table \"Blogs\" only"), "{error}");
     let error = service.list_tables().await.unwrap_err();

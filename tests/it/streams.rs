@@ -132,9 +132,9 @@ async fn no_request_goes_beyond_the_documented_comparisons() {
     let mock = MockTableService::builder().max_comparisons(15).build();
     let table = filled(&mock, 40).await;
     let keys = (0..40).map(|row| format!("RowKey eq '{row:06}'")).collect::<Vec<_>>().join(" or ");
-    let text = format!("PartitionKey eq 'p' and ({keys})");
+    let text = format!("PartitionKey eq 'p' and ({keys}) and RowKey ne 'x'");
     assert_eq!(table.query().filter_text(&text).await.unwrap().len(), 40);
-    assert_eq!(mock.requests().count(Operation::Query), 3);
+    assert_eq!(mock.requests().count(Operation::Query), 4);
     // A service without the limit is queried with all keys at once.
     let mock = MockTableService::new();
     filled(&mock, 40).await;

@@ -6,7 +6,7 @@ use crate::client_core::ClientCore;
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
-use crate::filter::{Filter, MAX_QUERIES, Plan, QueryFilter, Split};
+use crate::filter::{Plan, QueryFilter};
 use crate::operation::continuation::{Continuation, Position};
 use crate::operation::query::{self, PageToken, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
@@ -53,10 +53,10 @@ impl<T> PageFetcher<T> {
         }
     }
 
-    /// The trace of one page, or of all pages. The row of a point query may be missing.
-    pub(super) fn trace(&self, is_point: bool) -> CallTrace<'_> {
+    /// The trace of one page, or of all pages. The row of a point may be missing.
+    pub(super) fn trace(&self, has_points: bool) -> CallTrace<'_> {
         let trace = self.core.trace(Operation::Query, &*self.table);
-        trace.expecting(is_point.then_some(ErrorCode::is_missing_entity))
+        trace.expecting(has_points.then_some(ErrorCode::is_missing_entity))
     }
 
     /// Sends the request for one page, and reads its rows with `reader`.
@@ -71,7 +71,10 @@ impl<T> PageFetcher<T> {
         let protocol = self.core.protocol(&self.options)?;
         let mut request = match page {
             PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
-            PageRequest::Query(spec) => query::query(protocol, &self.table, spec, top, start)?,
+            PageRequest::Query(filter) => {
+                let spec = QuerySpec { filter: filter.as_deref(), select: &self.select };
+                query::query(protocol, &self.table, spec, top, start)?
+            }
         };
         request.needs_types = reader.keeps_others();
         let reply = self.core.send(&request, &self.options, trace).await?;
@@ -84,41 +87,19 @@ impl<T> PageFetcher<T> {
     }
 }
 
-/// Splits a filter that is too long for one request; returns `None` if one request is enough.
-pub(super) fn split(core: &ClientCore, filter: &QueryFilter) -> Result<Option<Split>, Error> {
-    let fits = |filter: &Filter, text: &str| {
-        filter.comparisons() <= core.settings.max_comparisons && query::fits_in_url(text)
-    };
-    if fits(filter.tree(), filter.text()) {
-        return Ok(None);
-    }
-    let filter = filter.tree();
-    let split = Split::of(filter, &|filter| fits(filter, &filter.to_string()));
-    let split = split.ok_or_else(|| {
-        Error::invalid_input(format!(
-            "the lists in the filter need more than {MAX_QUERIES} queries: request fewer values at once"
-        ))
-    })?;
-    // A split drops alternatives that no row satisfies, so that one filter may be left.
-    let is_same = split.filters.len() == 1 && split.filters[0] == *filter;
-    Ok((!is_same).then_some(split))
-}
-
 /// The rows that a request returns.
 pub(super) enum PageRequest {
     /// The row with this key.
     Point(EntityKey),
-    Query(QuerySpec),
+    /// The rows that match the filter.
+    Query(Option<String>),
 }
 
 impl PageRequest {
-    pub(super) fn new(dialect: Dialect, filter: Option<QueryFilter>, select: &[String]) -> Self {
-        match filter.as_ref().and_then(|filter| point(dialect, filter)) {
+    pub(super) fn new(dialect: Dialect, filter: QueryFilter) -> Self {
+        match point(dialect, &filter) {
             Some(key) => Self::Point(key),
-            None => {
-                let filter = filter.map(QueryFilter::into_text);
-                Self::Query(QuerySpec { filter, select: select.to_vec() })
-            }
+            None => Self::Query(Some(filter.into_text())),
         }
     }
 }
@@ -132,7 +113,7 @@ fn point(dialect: Dialect, filter: &QueryFilter) -> Option<EntityKey> {
     query::is_read_by_path(&key, filter.text()).then_some(key)
 }
 
-/// One of the requests that a query is split into, page by page.
+/// One of the requests whose rows are merged, page by page.
 pub(super) struct SubQuery {
     pub(super) request: PageRequest,
     /// The start of its next page.
@@ -145,9 +126,6 @@ impl SubQuery {
     }
 
     pub(super) const fn token(&self) -> Option<&PageToken> {
-        match &self.next {
-            Position::At(token) => Some(token),
-            Position::Start | Position::End => None,
-        }
+        self.next.token()
     }
 }

@@ -5,16 +5,14 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
+use super::branch_reader::CONCURRENT;
 use super::fetch::{PageFetcher, SubQuery};
-use super::page::{Page, QueryCost};
+use super::page::Spent;
 use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::continuation::{Position, QueryId};
+use crate::operation::continuation::Position;
 use crate::pipeline::CallTrace;
-
-/// The number of requests in flight at most.
-const CONCURRENT: usize = 8;
 
 /// The rows of several queries, merged by their keys.
 pub(super) struct Merge<T> {
@@ -23,9 +21,6 @@ pub(super) struct Merge<T> {
     heads: BinaryHeap<Head<T>>,
     /// The last row that was returned. Another query may return it too.
     after: Option<EntityKey>,
-    /// The cost since the last page was returned.
-    cost: QueryCost,
-    request_id: Option<String>,
 }
 
 /// A query with its buffered rows.
@@ -95,7 +90,7 @@ impl<T> Input<T> {
 }
 
 impl<T> Merge<T> {
-    pub(super) fn new(queries: impl Iterator<Item = SubQuery>, after: Option<EntityKey>) -> Self {
+    pub(super) fn new(queries: impl Iterator<Item = SubQuery>) -> Self {
         let inputs = queries.map(|query| Input {
             page: query.next.clone(),
             query,
@@ -103,31 +98,34 @@ impl<T> Merge<T> {
             has_head: false,
             last: None,
         });
-        Self {
-            inputs: inputs.collect(),
-            heads: BinaryHeap::new(),
-            after,
-            cost: QueryCost::default(),
-            request_id: None,
-        }
+        Self { inputs: inputs.collect(), heads: BinaryHeap::new(), after: None }
     }
 
-    /// Returns the next rows, at most `top`; `None` after the last row.
+    /// Continues at these positions, after the last row that was returned.
+    pub(super) fn resume(&mut self, positions: Vec<Position>, after: Option<EntityKey>) {
+        for (input, position) in self.inputs.iter_mut().zip(positions) {
+            input.page = position.clone();
+            input.query.next = position;
+        }
+        self.after = after;
+    }
+
+    /// Returns the last row that was returned, and the positions to continue at.
+    pub(super) fn progress(&self) -> (Option<EntityKey>, Vec<Position>) {
+        (self.after.clone(), self.inputs.iter().map(Input::position).collect())
+    }
+
+    /// Returns the next rows, at most `top`.
     pub(super) async fn next(
         &mut self,
         fetcher: &PageFetcher<T>,
         top: Option<u32>,
-        id: QueryId,
         trace: &CallTrace<'_>,
-    ) -> Option<Result<Page<T>, Error>> {
-        if self.is_over() {
-            return None;
-        }
+        spent: &mut Spent,
+    ) -> Result<Vec<T>, Error> {
         // The next row is known once each query has buffered its first row.
         while self.inputs.iter().any(Input::needs_page) {
-            if let Err(error) = self.fill(fetcher, top, trace).await {
-                return Some(Err(error));
-            }
+            self.fill(fetcher, top, trace, spent).await?;
         }
         let count = top.unwrap_or(PAGE_ENTITIES) as usize;
         let mut entities = Vec::new();
@@ -145,11 +143,7 @@ impl<T> Merge<T> {
                 break;
             }
         }
-        let positions = self.inputs.iter().map(Input::position);
-        let continuation = id.continuation(self.after.clone(), positions);
-        let mut cost = std::mem::take(&mut self.cost);
-        cost.rows = entities.len() as u64;
-        Some(Ok(Page { entities, continuation, request_id: self.request_id.take(), cost }))
+        Ok(entities)
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -170,6 +164,7 @@ impl<T> Merge<T> {
         fetcher: &PageFetcher<T>,
         top: Option<u32>,
         trace: &CallTrace<'_>,
+        spent: &mut Spent,
     ) -> Result<(), Error> {
         let reader = Keyed(&*fetcher.reader);
         let mut requests = Vec::new();
@@ -183,11 +178,10 @@ impl<T> Merge<T> {
         let pages: Vec<_> =
             stream::iter(requests).buffer_unordered(CONCURRENT).try_collect().await?;
         for (at, page) in pages {
+            spent.add(&page);
             let input = &mut self.inputs[at];
             let next = Position::from(page.next);
             input.page = std::mem::replace(&mut input.query.next, next);
-            self.cost += QueryCost::of_page(page.values.len(), page.attempts, page.location);
-            self.request_id = page.request_id;
             input.buffer(page.values)?;
             self.push_head(at);
         }

@@ -6,6 +6,7 @@ use std::vec;
 
 use crate::operation::Location;
 use crate::operation::continuation::Continuation;
+use crate::operation::query::Rows;
 
 /// One page of a query. It may be empty although more pages follow.
 ///
@@ -62,10 +63,28 @@ pub struct QueryCost {
     pub secondary_pages: u64,
 }
 
-impl QueryCost {
-    pub(super) fn of_page(rows: usize, attempts: u32, location: Location) -> Self {
-        let secondary_pages = u64::from(location == Location::Secondary);
-        Self { pages: 1, rows: rows as u64, requests: u64::from(attempts), secondary_pages }
+/// The requests since the last page was returned.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    pub(super) cost: QueryCost,
+    /// The service's id of the last request.
+    pub(super) request_id: Option<String>,
+}
+
+impl Spent {
+    /// Adds the request for a page.
+    pub(super) fn add<T>(&mut self, page: &Rows<T>) {
+        self.cost.pages += 1;
+        self.cost.requests += u64::from(page.attempts);
+        self.cost.secondary_pages += u64::from(page.location == Location::Secondary);
+        self.request_id.clone_from(&page.request_id);
+    }
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.cost += other.cost;
+        self.request_id = other.request_id;
     }
 }
 

@@ -4,21 +4,27 @@ use std::sync::Arc;
 use futures_core::Stream;
 use futures_util::stream;
 
-use super::fetch::{self, CheckedQuery, PageFetcher, PageRequest, SubQuery};
-use super::merge::Merge;
-use super::page::{Page, QueryCost};
+use super::branch_reader::{BranchReader, CONCURRENT, PageLimits};
+use super::branches::{Branch, Branches};
+use super::fetch::{CheckedQuery, PageFetcher};
+use super::page::Page;
 use super::results::Results;
-use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
-use crate::operation::continuation::{Position, QueryId};
+use crate::operation::continuation::QueryId;
 use crate::pipeline::CallTrace;
 
 /// The pages of a query, one request each.
 ///
 /// A page may be empty although more follow: the service ends a page at the borders of its
 /// partitions and when its time limit is reached.
+///
+/// A filter that lists keys is read in *branches*: a list of rows by a point read each, a list of partitions by a
+/// query each. Their rows follow each other in key order. At most 8 requests are in flight, and never more than
+/// rows are left to [`take`](super::Query::take); [`parallel`](super::Query::parallel) sets another number. A page has
+/// the rows of up to 1,000 point reads, or of one page of one query. While a first page is read, the first pages of
+/// the next queries are read too, and kept in memory.
 ///
 /// A list that is too long for one request is split into several requests. Their pages follow each
 /// other if their rows are in key order. Otherwise their rows are merged: reading a page then takes up to
@@ -27,73 +33,59 @@ use crate::pipeline::CallTrace;
 pub struct Pages<T> {
     /// `None` after an error.
     fetcher: Option<Arc<PageFetcher<T>>>,
-    requests: Requests<T>,
-    id: QueryId,
+    /// `None` if the settings are invalid.
+    reader: Option<BranchReader<T>>,
     /// The number of rows left to take.
     left: Option<u64>,
     /// The error of the settings, for the first page.
     failure: Option<Error>,
 }
 
-/// The requests of a query.
-enum Requests<T> {
-    Sequential(Vec<SubQuery>),
-    /// Sent concurrently, since the keys of their rows interleave.
-    Merged(Merge<T>),
-}
-
 impl<T> Pages<T> {
     pub(super) fn new(query: Result<CheckedQuery<T>, Error>) -> Self {
-        query.and_then(Self::begin).unwrap_or_else(|failure| Self {
+        let pages = query.and_then(|mut query| {
+            let branches = Branches::of(&query.fetcher.core, query.filter.take())?;
+            Self::of_branches(query, branches, CONCURRENT)
+        });
+        pages.unwrap_or_else(|failure| Self {
             fetcher: None,
-            requests: Requests::Sequential(Vec::new()),
-            id: QueryId::of(Dialect::default(), "", std::iter::empty(), &[]),
+            reader: None,
             left: None,
             failure: Some(failure),
         })
     }
 
-    fn begin(query: CheckedQuery<T>) -> Result<Self, Error> {
-        let CheckedQuery { mut fetcher, filter, take, start } = query;
-        let split = match &filter {
-            Some(filter) => fetch::split(&fetcher.core, filter)?,
-            None => None,
-        };
-        let dialect = fetcher.core.protocol.dialect();
-        let unordered = split.as_ref().filter(|split| !split.in_order);
-        let is_merged = unordered.is_some() && dialect.has_key_order();
-        if !is_merged && unordered.is_some_and(|split| !split.is_disjoint()) {
-            return Err(not_mergeable());
-        }
+    /// Reads the branches of a query, with up to `concurrency` requests in flight if they are listed keys.
+    pub(super) fn of_branches(
+        query: CheckedQuery<T>,
+        branches: Branches,
+        concurrency: usize,
+    ) -> Result<Self, Error> {
+        let CheckedQuery { mut fetcher, take, start, .. } = query;
+        let Branches { all, listed } = branches;
+        let is_merged = all.iter().any(|branch| matches!(branch, Branch::Merged(_)));
         if is_merged && !fetcher.select.is_empty() {
             // Merging compares keys.
-            for key in [PARTITION_KEY, ROW_KEY] {
-                if !fetcher.select.iter().any(|name| name == key) {
-                    fetcher.select.push(key.to_owned());
-                }
-            }
+            select_keys(&mut fetcher.select);
         }
-        let select = &fetcher.select;
-        let filters: Vec<Option<QueryFilter>> = match split {
-            Some(split) => split.filters.into_iter().map(|filter| Some(filter.into())).collect(),
-            None => vec![filter],
-        };
-        let texts = filters.iter().map(|filter| filter.as_ref().map(QueryFilter::text));
-        let id = QueryId::of(dialect, &fetcher.table, texts, select);
-        let (after, positions) = match start {
-            Some(continuation) => continuation.of_query(id, filters.len())?,
-            None => (None, vec![Position::Start; filters.len()]),
-        };
-        let requests = filters.into_iter().zip(positions).map(|(filter, next)| SubQuery {
-            request: PageRequest::new(dialect, filter, select),
-            next,
-        });
-        let requests = if is_merged {
-            Requests::Merged(Merge::new(requests, after))
-        } else {
-            Requests::Sequential(requests.collect())
-        };
-        Ok(Self { fetcher: Some(Arc::new(fetcher)), requests, id, left: take, failure: None })
+        let dialect = fetcher.core.protocol.dialect();
+        let texts = all.iter().flat_map(Branch::filters).map(QueryFilter::text);
+        let id = QueryId::of(dialect, &fetcher.table, texts, &fetcher.select);
+        let reader = BranchReader::new(id, dialect, all, listed.map(|_| concurrency), start)?;
+        Ok(Self {
+            fetcher: Some(Arc::new(fetcher)),
+            reader: Some(reader),
+            left: take,
+            failure: None,
+        })
+    }
+
+    /// Reads the first page only.
+    pub(super) async fn first(mut self) -> Result<Page<T>, Error> {
+        if let Some(reader) = &mut self.reader {
+            reader.reads_ahead = false;
+        }
+        self.next().await.unwrap_or_else(|| Ok(Page::empty()))
     }
 
     /// Reads the next page; returns `None` after the last page and after an error. Dropping the future
@@ -106,24 +98,13 @@ impl<T> Pages<T> {
             return Some(Err(error));
         }
         let fetcher = self.fetcher.clone()?;
-        if self.left == Some(0) || self.is_over() {
+        let reader = self.reader.as_ref().filter(|reader| !reader.is_over())?;
+        if self.left == Some(0) {
             return None;
         }
-        let trace = fetcher.trace(self.is_point());
+        let trace = fetcher.trace(reader.has_points());
         let work = async { self.next_of(&fetcher, &trace).await.transpose() };
         trace.run(work).await.transpose()
-    }
-
-    fn is_point(&self) -> bool {
-        let is_point = |query: &SubQuery| matches!(query.request, PageRequest::Point(_));
-        matches!(&self.requests, Requests::Sequential(queries) if queries.iter().all(is_point))
-    }
-
-    fn is_over(&self) -> bool {
-        match &self.requests {
-            Requests::Sequential(queries) => queries.iter().all(SubQuery::is_over),
-            Requests::Merged(merge) => merge.is_over(),
-        }
     }
 
     /// Reads the next page as a part of the call that `trace` belongs to.
@@ -135,14 +116,8 @@ impl<T> Pages<T> {
         if self.left == Some(0) {
             return None;
         }
-        let top = self.top(fetcher);
-        let page = match &mut self.requests {
-            Requests::Sequential(queries) => {
-                next_in_order(fetcher, queries, top, self.id, trace).await?
-            }
-            Requests::Merged(merge) => merge.next(fetcher, top, self.id, trace).await?,
-        };
-        let mut page = match page {
+        let limits = PageLimits { top: self.top(fetcher), left: self.left };
+        let mut page = match self.reader.as_mut()?.next(fetcher, limits, trace).await? {
             Ok(page) => page,
             Err(error) => {
                 self.fetcher = None;
@@ -172,7 +147,7 @@ impl<T> Pages<T> {
         if self.left == Some(0) {
             return Ok(results);
         }
-        let trace = fetcher.trace(self.is_point());
+        let trace = fetcher.trace(self.reader.as_ref().is_some_and(BranchReader::has_points));
         let work = async {
             while let Some(page) = self.next_of(&fetcher, &trace).await {
                 results.add(page?);
@@ -194,26 +169,6 @@ impl<T> Pages<T> {
     }
 }
 
-/// Reads the next page of the first query that is not over; `None` if all are over.
-async fn next_in_order<T>(
-    fetcher: &PageFetcher<T>,
-    queries: &mut [SubQuery],
-    top: Option<u32>,
-    id: QueryId,
-    trace: &CallTrace<'_>,
-) -> Option<Result<Page<T>, Error>> {
-    let query = queries.iter_mut().find(|query| !query.is_over())?;
-    let fetch = fetcher.fetch(&query.request, &*fetcher.reader, top, query.token(), trace);
-    let rows = match fetch.await {
-        Ok(rows) => rows,
-        Err(error) => return Some(Err(error)),
-    };
-    query.next = Position::from(rows.next);
-    let cost = QueryCost::of_page(rows.values.len(), rows.attempts, rows.location);
-    let continuation = id.continuation(None, queries.iter().map(|query| query.next.clone()));
-    Some(Ok(Page { entities: rows.values, continuation, request_id: rows.request_id, cost }))
-}
-
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = self.fetcher.as_ref().map(|fetcher| &fetcher.table);
@@ -221,11 +176,11 @@ impl<T> fmt::Debug for Pages<T> {
     }
 }
 
-/// Rows that match several alternatives would be returned more than once.
-fn not_mergeable() -> Error {
-    Error::invalid_input(
-        "the alternatives in the filter need several queries, whose rows cannot be merged because Cosmos DB \
-         returns them in no order: request values of one property, request fewer at once, or raise \
-         max_comparisons",
-    )
+/// Adds the keys to the selected columns.
+pub(super) fn select_keys(select: &mut Vec<String>) {
+    for key in [PARTITION_KEY, ROW_KEY] {
+        if !select.iter().any(|name| name == key) {
+            select.push(key.to_owned());
+        }
+    }
 }

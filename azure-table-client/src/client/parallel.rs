@@ -8,6 +8,7 @@ use std::pin::{Pin, pin};
 use futures_core::Stream;
 use futures_util::stream::{self, FuturesUnordered, StreamExt as _, TryStreamExt as _};
 
+use super::branches::Branches;
 use super::fetch::CheckedQuery;
 use super::page::{Page, QueryCost};
 use super::pages::Pages;
@@ -16,7 +17,7 @@ use super::ranges;
 use super::results::Results;
 use super::stream::EntityStream;
 use crate::error::Error;
-use crate::filter::QueryFilter;
+use crate::filter::{Filter, QueryFilter};
 
 /// The number of pages that an ordered stream buffers for each later range.
 const AHEAD: usize = 4;
@@ -30,6 +31,9 @@ const MAX_RANGES: usize = 256;
 /// ranges and several hundred for 256, which is worthwhile only for large tables. If keys are spread
 /// unevenly, so are the ranges. A list that is too long for one request is split in every range; each range
 /// omits the keys outside it.
+///
+/// A filter that lists keys is not split into ranges: its point reads, or its queries of one partition each, are sent
+/// with up to `ranges` requests in flight, and their rows are in key order.
 ///
 /// `.await` collects the results in key order. A [`stream`](Self::stream) in key order reads up to
 /// four pages ahead in each range, which bounds its memory and its speed;
@@ -181,17 +185,23 @@ impl<T: Send + 'static> Ranges<T> {
                 "a query that is read in several ranges cannot start at a continuation",
             ));
         }
-        let filter = filter.as_ref().map(QueryFilter::tree);
-        let (filters, cost) = match take {
-            Some(0) => Default::default(),
-            _ => ranges::filters(&fetcher, filter, count).await?,
+        let of = |filter| CheckedQuery { fetcher: fetcher.clone(), filter, take, start: None };
+        let branches = Branches::of(&fetcher.core, filter.clone())?;
+        let (ranges, cost) = if branches.listed.is_some() {
+            (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())
+        } else if take == Some(0) {
+            Default::default()
+        } else {
+            let filter = filter.as_ref().map(QueryFilter::tree);
+            let (filters, cost) = ranges::filters(&fetcher, filter, count).await?;
+            let of_range =
+                |filter: Option<Filter>| Pages::new(Ok(of(filter.map(QueryFilter::from))));
+            (filters.into_iter().map(of_range).collect(), cost)
         };
         let in_flight = FuturesUnordered::new();
         let mut buffers = VecDeque::new();
-        for (at, filter) in filters.into_iter().enumerate() {
-            let filter = filter.map(QueryFilter::from);
-            let query = CheckedQuery { fetcher: fetcher.clone(), filter, take, start: None };
-            in_flight.push(fetch(at, Pages::new(Ok(query))));
+        for (at, pages) in ranges.into_iter().enumerate() {
+            in_flight.push(fetch(at, pages));
             buffers.push_back(RangeBuffer { pages: VecDeque::new(), rest: None, is_over: false });
         }
         Ok(Self { in_flight, buffers, first: 0, ahead, left: take, cost })

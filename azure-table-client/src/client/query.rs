@@ -30,7 +30,8 @@ pub use plan::QueryPlan;
 /// `.await` collects the results of all pages; [`stream`](Self::stream), [`pages`](Self::pages) and
 /// [`page`](Self::page) read them step by step, in key order (in no order from
 /// [Cosmos DB](crate::Dialect)). A filter that states both keys and has no other condition is sent as the
-/// request for a single entity.
+/// request for a single entity. A filter that lists keys is sent as several such requests, or as one query per
+/// partition; see [`Pages`].
 ///
 /// ```
 /// use azure_table_client::TableEntity;
@@ -203,7 +204,7 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { options:
-        deadline "each page (to limit the whole query, wrap it in a timeout)", retry,
+        deadline "each page or point read (to limit the whole query, wrap it in a timeout)", retry,
         client_request_id, format
     }
 
@@ -247,7 +248,7 @@ impl<E, T> Query<E, T> {
     /// The errors of the query itself.
     #[doc(alias("paginate", "ExecuteQuerySegmented"))]
     pub async fn page(self) -> Result<Page<T>, Error> {
-        self.pages().next().await.unwrap_or_else(|| Ok(Page::empty()))
+        self.pages().first().await
     }
 
     /// Returns the results page by page.
@@ -257,8 +258,8 @@ impl<E, T> Query<E, T> {
     }
 
     /// Returns the results one by one, in order. The next page is requested once half of the last one has
-    /// been read. At most two pages are in memory, or one page of each request if several are merged (see
-    /// [`Pages`]). The stream ends after the first error.
+    /// been read. At most two pages are in memory, or one page of each request if several are merged or read
+    /// ahead (see [`Pages`]). The stream ends after the first error.
     pub fn stream(self) -> EntityStream<T>
     where
         T: Send + 'static,

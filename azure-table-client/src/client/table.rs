@@ -165,11 +165,12 @@ impl<T: TableEntity> TableClient<T> {
         .expecting(table::not_found)
     }
 
-    /// Whether the table exists: requests its name from the list of tables.
+    /// Returns whether the table exists: requests its name from the list of tables. For an entity, see
+    /// [`contains`](Self::contains).
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
-    pub fn exists(&self) -> Call<bool> {
+    pub fn table_exists(&self) -> Call<bool> {
         Call::new(&self.core, table::get(self.core.protocol, &self.target.table), table::exists)
             .expecting(table::not_found)
     }

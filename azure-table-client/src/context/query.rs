@@ -18,6 +18,9 @@ use crate::pipeline::RetryPolicy;
 
 /// A query whose entities the context tracks. `.await` collects all of them; a
 /// [`cursor`](Self::cursor) returns them one by one while the program changes the context.
+///
+/// A row that cannot be decoded is an error: the context cannot track it. A cursor continues after it;
+/// [`Query::results`] finds such rows without a context.
 #[must_use = "a query is sent when it is awaited"]
 pub struct ContextQuery<'c, T> {
     context: &'c mut TableContext,
@@ -172,10 +175,11 @@ pub struct Cursor<T> {
 }
 
 impl<T: TableEntity> Cursor<T> {
-    /// Returns the next entity; `None` after the last one and after an error.
+    /// Returns the next entity; `None` after the last one and after an error of a request.
     ///
     /// # Errors
-    /// The errors of the query.
+    /// The errors of the query. A row that cannot be decoded is an error of its step, and is not tracked; the next
+    /// step returns the next row.
     pub async fn next(&mut self, context: &mut TableContext) -> Result<Option<T>, Error> {
         match self.rows.try_next().await? {
             Some(row) => {

@@ -1,5 +1,7 @@
 //! Readers of the rows of a response: whole entities, or the columns of a projection.
 
+use std::sync::Arc;
+
 use super::{Columns, DecodeError, Row};
 use crate::key::EntityKey;
 
@@ -30,6 +32,23 @@ impl<T> ReadRow<(EntityKey, T)> for Keyed<'_, T> {
     fn read_row(&self, row: &mut Row<'_>) -> Result<(EntityKey, T), DecodeError> {
         let key = row.entity_key().ok_or_else(|| row.missing("RowKey"))?;
         Ok((key, self.0.read_row(row)?))
+    }
+}
+
+/// The result of each row: an error about one row leaves the others readable.
+pub(crate) struct EachResult<T>(pub(crate) Arc<dyn ReadRow<T>>);
+
+impl<T> ReadRow<Result<T, DecodeError>> for EachResult<T> {
+    fn columns(&self) -> Columns {
+        self.0.columns()
+    }
+
+    fn keeps_others(&self) -> bool {
+        self.0.keeps_others()
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<Result<T, DecodeError>, DecodeError> {
+        Ok(self.0.read_row(row))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::entity::ordinal;
 use crate::limits::{PARTITION_KEY, ROW_KEY};
 
 /// The part of a table that a query scans, from the smallest to the largest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PlanKind {
     /// One row, addressed by both keys.

@@ -115,13 +115,9 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Calls `observer` with each request after its response is computed, and with the request's path and
-    /// query. The signature in the query is masked. Use it for logs. The response waits until `observer`
-    /// returns. `observer` must not call the service, which may hold a lock during the call.
-    pub fn observer(
-        mut self,
-        observer: impl Fn(&RecordedRequest, &str) + Send + Sync + 'static,
-    ) -> Self {
+    /// Calls `observer` with each request after its response is computed. Use it for logs. The response waits
+    /// until `observer` returns. `observer` must not call the service, which may hold a lock during the call.
+    pub fn observer(mut self, observer: impl Fn(&RecordedRequest) + Send + Sync + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }

@@ -129,6 +129,7 @@ impl MockTableService {
             arrived,
             took: started.elapsed(),
             method: request.raw.method.clone(),
+            url: recorder::target(&request.raw),
             operation,
             operations: request.operation_count(),
             table: request.table().map(str::to_owned),
@@ -140,7 +141,7 @@ impl MockTableService {
             payload_len: request.raw.body.len(),
         };
         if let Some(observer) = &recorder.observer {
-            observer(&recorded, &recorder::target(&request.raw));
+            observer(&recorded);
         }
         recorder.add(recorded, recorder::call_hash(&request.raw, operation));
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::Method;
 use percent_encoding::percent_decode_str;
+use url::form_urlencoded;
 
 use super::request::RawRequest;
 use crate::filter::PlanKind;
@@ -32,6 +33,8 @@ pub struct RecordedRequest {
     pub took: Duration,
     /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
     pub method: Method,
+    /// The path and the query as sent, in printable ASCII; the signature in the query is masked.
+    pub url: String,
     /// The requested operation.
     pub operation: Operation,
     /// The number of operations in a batch that can be read, otherwise 1.
@@ -55,6 +58,32 @@ pub struct RecordedRequest {
     pub payload: Bytes,
     /// The length of the whole body in bytes.
     pub payload_len: usize,
+}
+
+impl RecordedRequest {
+    /// Returns the filter of a query, decoded; `None` if the request has none.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::new();
+    /// let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// blogs.query().filter_text("Rating ge 3").take(5).await?;
+    /// let sent = mock.requests().last().unwrap();
+    /// assert_eq!(sent.url, "/devstoreaccount1/Blogs()?$filter=Rating%20ge%203&$top=5");
+    /// assert_eq!(sent.filter().as_deref(), Some("Rating ge 3"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter(&self) -> Option<String> {
+        let (_, query) = self.url.split_once('?')?;
+        let mut options = form_urlencoded::parse(query.as_bytes());
+        options
+            .find(|(name, _)| name.eq_ignore_ascii_case("$filter"))
+            .map(|(_, filter)| filter.into_owned())
+    }
 }
 
 /// A hash that the attempts of one call share. `None` if the request has no id.
@@ -199,8 +228,8 @@ impl Requests<'_> {
 
 opaque_debug!(Requests<'_>, |it| total: it.total());
 
-/// A function that receives each request with its path and query, without the signature.
-pub(super) type Observer = Box<dyn Fn(&RecordedRequest, &str) + Send + Sync>;
+/// A function that receives each request.
+pub(super) type Observer = Box<dyn Fn(&RecordedRequest) + Send + Sync>;
 
 /// Returns the path and the query as sent, in printable ASCII, with the signature masked.
 pub(super) fn target(request: &RawRequest<'_>) -> String {
@@ -236,6 +265,7 @@ mod tests {
             arrived: SystemTime::UNIX_EPOCH,
             took: Duration::ZERO,
             method: Method::GET,
+            url: String::new(),
             operation: Operation::Query,
             operations: 1,
             table: None,
@@ -270,8 +300,8 @@ mod tests {
     async fn a_request_is_recorded_with_its_attempt_and_its_payload() {
         let shown = std::sync::Arc::<Mutex<Vec<String>>>::default();
         let seen = std::sync::Arc::clone(&shown);
-        let observer = move |request: &RecordedRequest, target: &str| {
-            let line = format!("{} {target} {}", request.method, request.status);
+        let observer = move |request: &RecordedRequest| {
+            let line = format!("{} {} {}", request.method, request.url, request.status);
             seen.lock().unwrap().push(line);
         };
         let mock = MockTableService::builder().observer(observer).build();

@@ -27,10 +27,18 @@ use crate::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,
+    progress: Progress,
+}
+
+/// The position of a query in its branches. All rows of a branch come before the rows of the next one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The index of the branch.
+    pub(crate) branch: usize,
     /// The last row that was returned, if the rows of several requests are merged.
-    after: Option<EntityKey>,
-    /// The positions of the requests that the query is split into; usually one.
-    positions: Vec<Position>,
+    pub(crate) after: Option<EntityKey>,
+    /// The positions of the requests of the branch: one, unless their rows are merged.
+    pub(crate) positions: Vec<Position>,
 }
 
 /// The position of a request between two pages.
@@ -39,6 +47,16 @@ pub(crate) enum Position {
     Start,
     At(PageToken),
     End,
+}
+
+impl Position {
+    /// The token of a page that is not the first.
+    pub(crate) const fn token(&self) -> Option<&PageToken> {
+        match self {
+            Self::At(token) => Some(token),
+            Self::Start | Self::End => None,
+        }
+    }
 }
 
 impl From<Option<PageToken>> for Position {
@@ -56,14 +74,14 @@ impl QueryId {
     pub(crate) fn of<'f>(
         dialect: Dialect,
         table: &str,
-        filters: impl Iterator<Item = Option<&'f str>>,
+        filters: impl Iterator<Item = &'f str>,
         select: &[String],
     ) -> Self {
         let mut hash = Sha256::new();
         hash.update(dialect.table_identity(table));
         for filter in filters {
             hash.update([0]);
-            hash.update(filter.unwrap_or_default());
+            hash.update(filter);
         }
         for property in select {
             hash.update([0, 0]);
@@ -75,27 +93,23 @@ impl QueryId {
         Self(id)
     }
 
-    /// Returns the continuation at these positions; `None` if all requests are at their end.
-    pub(crate) fn continuation(
-        self,
-        after: Option<EntityKey>,
-        positions: impl Iterator<Item = Position>,
-    ) -> Option<Continuation> {
-        let positions: Vec<_> = positions.collect();
-        let is_over = positions.iter().all(|position| *position == Position::End);
-        (!is_over).then_some(Continuation { query: self, after, positions })
+    /// Returns the continuation at this position.
+    pub(crate) const fn continuation(self, progress: Progress) -> Continuation {
+        Continuation { query: self, progress }
     }
 }
 
 impl Continuation {
-    /// Returns the last row and the positions; an error if the continuation belongs to another query.
+    /// Returns the position; an error if the continuation belongs to another query. `requests` is the number of
+    /// requests of a branch.
     pub(crate) fn of_query(
         self,
         query: QueryId,
-        requests: usize,
-    ) -> Result<(Option<EntityKey>, Vec<Position>), Error> {
-        if self.query == query && self.positions.len() == requests {
-            return Ok((self.after, self.positions));
+        requests: impl FnOnce(usize) -> Option<usize>,
+    ) -> Result<Progress, Error> {
+        let Self { query: own, progress } = self;
+        if own == query && requests(progress.branch) == Some(progress.positions.len()) {
+            return Ok(progress);
         }
         Err(Error::invalid_input(
             "the continuation belongs to another query: table, filter and projection must be the same",
@@ -103,17 +117,18 @@ impl Continuation {
     }
 }
 
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
-/// Writes `1.<query>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
+/// Writes `2.<query>.<branch>.<after>.<position>…`. Keys are in base64, and `~` separates two of them.
 impl fmt::Display for Continuation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-        write!(f, "{VERSION}.{}.", part(&self.query.0))?;
-        if let Some(EntityKey { partition_key, row_key }) = &self.after {
+        let Progress { branch, after, positions } = &self.progress;
+        write!(f, "{VERSION}.{}.{branch}.", part(&self.query.0))?;
+        if let Some(EntityKey { partition_key, row_key }) = after {
             write!(f, "{}~{}", part(partition_key.as_bytes()), part(row_key.as_bytes()))?;
         }
-        for position in &self.positions {
+        for position in positions {
             match position {
                 Position::Start => f.write_str(".~")?,
                 Position::End => f.write_str(".")?,
@@ -143,6 +158,7 @@ fn parse(text: &str) -> Option<Continuation> {
         return None;
     }
     let query = URL_SAFE_NO_PAD.decode(parts.next()?).ok()?.try_into().ok()?;
+    let branch = parts.next()?.parse().ok()?;
     let after = match parts.next()? {
         "" => None,
         keys => {
@@ -151,7 +167,8 @@ fn parse(text: &str) -> Option<Continuation> {
         }
     };
     let positions = parts.map(position).collect::<Option<Vec<_>>>()?;
-    (!positions.is_empty()).then_some(Continuation { query: QueryId(query), after, positions })
+    let progress = Progress { branch, after, positions };
+    (!progress.positions.is_empty()).then_some(Continuation { query: QueryId(query), progress })
 }
 
 fn position(text: &str) -> Option<Position> {
@@ -183,26 +200,25 @@ mod tests {
 
     fn id(table: &str, filters: &[&str], select: &[&str]) -> QueryId {
         let select: Vec<String> = select.iter().map(|name| (*name).to_owned()).collect();
-        QueryId::of(
-            Dialect::AzureStorage,
-            table,
-            filters.iter().map(|filter| Some(*filter)),
-            &select,
-        )
+        QueryId::of(Dialect::AzureStorage, table, filters.iter().copied(), &select)
     }
 
-    fn at(partition_key: &str, row_key: Option<&str>) -> Position {
-        let row_key = row_key.map(str::to_owned);
-        Position::At(PageToken { partition_key: partition_key.to_owned(), row_key })
+    fn at(partition_key: &str) -> Progress {
+        let token = PageToken { partition_key: partition_key.to_owned(), row_key: None };
+        Progress { branch: 7, after: None, positions: vec![Position::At(token)] }
     }
 
     #[test]
     fn a_continuation_is_bound_to_its_query() {
         let of = id("Blogs", &["A eq 1"], &["A", "B"]);
-        let continuation = of.continuation(None, [at("p", None)].into_iter()).unwrap();
-        assert!(continuation.clone().of_query(of, 1).is_ok());
-        assert!(continuation.clone().of_query(id("blogs", &["A eq 1"], &["A", "B"]), 1).is_ok());
-        assert!(continuation.clone().of_query(of, 2).is_err());
+        let continuation = of.continuation(at("p"));
+        let position = |query, requests: fn(usize) -> Option<usize>| {
+            continuation.clone().of_query(query, requests)
+        };
+        let one = |branch| (branch == 7).then_some(1);
+        assert_eq!(position(of, one).unwrap(), at("p"));
+        assert!(position(id("blogs", &["A eq 1"], &["A", "B"]), one).is_ok());
+        assert!(position(of, |_| Some(2)).is_err() && position(of, |_| None).is_err());
         for other in [
             id("Blogs2", &["A eq 1"], &["A", "B"]),
             id("Blogs", &["A eq 2"], &["A", "B"]),
@@ -211,25 +227,28 @@ mod tests {
             id("Blogs", &["A eq 1", "A", "B"], &[]),
             id("Blogs", &[], &[]),
         ] {
-            assert!(continuation.clone().of_query(other, 1).is_err());
+            assert!(position(other, one).is_err());
         }
     }
 
     #[test]
     fn a_text_that_is_not_a_continuation_is_refused() {
         let of = id("T", &[], &[]);
-        let good = of.continuation(None, [at("1!4!cGs-", None)].into_iter()).unwrap();
+        let good = of.continuation(at("1!4!cGs-"));
         let text = good.to_string();
         assert_eq!(text.parse::<Continuation>().unwrap(), good);
         for bad in [
             "",
-            "1",
-            "1.",
-            "1.AAAAAAAAAAA",
-            "1.AAAAAAAAAAA.",
-            "1.AAAAAAAAAAA.x.",
-            "1.AAAAAAAAAAA..~x",
-            "2.AAAAAAAAAAA..~",
+            "2",
+            "2.",
+            "2.AAAAAAAAAAA",
+            "2.AAAAAAAAAAA.0",
+            "2.AAAAAAAAAAA.0.",
+            "2.AAAAAAAAAAA.0.x.",
+            "2.AAAAAAAAAAA.0..~x",
+            "2.AAAAAAAAAAA.x..~",
+            "2.AAAAAAAAAAA.-1..~",
+            "1.AAAAAAAAAAA.0..~",
             &text[1..],
             &format!("{text}.!"),
             &format!("{text}~~"),
@@ -252,9 +271,10 @@ mod tests {
         fn text_and_json_round_trip(
             positions in positions(),
             after in proptest::option::of(("\\PC{0,20}", "\\PC{0,20}")),
+            branch: usize,
         ) {
             let after = after.map(EntityKey::from);
-            let continuation = Continuation { query: id("T", &[], &[]), after, positions };
+            let continuation = id("T", &[], &[]).continuation(Progress { branch, after, positions });
             let text = continuation.to_string();
             prop_assert_eq!(&text.parse::<Continuation>().unwrap(), &continuation);
             let json = serde_json::to_string(&continuation).unwrap();

@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
 use crate::entity::{
-    Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, Lenient, ReadRow, Readable,
-    Row, TableEntity, new_write_id,
+    Columns, DecodeError, DynamicEntity, Entities, EntityKey, Form, KeysOnly, Lenient, ReadRow,
+    Readable, Row, TableEntity, new_write_id,
 };
 use crate::error::Error;
 use crate::etag::IfMatch;
@@ -231,6 +231,16 @@ pub(crate) fn fetched_if_exists<T: TableEntity>(
     request: &Request,
 ) -> Result<Option<Stored<T>>, Error> {
     reply.if_exists(request, fetched)
+}
+
+/// Returns whether the row exists.
+pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
+    let row = reply.if_exists(request, |reply, request| {
+        let reply = reply.ok(request)?;
+        let format = reply.format(request)?;
+        read_addressed(&reply, request, format, KeysOnly)
+    })?;
+    Ok(row.is_some())
 }
 
 /// Returns the readable part of the row; `None` if the entity does not exist.

@@ -26,10 +26,10 @@ pub enum ScanPolicy {
 }
 
 /// The rows and columns of a query.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct QuerySpec {
-    pub(crate) filter: Option<String>,
-    pub(crate) select: Vec<String>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QuerySpec<'q> {
+    pub(crate) filter: Option<&'q str>,
+    pub(crate) select: &'q [String],
 }
 
 /// The continuation token that the service returns with a page.
@@ -71,26 +71,31 @@ pub(crate) fn is_read_by_path(key: &EntityKey, filter: &str) -> bool {
 /// request line and headers.
 pub(super) const URL_BYTES: usize = 15 * 1024;
 
+/// Whether a request with this filter can be sent, although it may be longer than recommended.
+pub(crate) fn can_be_sent(filter: &str) -> bool {
+    encoding::encoded_len(filter) <= URL_BYTES
+}
+
 pub(crate) fn query(
     protocol: Protocol,
     table: &str,
-    spec: &QuerySpec,
+    spec: QuerySpec<'_>,
     top: Option<u32>,
     token: Option<&PageToken>,
 ) -> Result<Request, Error> {
     protocol.dialect().check_table_name(table)?;
     let mut request =
         Request::new(Operation::Query, table, Method::GET, encoding::query_path(table));
-    if let Some(filter) = &spec.filter {
+    if let Some(filter) = spec.filter {
         request.query.push("$filter", filter);
     }
-    select(protocol, &mut request, &spec.select);
+    select(protocol, &mut request, spec.select);
     if let Some(top) = top {
         request.query.push("$top", &top.to_string());
     }
     let bytes = request.path.len() + 1 + request.query.as_str().len();
     if bytes > URL_BYTES {
-        let filter = spec.filter.as_deref().map_or(0, encoding::encoded_len);
+        let filter = spec.filter.map_or(0, encoding::encoded_len);
         return Err(Error::invalid_input(format!(
             "the URL of the query is too long ({bytes} bytes, {filter} of them for the filter; at most \
              {URL_BYTES}): only a list of alternatives, such as `is_in`, is split into several requests"
@@ -179,12 +184,10 @@ mod tests {
 
     #[test]
     fn a_query_is_encoded_and_its_token_may_lack_a_row_key() {
-        let spec = QuerySpec {
-            filter: Some("A eq 'x&y'".into()),
-            select: vec!["A".into(), "RowKey".into()],
-        };
+        let select = ["A".to_owned(), "RowKey".to_owned()];
+        let spec = QuerySpec { filter: Some("A eq 'x&y'"), select: &select };
         let next = PageToken { partition_key: "1!8!cGs-".into(), row_key: None };
-        let request = query(Protocol::default(), "Blogs", &spec, Some(5), Some(&next)).unwrap();
+        let request = query(Protocol::default(), "Blogs", spec, Some(5), Some(&next)).unwrap();
         assert_eq!(request.path, "/Blogs()");
         assert_eq!(
             request.query.as_str(),
@@ -194,8 +197,9 @@ mod tests {
 
     #[test]
     fn a_filter_too_long_for_a_url_is_an_error() {
-        let spec = QuerySpec { filter: Some("A".repeat(URL_BYTES)), select: Vec::new() };
-        let error = query(Protocol::default(), "Blogs", &spec, None, None).unwrap_err();
+        let filter = "A".repeat(URL_BYTES);
+        let spec = QuerySpec { filter: Some(&filter), select: &[] };
+        let error = query(Protocol::default(), "Blogs", spec, None, None).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the URL of the query is too long (15377 bytes, 15360 of them for the filter; at most \

@@ -76,12 +76,12 @@ async fn read_chunk(
         [key] if query::is_read_by_path(key, &filter) => Some(*key),
         _ => None,
     };
-    let spec = QuerySpec { filter: Some(filter), select: Vec::new() };
+    let spec = QuerySpec { filter: Some(&filter), select: &[] };
     let mut token = None;
     loop {
         let mut request = match point {
             Some(key) => query::point(protocol, table, key, &[])?,
-            None => query::query(protocol, table, &spec, None, token.as_ref())?,
+            None => query::query(protocol, table, spec, None, token.as_ref())?,
         };
         request.needs_types = true;
         let reply = core.send(&request, options, trace).await?;

@@ -92,7 +92,7 @@ async fn each_operation_is_a_span_with_one_attempt() {
         }};
     }
     check!("CreateTable", "CreateTable Cities", "POST", "204", table.create());
-    check!("GetTable", "GetTable Cities", "GET", "200", table.exists());
+    check!("GetTable", "GetTable Cities", "GET", "200", table.table_exists());
     check!("ListTables", "ListTables", "GET", "200", service.list_tables());
     check!("Insert", "Insert Cities", "POST", "204", table.insert(&entity()));
     let got = check!("Get", "Get Cities", "GET", "200", table.get(KEY));

@@ -90,6 +90,9 @@ impl Body<'_> {
         };
         let mut reads = Vec::new();
         for (index, property) in self.properties.iter().enumerate() {
+            if property.is_copy {
+                continue;
+            }
             let value = property.read(self, &column(index));
             let ident = property.field.ident;
             reads.push(quote!(#ident: #value?));
@@ -160,17 +163,21 @@ impl Body<'_> {
         }
     }
 
-    /// The struct of these fields, the computed ones included.
+    /// The struct of these fields, the computed ones included. The copies of keys are compared with them.
     pub(super) fn build(&self, reads: &[TokenStream]) -> TokenStream {
-        if self.computed.is_empty() {
+        let copies = self.properties.iter().enumerate().filter(|(_, property)| property.is_copy);
+        let copies: Vec<_> = copies.map(|(index, property)| property.check_copy(index)).collect();
+        if self.computed.is_empty() && copies.is_empty() {
             return quote!(__table::Ok(Self { #(#reads,)* }));
         }
         let computed = self.computed.iter().map(|(Field { ident, ty }, function)| {
             let value = quote_spanned!(function.span()=> let __value: #ty = #function(&__entity););
             quote!(#value __entity.#ident = __value;)
         });
+        let mutable = (!self.computed.is_empty()).then(|| quote!(mut));
         quote! {
-            let mut __entity = Self { #(#reads,)* };
+            let #mutable __entity = Self { #(#reads,)* };
+            #(#copies)*
             #(#computed)*
             __table::Ok(__entity)
         }
@@ -224,6 +231,25 @@ impl Property<'_> {
         }
         let write = encode(quote!(__value));
         quote!(if let __table::Some(__value) = &self.#ident { #write })
+    }
+
+    /// Compares the property with the key that the field was read from.
+    fn check_copy(&self, index: usize) -> TokenStream {
+        let Field { ident, ty } = self.field;
+        let index = Literal::usize_unsuffixed(index);
+        match &self.codec {
+            None => quote_spanned! {ty.span()=>
+                __table::check_copy::<#ty>(__row, #index, &__entity.#ident)?;
+            },
+            Some(codec) => {
+                let module = codec.module();
+                quote_spanned! {module.span()=>
+                    let __encoded: __table::Result<_, __table::ConvertError> =
+                        #module::encode(&__entity.#ident);
+                    __table::check_encoded_copy(__row, #index, __encoded)?;
+                }
+            }
+        }
     }
 
     /// A function that reads the column of a row.
@@ -328,7 +354,8 @@ impl Codec {
         match self {
             Self::Module(path) => quote!(#path),
             Self::BuiltIn(item) => {
-                let name = proc_macro2::Ident::new(item.name(), item.span());
+                let name = if item.name() == "on_inexact" { "exact" } else { item.name() };
+                let name = proc_macro2::Ident::new(name, item.span());
                 quote_spanned!(item.span()=> __table::codec::#name)
             }
         }

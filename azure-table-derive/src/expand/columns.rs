@@ -18,12 +18,16 @@ pub(super) fn of_entity(
     attrs: &ContainerAttrs,
 ) -> Columns {
     let mut columns = Vec::new();
+    // One name cannot be that of both columns.
+    let are_same = entity.partition_key.is_single
+        && entity.row_key.is_single
+        && entity.partition_key.parts().any(|field| entity.is_shared(field));
     let keys = [
         (&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"),
         (&entity.row_key, "row_key", "RowKey", "ROW_KEY"),
     ];
     for (key, name, property, layout) in keys {
-        columns.extend(of_key(key, input, name, property, layout));
+        columns.extend(of_key(key, input, are_same, name, property, layout));
     }
     of_body(&entity.body, input, &mut columns);
     for (key, _, property, _) in keys {
@@ -145,13 +149,15 @@ fn visibility(input: &DeriveInput, field: &Ident) -> Visibility {
 fn of_key(
     key: &Key<'_>,
     input: &DeriveInput,
+    are_same: bool,
     name: &str,
     property: &str,
     layout: &str,
 ) -> Option<Column> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
-    let name = if key.is_single { first.ident.clone() } else { format_ident!("{name}") };
+    let is_named = key.is_single && !are_same;
+    let name = if is_named { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
     let types = parts.iter().map(|field| field.ty);
     let narrowest =
@@ -197,7 +203,7 @@ fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
         let read = property.read_column(body);
         let aliases = &property.aliases;
         columns.push(Column {
-            name: property.field.ident.clone(),
+            name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
             vis: visibility(input, property.field.ident),
             doc: Some(format!("The property `{name}`.")),
             ty: column_type(property, codec),
@@ -288,6 +294,8 @@ fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
         Codec::BuiltIn(item) => match item.name() {
             "as_string" => quote!(__table::codec::AsString),
             "as_padded" => quote!(__table::codec::AsPadded),
+            "as_json" => quote!(__table::codec::AsJson),
+            "on_inexact" => quote!(__table::codec::Exact),
             "as_i32" => quote!(__table::codec::AsI32),
             _ => quote!(__table::codec::AsI64),
         },

@@ -113,6 +113,25 @@ pub(super) fn choices(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
     }
 }
 
+pub(super) fn newtype(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::TableValue for #ident #ty_generics #where_clause {
+            type Inner = __table::String;
+
+            fn inner(&self) -> &__table::String {
+                loop {}
+            }
+
+            fn from_inner(_: __table::String) -> Self {
+                loop {}
+            }
+        }
+    }
+}
+
 pub(super) fn table_set(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
     let ident = &input.ident;
     let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();

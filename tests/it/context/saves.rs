@@ -391,6 +391,32 @@ async fn a_cursor_allows_changes_between_its_steps() {
     assert_eq!((texts.len(), texts.iter().all(|text| text == "new")), (13, true));
 }
 
+#[tokio::test]
+async fn a_cursor_continues_after_a_row_that_cannot_be_decoded() {
+    let (mock, blogs) = service().await;
+    for n in 0..5 {
+        blogs.insert(&blog(&n.to_string(), "old")).await.unwrap();
+    }
+    let mut bad = stored(&mock).get(("c", "2")).await.unwrap().into_inner();
+    bad.set("Text", 5);
+    mock.seed("Blogs", [&bad]).unwrap();
+    let mut ctx = context(&mock);
+    assert!(ctx.query::<Blog>().await.is_err());
+    let mut cursor = ctx.query::<Blog>().page_size(2).cursor();
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    loop {
+        match cursor.next(&mut ctx).await {
+            Ok(Some(blog)) => read.push(blog.id),
+            Ok(None) => break,
+            Err(error) => errors.push(error.entity_key().map(|key| key.row_key.clone())),
+        }
+    }
+    assert_eq!(
+        (read, errors),
+        (["0", "1", "3", "4"].map(str::to_owned).into(), vec![Some("2".into())])
+    );
+}
+
 /// Rows without metadata cannot be tracked.
 #[tokio::test]
 async fn rows_without_metadata_are_not_tracked() {

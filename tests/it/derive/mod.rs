@@ -6,10 +6,12 @@
 mod columns;
 mod evolution;
 mod fields;
+mod key_fields;
 mod keys;
 mod kinds;
 mod policies;
 mod random;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::Arc;

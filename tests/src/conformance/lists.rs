@@ -40,7 +40,7 @@ fn keys(items: &[Item]) -> Vec<(String, u16)> {
     items.iter().map(|item| (item.partition.clone(), item.id)).collect()
 }
 
-/// A list of keys: request after request, in key order, each key once.
+/// A list of keys: point reads in key order, each key once.
 pub async fn long_lists_of_keys(target: &Target) {
     let table = filled(target).await;
     let query = || {
@@ -48,13 +48,68 @@ pub async fn long_lists_of_keys(target: &Target) {
         table.query().filter(|i| i.partition.eq("p1") & i.id.is_in(ids))
     };
     let plan = query().plan().unwrap();
-    assert_eq!((plan.kind, plan.queries), (PlanKind::RowRange, 5));
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Point, 60));
     let found = query().await.unwrap();
-    assert_eq!(keys(&found), (0..40).map(|id| ("p1".to_owned(), id)).collect::<Vec<_>>());
-    assert_eq!(found.cost, cost(5, 40, 5));
-    assert_eq!(query().take(20).await.unwrap().cost.requests, 2);
+    let expected: Vec<_> = (0..40).map(|id| ("p1".to_owned(), id)).collect();
+    assert_eq!(keys(&found), expected);
+    assert_eq!(found.cost, cost(60, 40, 60));
+    assert_eq!(query().take(20).await.unwrap().cost.requests, 20);
     assert_eq!(query().count().await.unwrap(), 40);
     assert!(query().any().await.unwrap());
+    // With another condition: request after request.
+    let query = || query().filter(|i| i.partition.eq("p1") & i.id.is_in(0..60) & i.group.ge(0));
+    let plan = query().plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::RowRange, 5));
+    let found = query().await.unwrap();
+    assert_eq!(keys(&found), expected);
+    assert_eq!(found.cost, cost(5, 40, 5));
+    assert_eq!(query().take(20).await.unwrap().cost.requests, 2);
+    table.delete_table().await.unwrap();
+}
+
+/// Lists of partitions: a query for each, in key order.
+pub async fn lists_of_partitions(target: &Target) {
+    let table = filled(target).await;
+    let all = table.query().await.unwrap();
+    let query = || table.query().filter(|i| i.partition.is_in(["p2", "none", "p0"]));
+    let plan = query().plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Partition, 3));
+    let expected = [&all[..40], &all[80..]].concat();
+    let found = query().await.unwrap();
+    assert_eq!((found.cost, &*found), (cost(3, 80, 3), &expected));
+    assert_eq!(query().take(50).await.unwrap(), expected[..50]);
+    assert_eq!(query().parallel(2).await.unwrap(), expected);
+    assert_eq!(query().count().await.unwrap(), 80);
+
+    // With other conditions, and a list that is too long for one request of a partition.
+    let query = || {
+        let query = table.query().filter(|i| {
+            i.partition.is_in(["p2", "none", "p0"]) & i.id.is_in(5..30) & i.group.lt(30)
+        });
+        query.page_size(3)
+    };
+    assert_eq!(
+        query().plan().unwrap().to_string(),
+        "3 row ranges: the filter lists the PartitionKeys, in 6 queries"
+    );
+    let expected: Vec<_> =
+        expected.into_iter().filter(|i| (5..30).contains(&i.id) && i.group < 30).collect();
+    assert_eq!(query().await.unwrap(), expected);
+    let found: Vec<_> = query().stream().try_collect().await.unwrap();
+    assert_eq!(found, expected);
+    assert_eq!(query().take(7).parallel(3).await.unwrap(), expected[..7]);
+
+    // Rows of several partitions are read by their keys.
+    let query =
+        || table.query().filter(|i| i.partition.is_in(["p2", "p1"]) & i.id.is_in([39, 0, 40]));
+    assert_eq!(query().plan().unwrap().to_string(), "6 point reads: the filter lists both keys");
+    let found = query().select(|i| (i.partition, i.id)).await.unwrap();
+    let key = |p: &str, id| (p.to_owned(), id);
+    assert_eq!(found, [key("p1", 0), key("p1", 39), key("p2", 0), key("p2", 39)]);
+    let first = query().page_size(3).page().await.unwrap();
+    assert_eq!(keys(&first.entities), found[..3]);
+    let rest = query().start_at(first.continuation.unwrap()).await.unwrap();
+    assert_eq!(keys(&rest), found[3..]);
     table.delete_table().await.unwrap();
 }
 

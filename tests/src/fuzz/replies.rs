@@ -66,7 +66,7 @@ pub fn error_body(body: &[u8]) {
                 404 => {
                     told(&table.get_if_exists(KEY).await);
                     told(&table.delete_if_exists(KEY, IfMatch::Any).await);
-                    told(&table.exists().await);
+                    told(&table.table_exists().await);
                     table.get(KEY).await.expect_err("no success")
                 }
                 409 => {
@@ -102,7 +102,7 @@ pub fn reply(data: &[u8]) {
         told(&table.delete_if_exists(KEY, IfMatch::Any).await);
         let table = &answering(&reply).dynamic;
         told(&table.create_if_not_exists().await);
-        told(&table.exists().await);
+        told(&table.table_exists().await);
         told(&table.delete_table().await);
         let table = &answering(&reply).dynamic;
         told(&table.query().stream().try_collect::<Vec<_>>().await);

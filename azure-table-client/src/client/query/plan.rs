@@ -5,7 +5,7 @@ use std::fmt;
 use tracing::warn;
 
 use super::{Query, bad_filter};
-use crate::client::fetch;
+use crate::client::branches::{Branches, ListedKeys};
 use crate::error::Error;
 use crate::filter::{Plan, PlanKind, QueryFilter};
 use crate::operation::query::ScanPolicy;
@@ -18,18 +18,41 @@ pub struct QueryPlan {
     pub kind: PlanKind,
     /// The reason for the kind, for example `the filter does not bound the PartitionKey`.
     pub reason: &'static str,
-    /// The number of queries; more than 1 if the filter has a list that is too long for one query.
+    /// The number of requests, if each has one page: more than 1 if the filter lists keys, or has a list that is too
+    /// long for one request.
     pub queries: usize,
+    listed: Option<ListedKeys>,
 }
 
+/// Writes for example `table scan: there is no filter`, `3 point reads: the filter lists both keys` or
+/// `2 partitions and 1 point read: the filter lists the PartitionKeys`.
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.reason)?;
-        if self.queries > 1 {
-            write!(f, ", in {} queries", self.queries)?;
+        let Self { kind, reason, queries, listed } = *self;
+        let branches = match listed {
+            Some(ListedKeys { points, partitions, .. }) if queries > 1 => {
+                let points = (points > 0).then(|| counted(points, "point read"));
+                let partitions = (partitions > 0).then(|| counted(partitions, kind));
+                let parts: Vec<_> = partitions.into_iter().chain(points).collect();
+                f.write_str(&parts.join(" and "))?;
+                listed.map_or(1, |listed| listed.points + listed.partitions)
+            }
+            _ => {
+                kind.fmt(f)?;
+                1
+            }
+        };
+        write!(f, ": {reason}")?;
+        if queries > branches {
+            write!(f, ", in {queries} queries")?;
         }
         Ok(())
     }
+}
+
+fn counted(count: usize, noun: impl fmt::Display) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 impl<E, T> Query<E, T> {
@@ -48,13 +71,16 @@ impl<E, T> Query<E, T> {
     /// The text is not a valid filter, or its lists need too many queries.
     pub fn plan(&self) -> Result<QueryPlan, Error> {
         let filter = self.filter.as_ref().map_err(|error| bad_filter(error.clone()))?.as_ref();
-        let queries = match filter {
-            Some(filter) => fetch::split(&self.core, filter)?.map_or(1, |s| s.filters.len()),
-            None => 1,
-        };
+        let branches = Branches::of(&self.core, filter.cloned())?;
+        let (queries, listed) = (branches.requests(), branches.listed);
         let filter = filter.map(QueryFilter::tree);
         let plan = Plan::of(filter);
-        Ok(QueryPlan { kind: plan.kind(), reason: plan.reason(filter), queries })
+        let (kind, reason) = match listed {
+            None => (plan.kind(), plan.reason(filter)),
+            Some(ListedKeys { kind, partitions: 0, .. }) => (kind, "the filter lists both keys"),
+            Some(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
+        };
+        Ok(QueryPlan { kind, reason, queries, listed })
     }
 
     /// Sends this query even if it scans the whole table and the client

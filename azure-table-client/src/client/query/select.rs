@@ -4,7 +4,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Query;
-use crate::entity::{HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity};
+use crate::client::pages::select_keys;
+use crate::entity::{
+    DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity,
+};
 use crate::error::Error;
 use crate::filter::{
     CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
@@ -183,6 +186,58 @@ impl<E, T> Query<E, T> {
         E: HasColumns + 'static,
     {
         self.project(S::projection(E::typed_columns("")))
+    }
+
+    /// Returns a `Result` for each row, so that a row that cannot be decoded does not end the query. Call it after
+    /// `select`.
+    ///
+    /// The error has the [key](DecodeError::key) of the row. A response that cannot be read as rows is still an error
+    /// of the whole query.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, TableEntity, mock::MockTableService};
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Blogs", rename_all = "PascalCase")]
+    /// struct Blog {
+    ///     #[table(partition_key)]
+    ///     channel: String,
+    ///     #[table(row_key)]
+    ///     id: String,
+    ///     rating: i32,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let blogs = MockTableService::new().client().table::<Blog>();
+    /// # blogs.create().await?;
+    /// let rows = blogs.with_entity::<DynamicEntity>();
+    /// rows.insert(DynamicEntity::new("Channel9", "1").set("Rating", 3)).await?;
+    /// rows.insert(DynamicEntity::new("Channel9", "2").set("Rating", "three")).await?;
+    ///
+    /// assert!(blogs.query().await.is_err());
+    /// let mut ratings = Vec::new();
+    /// for blog in blogs.query().results().await? {
+    ///     match blog {
+    ///         Ok(blog) => ratings.push(blog.rating),
+    ///         Err(error) => println!("{:?}: {error}", error.key()),
+    ///     }
+    /// }
+    /// assert_eq!(ratings, [3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn results(mut self) -> Query<E, Result<T, DecodeError>>
+    where
+        T: 'static,
+    {
+        let mut select = std::mem::replace(&mut self.select, Ok(Vec::new()));
+        if let Ok(names) = &mut select
+            && !names.is_empty()
+        {
+            select_keys(names);
+        }
+        let reader = Arc::new(EachResult(Arc::clone(&self.reader)));
+        self.reading(reader, select)
     }
 
     /// Reads the rows with `projection`.

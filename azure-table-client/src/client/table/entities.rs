@@ -3,11 +3,12 @@
 use uuid::Uuid;
 
 use super::TableClient;
-use crate::client::Call;
+use crate::client::{Call, GetMany};
 use crate::edm::EdmValue;
 use crate::entity::{EntityKey, IntoKey, Readable, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
+use crate::limits::{PARTITION_KEY, ROW_KEY};
 use crate::operation::entity::{self, Source, Update, Write};
 use crate::operation::key::check_key;
 use crate::operation::{Reply, Request, ResponseInfo, Stored, Written, query};
@@ -59,7 +60,7 @@ impl<T: TableEntity> TableClient<T> {
 
     /// Reads the entity with these keys, and keeps its row.
     pub(in crate::client) fn get_with_source(&self, key: &EntityKey) -> Call<(Stored<T>, Source)> {
-        Call::new(&self.core, self.read(key), entity::fetched_with_source)
+        Call::new(&self.core, self.read(key, &[]), entity::fetched_with_source)
     }
 
     /// Reads the entity with these keys; `None` if it does not exist.
@@ -75,33 +76,55 @@ impl<T: TableEntity> TableClient<T> {
             .expecting(ErrorCode::is_missing_entity)
     }
 
+    /// Reads the entities with these keys: one request each, up to 8 of them concurrently; see [`GetMany`].
+    pub fn get_many<K: IntoKey>(&self, keys: impl IntoIterator<Item = K>) -> GetMany<T> {
+        let requests = keys.into_iter().map(|key| self.read_at(key)).collect();
+        GetMany::new(&self.core, &self.target.table, requests)
+    }
+
+    /// Returns whether the table has an entity with these keys. Only the keys are transferred.
+    ///
+    /// # Errors
+    /// The same errors as [`get_if_exists`](Self::get_if_exists), except for a row that is not a valid `T`.
+    ///
+    /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    pub fn contains(&self, key: impl IntoKey) -> Call<bool> {
+        let keys = [PARTITION_KEY, ROW_KEY].map(str::to_owned);
+        let request = self.key_of(key).and_then(|key| self.read(&key, &keys));
+        Call::new(&self.core, request, entity::exists).expecting(ErrorCode::is_missing_entity)
+    }
+
     /// Reads the row with these keys at the primary, with types; `None` if the service has no such row.
     ///
     /// # Errors
     /// The same errors as [`get`](Self::get), except for a row that is not a valid `T`.
     pub(crate) fn get_row(&self, key: &EntityKey, options: CallOptions) -> Call<Option<Readable>> {
         let format = Some(self.core.protocol.typed().format());
-        Call::new(&self.core, self.read(key), entity::row_if_exists)
+        Call::new(&self.core, self.read(key, &[]), entity::row_if_exists)
             .expecting(ErrorCode::is_missing_entity)
             .with_options(CallOptions { primary_only: true, format, ..options })
     }
 
     /// Refuses keys that no `T` can have.
     pub(crate) fn check_key(&self, key: &EntityKey) -> Result<(), Error> {
-        self.read(key).map(drop)
+        self.read(key, &[]).map(drop)
     }
 
     fn read_at(&self, key: impl IntoKey) -> Result<Request, Error> {
-        let key =
-            key.into_key().map_err(|error| self.refused(error.into(), Operation::Get, None))?;
-        self.read(&key)
+        self.read(&self.key_of(key)?, &[])
     }
 
-    fn read(&self, key: &EntityKey) -> Result<Request, Error> {
+    fn key_of(&self, key: impl IntoKey) -> Result<EntityKey, Error> {
+        key.into_key().map_err(|error| self.refused(error.into(), Operation::Get, None))
+    }
+
+    /// The request for these properties of a row, or for all of them.
+    fn read(&self, key: &EntityKey, properties: &[String]) -> Result<Request, Error> {
         let request = self.checked(|| {
-            let request = query::point(self.core.protocol, &self.target.table, key, &[])?;
+            let request = query::point(self.core.protocol, &self.target.table, key, properties)?;
             check_key::<T>(key)?;
-            Ok(Request { needs_types: T::KEEPS_OTHERS, ..request })
+            Ok(Request { needs_types: T::KEEPS_OTHERS && properties.is_empty(), ..request })
         });
         request.map_err(|error| self.refused(error, Operation::Get, Some(key.clone())))
     }

@@ -23,17 +23,8 @@ pub(super) fn holds<'r>(filter: &Filter, property: &impl Fn(&str) -> Option<EdmC
 /// The documentation states that "the service ignores the entity" for `eq`, `gt` and `ge`. For `ne`, `lt`
 /// and `le` the sources contradict each other, so the mock uses the same rule for all six.
 fn compares(value: Option<EdmCow<'_>>, op: CompareOp, literal: &EdmValue) -> bool {
-    let Some(order) = value.and_then(|value| compare(&value, literal)) else {
-        return false;
-    };
-    match op {
-        CompareOp::Eq => order.is_eq(),
-        CompareOp::Ne => order.is_ne(),
-        CompareOp::Gt => order.is_gt(),
-        CompareOp::Ge => order.is_ge(),
-        CompareOp::Lt => order.is_lt(),
-        CompareOp::Le => order.is_le(),
-    }
+    let order = value.and_then(|value| compare(&value, literal));
+    order.is_some_and(|order| op.holds(order))
 }
 
 /// The order of two values of one type; `None` across types and for NaN.

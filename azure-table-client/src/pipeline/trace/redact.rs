@@ -56,9 +56,8 @@ mod tests {
             "https://me.table.core.windows.net/Blogs(PartitionKey='REDACTED',RowKey='REDACTED')\
              ?$select=Title"
         );
-        let filter = Some("Title eq 'secret'".to_owned());
-        let spec = QuerySpec { filter, select: Vec::new() };
-        let query = query::query(Protocol::default(), "Blogs", &spec, Some(7), None).unwrap();
+        let spec = QuerySpec { filter: Some("Title eq 'secret'"), select: &[] };
+        let query = query::query(Protocol::default(), "Blogs", spec, Some(7), None).unwrap();
         assert_eq!(
             shown(&query),
             "https://me.table.core.windows.net/Blogs()?$filter=REDACTED&$top=7"

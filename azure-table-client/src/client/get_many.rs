@@ -1,0 +1,121 @@
+//! Reads of many entities by their keys.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use super::branch_reader::CONCURRENT;
+use super::setters::setters;
+use crate::client_core::ClientCore;
+use crate::entity::TableEntity;
+use crate::error::{Error, ErrorCode};
+use crate::operation::{Request, Stored, entity};
+use crate::pipeline::{CallOptions, CallTrace};
+use crate::wire::Operation;
+
+/// Reads of many entities by their keys: one request each, up to 8 of them concurrently.
+///
+/// `.await` returns the entities in the order of the keys; `None` where none exists. A key that occurs twice is read
+/// twice.
+///
+/// ```
+/// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), azure_table_client::Error> {
+/// # let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+/// # blogs.create().await?;
+/// # blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+/// # blogs.insert(&DynamicEntity::new("PDC", "7")).await?;
+/// let found = blogs.get_many([("PDC", "7"), ("PDC", "8"), ("Channel9", "1")]).await?;
+/// let found: Vec<bool> = found.iter().map(Option::is_some).collect();
+/// assert_eq!(found, [true, false, true]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The first error, in the order of the keys; the other entities are then lost. The errors are those of
+/// [`get_if_exists`](super::TableClient::get_if_exists). If a key is invalid, nothing is sent.
+///
+/// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
+/// Retries: [read](crate::guide::errors#retry-classes), each entity by itself.
+#[must_use = "a call is sent when it is awaited"]
+pub struct GetMany<T> {
+    core: Arc<ClientCore>,
+    table: Arc<str>,
+    requests: Result<Vec<Request>, Error>,
+    options: CallOptions,
+    entity: PhantomData<fn() -> T>,
+}
+
+impl<T: TableEntity> GetMany<T> {
+    pub(super) fn new(
+        core: &Arc<ClientCore>,
+        table: &Arc<str>,
+        requests: Result<Vec<Request>, Error>,
+    ) -> Self {
+        Self {
+            core: Arc::clone(core),
+            table: Arc::clone(table),
+            requests,
+            options: CallOptions::default(),
+            entity: PhantomData,
+        }
+    }
+
+    setters! { options:
+        deadline "each entity (to limit the whole call, wrap it in a timeout)", retry,
+        client_request_id, format
+    }
+
+    async fn send(self) -> Result<Vec<Option<Stored<T>>>, Error> {
+        let requests = self.requests?;
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let trace = self.core.trace(Operation::Get, &*self.table).batch(requests.len());
+        let trace = trace.expecting(Some(ErrorCode::is_missing_entity));
+        let mut reads = Vec::with_capacity(requests.len());
+        for request in &requests {
+            reads.push(read(&self.core, request, &self.options, &trace));
+        }
+        trace.run(stream::iter(reads).buffered(CONCURRENT).try_collect()).await
+    }
+}
+
+async fn read<T: TableEntity>(
+    core: &ClientCore,
+    request: &Request,
+    options: &CallOptions,
+    trace: &CallTrace<'_>,
+) -> Result<Option<Stored<T>>, Error> {
+    let reply = core.send(request, options, trace).await?;
+    let found = entity::fetched_if_exists(reply, request)?;
+    if found.is_some() {
+        trace.row();
+    }
+    Ok(found)
+}
+
+impl<T: TableEntity + Send + 'static> IntoFuture for GetMany<T> {
+    type Output = Result<Vec<Option<Stored<T>>>, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl<T> fmt::Debug for GetMany<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.requests.as_ref().map(Vec::len);
+        f.debug_struct("GetMany")
+            .field("table", &self.table)
+            .field("keys", &keys)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,321 @@
+//! Queries that list keys: requests in flight, limits, telemetry and errors.
+
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::telemetry::{CallOutcome, Finished, Observer};
+use azure_table_client::{
+    DynamicEntity, Error, ErrorKind, Operation, TableClient, TableEntity, TableServiceClient,
+};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use tokio::time::Instant;
+
+/// 30 partitions of 3 rows.
+fn filled(mock: &MockTableService) -> TableClient<DynamicEntity> {
+    let rows = (0..90).map(|n| {
+        let mut row = DynamicEntity::new(format!("{:02}", n / 3), (n % 3).to_string());
+        row.set("N", n);
+        row
+    });
+    mock.seed("Rows", &rows.collect::<Vec<_>>()).unwrap();
+    mock.client().table_named("Rows")
+}
+
+fn any_of(property: &str, keys: impl Iterator<Item = String>) -> String {
+    let each: Vec<_> = keys.map(|key| format!("{property} eq '{key}'")).collect();
+    format!("({})", each.join(" or "))
+}
+
+fn partitions(count: usize) -> String {
+    any_of("PartitionKey", (0..count).map(|n| format!("{n:02}")))
+}
+
+fn rows(count: usize) -> String {
+    any_of("RowKey", (0..count).map(|n| n.to_string()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn up_to_eight_requests_are_in_flight() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    mock.faults().add(Fault::delay_reply(Duration::from_secs(1)));
+    let points = format!("{} and {}", partitions(10), rows(2));
+    for (filter, parallel, seconds) in [
+        (partitions(20), None, 3),
+        (partitions(20), Some(20), 1),
+        (partitions(20), Some(1), 20),
+        (points.clone(), None, 3),
+        (points.clone(), Some(20), 1),
+    ] {
+        let start = Instant::now();
+        let query = table.query().filter_text(&filter);
+        let found = match parallel {
+            None => query.await.unwrap(),
+            Some(requests) => query.parallel(requests).await.unwrap(),
+        };
+        assert_eq!((found.cost.requests, start.elapsed().as_secs()), (20, seconds), "{parallel:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_more_requests_are_in_flight_than_rows_are_left_to_take() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    for filter in [partitions(20), format!("{} and {}", partitions(10), rows(2))] {
+        let query = || table.query().filter_text(&filter);
+        mock.requests().clear();
+        assert!(query().any().await.unwrap());
+        assert!(query().first().await.unwrap().is_some());
+        assert_eq!(query().page_size(2).page().await.unwrap().entities.len(), 2);
+        let points = mock.requests().count(Operation::Get);
+        assert!(mock.requests().total() <= 4 && points != 3, "{points} point reads");
+        for sent in mock.requests().of(Operation::Query) {
+            assert!(sent.url.contains("$top=1") || sent.url.contains("$top=2"), "{}", sent.url);
+        }
+        // `$top` never exceeds the rows that are left.
+        assert_eq!(query().take(7).await.unwrap().len(), 7);
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_the_rows_of_many_point_reads() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    let text = format!("{} and {}", partitions(30), rows(4));
+    let mut pages = table.query().filter_text(&text).page_size(50).pages();
+    let (mut sizes, mut requests) = (Vec::new(), 0);
+    while let Some(page) = pages.next().await {
+        let page = page.unwrap();
+        sizes.push(page.entities.len());
+        requests += page.cost.requests;
+    }
+    assert_eq!((sizes, requests), (vec![50, 40], 120));
+}
+
+#[tokio::test]
+async fn impossible_and_long_keys_are_queried() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    // A path cannot hold these keys.
+    let long = "k".repeat(600);
+    mock.seed("Rows", [&DynamicEntity::new("00", &*long)]).unwrap();
+    let keys = ["2".to_owned(), "a/b".to_owned(), "0".to_owned(), long.clone()];
+    let text = format!("PartitionKey eq '00' and {}", any_of("RowKey", keys.into_iter()));
+    let query = || table.query().filter_text(&text);
+    assert_eq!(query().plan().unwrap().queries, 4);
+    let found = query().page_size(1).await.unwrap();
+    let found: Vec<_> = found.iter().map(|row| &*row.key().row_key).collect();
+    assert_eq!(found, ["0", "2", &*long]);
+    let sent = |operation| mock.requests().count(operation);
+    assert_eq!((sent(Operation::Get), sent(Operation::Query)), (2, 2));
+    // No row can match.
+    for nothing in [
+        format!("{} and PartitionKey eq 'x'", partitions(3)),
+        format!("{} and PartitionKey lt ''", partitions(3)),
+        format!("PartitionKey eq '00' and {} and RowKey eq 'x'", rows(2)),
+    ] {
+        assert_eq!(table.query().filter_text(&nothing).await.unwrap().len(), 0, "{nothing}");
+    }
+    // A missing table is an error, also of point reads.
+    table.delete_table().await.unwrap();
+    for text in [text, partitions(20)] {
+        let error = table.query().filter_text(&text).await.unwrap_err();
+        assert_eq!(error.status(), Some(404), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_branches_are_refused() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    for (text, is_allowed) in [
+        (format!("{} and {}", partitions(100), rows(100)), true),
+        (format!("{} and {}", partitions(101), rows(100)), false),
+        (partitions(10_001), false),
+        (format!("{} and {} and N ge 0", partitions(1000), rows(10_000)), false),
+    ] {
+        let query = || table.query().filter_text(&text);
+        assert_eq!(query().plan().is_ok(), is_allowed);
+        if is_allowed {
+            continue;
+        }
+        let error = query().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let expected = "the lists in the filter need more than 10000 queries";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    assert_eq!(mock.requests().total(), 0);
+}
+
+#[tokio::test]
+async fn a_dropped_page_loses_no_row() {
+    let mock = MockTableService::new();
+    let table = filled(&mock);
+    // Partitions, then points, then partitions.
+    let text = format!(
+        "{} and (PartitionKey lt '05' or PartitionKey gt '09' or {})",
+        partitions(20),
+        rows(2)
+    );
+    let plan = table.query().filter_text(&text).plan().unwrap().to_string();
+    assert!(plan.starts_with("15 partitions and 10 point reads"), "{plan}");
+    let expected = table.query().filter_text(&text).await.unwrap();
+    assert_eq!(expected.len(), 15 * 3 + 10);
+    for polls in 1..12 {
+        let mut pages = table.query().filter_text(&text).page_size(2).pages();
+        let mut found = Vec::new();
+        loop {
+            let mut next = Box::pin(pages.next());
+            let mut page = Poll::Pending;
+            for _ in 0..polls {
+                if page.is_pending() {
+                    page = futures_util::poll!(next.as_mut());
+                }
+            }
+            drop(next);
+            let page = match page {
+                Poll::Ready(page) => page,
+                Poll::Pending => pages.next().await,
+            };
+            let Some(page) = page else { break };
+            found.extend(page.unwrap().entities);
+        }
+        assert_eq!(found, *expected, "after {polls} polls");
+    }
+}
+
+/// The finished calls: operation, attempts, operations, rows, and whether they succeeded.
+#[derive(Debug, Default)]
+struct Calls(Mutex<Vec<(Operation, u32, usize, u64, bool)>>);
+
+impl Observer for Calls {
+    fn call_finished(&self, finished: &Finished<'_>) {
+        let has_succeeded = matches!(finished.outcome, CallOutcome::Succeeded);
+        let Finished { operation, attempts, operations, rows, .. } = *finished;
+        self.0.lock().unwrap().push((operation, attempts, operations, rows, has_succeeded));
+    }
+}
+
+fn observed(mock: &MockTableService, calls: &Arc<Calls>) -> TableClient<DynamicEntity> {
+    TableServiceClient::builder_from_connection_string(&mock.connection_string())
+        .unwrap()
+        .transport(mock.transport())
+        .clock(mock.clock())
+        .observer(Arc::clone(calls) as Arc<dyn Observer>)
+        .build()
+        .unwrap()
+        .table_named("Rows")
+}
+
+#[tokio::test]
+async fn all_requests_of_a_query_are_one_call() {
+    let mock = MockTableService::new();
+    filled(&mock);
+    let calls = Arc::<Calls>::default();
+    let table = observed(&mock, &calls);
+    // One of the points has no row.
+    let points = format!("{} and {}", partitions(1), rows(4));
+    assert_eq!(table.query().filter_text(&points).await.unwrap().len(), 3);
+    assert_eq!(table.query().filter_text(&partitions(10)).await.unwrap().len(), 30);
+    let expected = [(Operation::Query, 4, 1, 3, true), (Operation::Query, 10, 1, 30, true)];
+    assert_eq!(*calls.0.lock().unwrap(), expected);
+    // So are the reads of `get_many`.
+    calls.0.lock().unwrap().clear();
+    table.get_many([("00", "0"), ("00", "x"), ("01", "2")]).await.unwrap();
+    assert_eq!(*calls.0.lock().unwrap(), [(Operation::Get, 3, 3, 2, true)]);
+}
+
+#[derive(Debug, TableEntity)]
+struct Typed {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    row: String,
+    #[table(rename = "N")]
+    n: i32,
+}
+
+/// The first row of partition 11 is not a `Typed`.
+fn with_a_bad_row(mock: &MockTableService) -> TableClient<Typed> {
+    let table = filled(mock);
+    let mut bad = DynamicEntity::new("11", "0");
+    bad.set("N", "no number");
+    mock.seed("Rows", [&bad]).unwrap();
+    table.with_entity()
+}
+
+#[tokio::test]
+async fn an_error_comes_after_the_rows_before_it() {
+    let mock = MockTableService::new();
+    let table = with_a_bad_row(&mock);
+    let mut rows = table.query().filter_text(&partitions(20)).stream();
+    let mut good = 0;
+    let error: Error = loop {
+        match rows.next().await.unwrap() {
+            Ok(row) => good += i32::from(row.n == good && row.row.len() == 1),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((good, error.kind()), (33, ErrorKind::Decode));
+    assert!(rows.next().await.is_none());
+}
+
+/// The keys of bad rows, and the number of good rows.
+fn sorted<T>(
+    rows: impl IntoIterator<Item = Result<T, azure_table_client::entity::DecodeError>>,
+) -> (Vec<String>, usize) {
+    let (mut bad, mut good) = (Vec::new(), 0);
+    for row in rows {
+        match row {
+            Ok(_) => good += 1,
+            Err(error) => bad.push(error.key().unwrap().to_string()),
+        }
+    }
+    (bad, good)
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_decoded_leaves_the_others() {
+    let mock = MockTableService::new();
+    let table = with_a_bad_row(&mock);
+    let bad = || vec![r#"("11", "0")"#.to_owned()];
+    let whole = || table.query().page_size(7);
+    assert_eq!(whole().await.unwrap_err().kind(), ErrorKind::Decode);
+    assert_eq!(sorted(whole().results().await.unwrap()), (bad(), 89));
+    let found: Vec<_> = whole().results().stream().try_collect().await.unwrap();
+    assert_eq!(sorted(found), (bad(), 89));
+    assert_eq!(sorted(whole().results().parallel(4).await.unwrap()), (bad(), 89));
+    let mut pages = whole().results().pages();
+    let mut found = Vec::new();
+    while let Some(page) = pages.next().await {
+        found.extend(page.unwrap());
+    }
+    assert_eq!(sorted(found), (bad(), 89));
+    assert_eq!(whole().results().count().await.unwrap(), 90);
+
+    // By partition, by key, and merged.
+    let listed = || table.query().filter_text(&partitions(20)).results();
+    assert_eq!(sorted(listed().await.unwrap()), (bad(), 59));
+    let points = format!("{} and {}", partitions(20), rows(2));
+    let points = table.query().filter_text(&points).results();
+    assert_eq!(sorted(points.await.unwrap()), (bad(), 39));
+    let values = (0..40).map(|n| format!("RowKey eq '{}' and N ge {n}", n % 3));
+    let values: Vec<_> = values.chain(["RowKey eq '0'".to_owned()]).collect();
+    let merged = table.query().filter_text(&values.join(" or ")).results();
+    assert!(merged.plan().unwrap().queries > 1);
+    assert_eq!(sorted(merged.await.unwrap()), (bad(), 89));
+
+    // The keys are known where only another column is selected.
+    let selected = || table.query().select(|row| row.n);
+    assert!(selected().await.is_err());
+    assert_eq!(sorted(selected().results().await.unwrap()), (bad(), 89));
+    let found = selected().results().take(2).await.unwrap();
+    assert_eq!(found.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [0, 1]);
+
+    // A body that is not JSON is an error of the query.
+    mock.faults().add(Fault::truncate_reply());
+    let error = whole().results().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnexpectedReply);
+}
