@@ -199,3 +199,48 @@ async fn names_have_the_characters_of_identifiers_in_dotnet() {
     let text = names.query().filter_text("Cafe\u{301} eq 3 and a\u{203f}b٣ eq true");
     assert_eq!(text.select(|n| (n.cafe, n.connector)).await.unwrap(), [(3, true)]);
 }
+
+/// Two kinds with the same struct, which knows all its properties.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Documents", discriminator = "Kind")]
+enum Document {
+    Draft(Page),
+    Final(Page),
+    // The column of this variant has the name of the method.
+    Kind(Counter),
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(deny_unknown)]
+struct Page {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: u32,
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Counter {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: u32,
+    count: i32,
+}
+
+#[tokio::test]
+async fn kinds_with_one_struct_are_read_together() {
+    let notes = MockTableService::new().client().table::<Document>();
+    notes.create().await.unwrap();
+    let text = |id| Page { user: "joe".into(), id, text: "Hello".into() };
+    let counter = Counter { user: "joe".into(), id: 3, count: 5 };
+    for note in
+        [Document::Draft(text(1)), Document::Final(text(2)), Document::Kind(counter.clone())]
+    {
+        notes.insert(&note).await.unwrap();
+    }
+    assert_eq!(notes.query().of_kind::<Page>().await.unwrap(), [text(1), text(2)]);
+    let counters = notes.query().filter(|n| n.kind.count.eq(5) & n.kind().eq(DocumentKind::Kind));
+    assert_eq!(counters.of_kind::<Counter>().await.unwrap(), [counter]);
+}

@@ -126,6 +126,8 @@ impl<E, T> Query<E, T> {
     /// Transfers only these columns, and returns their values: `|b| b.text` reads texts, and
     /// `|b| (b.text, b.rating)` reads pairs. Replaces an earlier selection.
     ///
+    /// A group, a series and a split value are read whole. The column `etag` is the version of the row.
+    ///
     /// A key is read as its part, or as the tuple of its parts. A property is read like in the entity,
     /// including policies and defaults; a problem that the entity would collect is an error. A tuple has up
     /// to ten columns, and may contain tuples. Errors about a row contain its keys only if they are

@@ -97,6 +97,20 @@ mod projection_as_enum {
     }
 }
 
+mod projection_of_the_version_as_a_column {
+    use super::Blog;
+    use azure_table_client::ETag;
+    use azure_table_client::filter::Projection;
+
+    #[derive(Projection)]
+    #[table(of = "Blog")]
+    struct Summary {
+        text: String,
+        #[table(etag, column = "rating")]
+        version: ETag,
+    }
+}
+
 mod projection_of_an_invalid_type {
     use azure_table_client::filter::Projection;
 
