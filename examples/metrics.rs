@@ -29,7 +29,7 @@ struct Troubles;
 
 impl Observer for Troubles {
     fn after_receive(&self, received: &Received<'_>) {
-        if !matches!(received.outcome, AttemptOutcome::Answered(..400)) {
+        if !matches!(received.outcome, AttemptOutcome::Responded(..400)) {
             let Received { operation, table, attempt, outcome, .. } = received;
             println!("attempt {attempt} of {operation} on {table}: {outcome:?}");
         }

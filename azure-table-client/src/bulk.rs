@@ -42,7 +42,6 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,6 +95,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(5 * 60);
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions),
 /// `POST`; a single row of a partition is sent like by [`TableClient`].
 /// Retries: by the run itself, until [`give_up_after`](Self::give_up_after).
+#[doc(alias("import", "batch_writer", "load"))]
 #[must_use = "a bulk run sends nothing until it is run"]
 pub struct Bulk<T> {
     table: TableClient<T>,
@@ -262,12 +262,4 @@ impl<T: TableEntity> Bulk<T> {
     }
 }
 
-impl<T> fmt::Debug for Bulk<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bulk")
-            .field("table", &self.table)
-            .field("concurrency", &self.concurrency)
-            .field("window", &self.window)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Bulk<T>, |it| table: it.table, concurrency: it.concurrency, window: it.window);

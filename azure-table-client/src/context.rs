@@ -18,7 +18,6 @@ mod table;
 mod tracker;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -87,6 +86,7 @@ use tracker::Tracker;
 /// entity, until one is proved or cannot be applied any more. The next save sends them again, and never reports
 /// an earlier attempt of its own as a conflict. [`last_report`](Self::last_report) returns the outcomes that
 /// were known when the save was dropped.
+#[doc(alias("DataServiceContext", "TableServiceContext", "DbContext", "unit_of_work"))]
 pub struct TableContext {
     core: Arc<ClientCore>,
     tracker: Tracker,
@@ -240,6 +240,7 @@ impl TableContext {
     /// REST: like the calls of [`TableClient`] with the same effect. Retries:
     /// [guarded](crate::guide::errors#retry-classes). A change whose outcome is unknown
     /// stays pending: the next save repeats its request, and reads the row if the request is refused.
+    #[doc(alias("SaveChanges", "commit", "flush"))]
     pub async fn save_changes(&mut self) -> Result<SaveReport, SaveError> {
         self.save_changes_with(SaveOptions::default()).await
     }
@@ -285,8 +286,4 @@ impl TableContext {
     }
 }
 
-impl fmt::Debug for TableContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableContext").field("entries", &self.entries()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(TableContext, |it| entries: it.entries());

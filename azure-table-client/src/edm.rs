@@ -9,9 +9,16 @@
 
 mod convert;
 mod datetime;
+mod duration;
 mod serde;
+mod time;
+mod transparent;
 mod value;
 
+pub use azure_table_derive::TableValue;
 pub use convert::{ConvertError, FromEdm, ToEdm};
 pub use datetime::{DateTimeError, EdmDateTime};
+#[doc(hidden)]
+pub use time::DateTimeValue;
+pub use transparent::TableValue;
 pub use value::{EdmCow, EdmType, EdmValue};

@@ -19,8 +19,10 @@ pub(crate) use dynamic::{Lenient, Readable};
 pub use extra::ExtraField;
 pub use group::PropertyGroup;
 #[doc(hidden)]
+pub use group::ReadGroup;
+#[doc(hidden)]
 pub use ownership::Ownership;
-pub(crate) use rows::Entities;
+pub(crate) use rows::{Entities, OfKind};
 #[doc(hidden)]
 pub use series::{SeriesField, SeriesName, SplitField};
 pub use write::{EncodeError, PropertyWriter};
@@ -32,8 +34,11 @@ pub(crate) use crate::decode::{
 };
 pub use crate::decode::{Columns, DecodeError, DecodeReason, Row};
 use crate::etag::ETag;
+#[doc(hidden)]
+pub use crate::key::TickKey;
 pub use crate::key::{
-    Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart, KeyRange,
+    Bucketed, Descending, EntityKey, Escaped, IntoKey, KeyArgument, KeyError, KeyNumber, KeyPart,
+    KeyRange,
 };
 pub(crate) use crate::key::{KeyLayout, after_prefix, by_keys, ordinal};
 use crate::limits::LimitError;
@@ -154,6 +159,21 @@ pub trait TypedKeys: TableEntity {
     ///
     /// It distinguishes the entity kinds in one table whose row keys have different forms.
     fn recognizes(partition_key: &str, row_key: &str) -> bool;
+}
+
+/// An enum of entities in which `K` is the struct of a kind; the derive implements it.
+///
+/// See [`Query::of_kind`](crate::client::Query::of_kind).
+#[diagnostic::on_unimplemented(
+    message = "a filter cannot find the rows of `{Self}` that are a `{K}`",
+    label = "not a kind of `{Self}` with a discriminator property",
+    note = "`of_kind` accepts the struct in a variant of an enum with #[derive(TableEntity)] and #[table(discriminator = \"…\")]",
+    note = "with `discriminator_in_row_key`, write a condition on the row key"
+)]
+pub trait HasKind<K>: TableEntity {
+    /// The kinds whose struct is `K`, as the discriminator property holds them.
+    #[doc(hidden)]
+    const KINDS: &'static [&'static str];
 }
 
 /// A [`TableEntity`] that names its table.

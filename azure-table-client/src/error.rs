@@ -21,6 +21,7 @@ use crate::wire::Operation;
 ///
 /// The text describes the failure at this level; [`source`](std::error::Error::source) returns the cause.
 /// Neither shows a key, a signature or a token. See the [guide](crate::guide::errors).
+#[doc(alias("RequestFailedException", "StorageException", "DataServiceRequestException"))]
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -165,28 +166,32 @@ impl Error {
 
     /// Returns whether the service reports that the table or the entity does not exist (404). A 404 from a
     /// proxy or another server does not count.
+    #[doc(alias("404", "ResourceNotFound"))]
     pub fn is_not_found(&self) -> bool {
-        self.is_answer(StatusCode::NOT_FOUND)
+        self.has_status(StatusCode::NOT_FOUND)
     }
 
     /// Returns whether the service reports that the table or the entity exists already, or that the table is
     /// being deleted (409).
+    #[doc(alias("409", "EntityAlreadyExists"))]
     pub fn is_conflict(&self) -> bool {
-        self.is_answer(StatusCode::CONFLICT)
+        self.has_status(StatusCode::CONFLICT)
     }
 
     /// Returns whether the service reports that the entity has another version than the condition names (412),
     /// because of another write.
+    #[doc(alias("412", "UpdateConditionNotSatisfied"))]
     pub fn is_precondition_failed(&self) -> bool {
-        self.is_answer(StatusCode::PRECONDITION_FAILED)
+        self.has_status(StatusCode::PRECONDITION_FAILED)
     }
 
     /// Returns whether the service itself responded with this status.
-    fn is_answer(&self, status: StatusCode) -> bool {
+    fn has_status(&self, status: StatusCode) -> bool {
         self.0.kind == ErrorKind::Service && self.0.status == Some(status)
     }
 
     /// The service is busy or throttles (429, 503), or a proxy in front of it.
+    #[doc(alias("503", "throttling", "throttle", "ServerBusy", "429"))]
     pub fn is_throttled(&self) -> bool {
         matches!(
             self.0.status,

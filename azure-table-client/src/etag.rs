@@ -5,9 +5,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// The version of an entity; the service changes it with every write.
 ///
 /// Opaque: compare it and send it back.
+#[doc(alias("version", "concurrency", "lock", "If-Match"))]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(Arc<str>);
 
@@ -52,6 +55,7 @@ impl fmt::Display for ETag {
 /// ```
 ///
 /// Source: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2).
+#[doc(alias("If-Match", "lock", "optimistic", "concurrency"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfMatch {
     /// The entity exists, in any version (`If-Match: *`).
@@ -89,5 +93,30 @@ impl From<ETag> for IfMatch {
 impl From<&ETag> for IfMatch {
     fn from(tag: &ETag) -> Self {
         Self::Tag(tag.clone())
+    }
+}
+
+impl Serialize for ETag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ETag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::from(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_its_text_for_serde() {
+        let tag = ETag::from("W/\"1\"");
+        let json = serde_json::to_string(&tag).unwrap();
+        assert_eq!(json, r#""W/\"1\"""#);
+        assert_eq!(serde_json::from_str::<ETag>(&json).unwrap(), tag);
     }
 }

@@ -14,15 +14,18 @@ mod depth;
 mod display;
 mod error;
 mod key_column;
+mod key_part;
 mod keys;
 mod lexer;
 mod literal;
+mod multi_column;
 mod parse;
 mod plan;
 mod projection;
 mod query_filter;
 mod split;
 mod stored;
+mod unsupported;
 
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, Not};
@@ -32,10 +35,13 @@ use crate::edm::EdmValue;
 pub use azure_table_derive::Projection;
 #[doc(hidden)]
 pub use column::ReadColumn;
-pub use column::{Column, HasColumns, SeriesColumns};
+pub use column::{Column, HasColumns};
 pub use condition::Condition;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
+#[doc(hidden)]
+pub use key_part::{PartitionKeyPart, RowKeyPart};
+pub use multi_column::{ETagColumn, MultiColumn, SeriesColumns};
 pub use plan::PlanKind;
 pub(crate) use plan::{Plan, lower_bound};
 pub(crate) use projection::Projected;

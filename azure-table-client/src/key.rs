@@ -1,12 +1,14 @@
 //! Keys: the pair that identifies an entity, and the types that are part of it.
 
 mod argument;
+mod bucketed;
 mod descending;
 mod escape;
 mod layout;
 mod number;
 mod order;
 mod range;
+mod serde;
 mod time;
 
 use std::borrow::Cow;
@@ -15,9 +17,10 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::edm::DateTimeError;
+use crate::edm::{DateTimeError, TableValue};
 
 pub use argument::{KeyArgument, KeyParts, WholeKey};
+pub use bucketed::Bucketed;
 pub use descending::Descending;
 pub use escape::Escaped;
 pub use layout::{KeyForm, KeyLayout, KeyPiece};
@@ -25,6 +28,7 @@ pub use number::KeyNumber;
 pub(crate) use order::{by_keys, ordinal};
 pub use range::KeyRange;
 pub(crate) use range::after_prefix;
+pub use time::TickKey;
 
 /// PartitionKey and RowKey, which identify an entity within its table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -81,7 +85,8 @@ impl From<&Self> for EntityKey {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the key of an entity",
     label = "not a key",
-    note = "use a pair of texts (PartitionKey, RowKey), an EntityKey, or the Result of `T::key(…)` or `entity_key()`"
+    note = "create it from typed parts by the entity's own function: `Blog::key(\"a\", 1)?`",
+    note = "or use a pair of texts (PartitionKey, RowKey) as they are stored, or an EntityKey"
 )]
 pub trait IntoKey {
     #[doc(hidden)]
@@ -121,10 +126,15 @@ impl fmt::Display for EntityKey {
 /// | `i8` to `i128` | the same after a `0`; negative numbers after a `-` as their distance from the minimum |
 /// | `bool` | `0` or `1` |
 /// | `uuid::Uuid` | hyphenated, lower case |
-/// | `DateTime<Utc>`, [`EdmDateTime`](crate::edm::EdmDateTime) | `2009-04-14T01:02:03.4567891Z`, always seven digits |
+/// | `DateTime<Utc>`, [`EdmDateTime`](crate::edm::EdmDateTime) | `2009-04-14T01:02:03.4567891Z`, always seven digits; digits below 100 ns are dropped, or an error with `#[table(on_inexact = "error")]` |
+/// | `chrono::NaiveDateTime` | the same without the `Z` |
 /// | `chrono::NaiveDate` | `2009-04-14` |
+/// | `std::time::Duration` | `00000000000000093784.500000000`, seconds of 20 digits and nanoseconds |
+/// | `chrono::TimeDelta` | the same with seconds as an `i64` |
 /// | [`Descending`] of a number, a date-time or a date | the reverse order |
+/// | [`Bucketed`] | the number of a bucket before another key, to spread a partition |
 /// | an enum with `#[derive(TableEnum)]` | its text or its number |
+/// | a newtype with `#[derive(TableValue)]` | the key of its field |
 ///
 /// A text that [`KeyPart::to_key`] does not write is refused when it is read, even if it could be parsed: written
 /// again, it would be another key, and so another entity.
@@ -223,6 +233,19 @@ string_key! {
     Cow<'static, str>: |t| Cow::Owned(t.into_owned()),
     Box<str>: |t| t.into_owned().into_boxed_str(),
     Arc<str>: |t| Arc::from(&*t)
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: TableValue<Inner: KeyPart>> KeyPart for T {
+    const WIDTH: Option<usize> = T::Inner::WIDTH;
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        self.inner().to_key()
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        T::Inner::from_key(text).map(Self::from_inner)
+    }
 }
 
 impl KeyPart for Uuid {

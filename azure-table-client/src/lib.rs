@@ -56,6 +56,9 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod macros;
+
 // ---- values ----
 mod decode;
 mod dialect;
@@ -64,6 +67,7 @@ pub mod entity;
 mod etag;
 mod key;
 pub mod limits;
+mod lock;
 pub mod serde;
 
 // ---- bytes of the protocol ----
@@ -105,12 +109,21 @@ pub use azure_table_derive::TableEntity;
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/enum.md")]
 pub use azure_table_derive::TableEnum;
+
 #[doc = include_str!("../docs/links.md")]
 #[doc = include_str!("../docs/filter.md")]
-pub use azure_table_derive::filter;
+#[macro_export]
+macro_rules! filter {
+    ($($condition:tt)*) => {
+        // A macro by example knows its crate, by whatever name the caller reaches it.
+        $crate::__private::filter!($crate, $($condition)*)
+    };
+}
 
-pub use crate::client::{TableClient, TableServiceClient};
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
 pub use crate::dialect::Dialect;
+pub use crate::edm::TableValue;
 pub use crate::entity::{DynamicEntity, EntityKey, TableEntity};
 pub use crate::error::{Error, ErrorCode, ErrorKind, OtherCode, Outcome};
 pub use crate::etag::{ETag, IfMatch};

@@ -115,6 +115,9 @@ pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
 
 /// Checks the name of a property that the caller chooses.
 ///
+/// The service requires an identifier of C#: letters of all scripts, `_`, and after the first character digits,
+/// combining marks, connectors and format characters (Unicode categories Nd, Mn, Mc, Pc and Cf).
+///
 /// # Errors
 /// The name is empty, longer than [`PROPERTY_NAME_CHARS`], not an identifier, or one of PartitionKey,
 /// RowKey and Timestamp.
@@ -124,12 +127,8 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     }
     let mut characters = 0;
     for (position, character) in name.chars().enumerate() {
-        let allowed = match character {
-            '_' => true,
-            '0'..='9' => position > 0,
-            other if other.is_ascii() => other.is_ascii_alphabetic(),
-            other => other.is_alphabetic() || (position > 0 && other.is_alphanumeric()),
-        };
+        let allowed =
+            if position == 0 { begins_name(character) } else { continues_name(character) };
         if !allowed {
             return Err(LimitError::PropertyNameCharacter {
                 property: name.to_owned(),
@@ -146,6 +145,26 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
         return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
     }
     Ok(())
+}
+
+/// Whether a C# identifier, and with it a property name, can begin with this character.
+pub(crate) fn begins_name(c: char) -> bool {
+    c == '_' || unicode_ident::is_xid_start(c)
+}
+
+/// Whether a C# identifier, and with it a property name, can have this character after the first.
+pub(crate) fn continues_name(c: char) -> bool {
+    unicode_ident::is_xid_continue(c) || is_format(c)
+}
+
+/// Whether the character is of the Unicode category Cf (format), which no property of Rust's `char` covers.
+const fn is_format(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+    )
 }
 
 /// Checks the size of a value.
@@ -261,11 +280,25 @@ mod tests {
 
     #[test]
     fn property_names_are_checked() {
-        for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255)] {
+        // The last ones: a combining mark, a spacing mark, a digit of another script, a connector, a format character.
+        let good = [
+            "Text",
+            "_x1",
+            "Größe",
+            "日本",
+            &"x".repeat(255),
+            "Cafe\u{301}",
+            "हिन्दी",
+            "a٣",
+            "a‿b",
+            "a\u{ad}b",
+        ];
+        for good in good {
             assert_eq!(check_property_name(good), Ok(()), "{good}");
         }
-        for bad in
-            ["", "1a", "a-b", "a b", "a.b", "a\"", "@x", "RowKey", "Timestamp", &"x".repeat(256)]
+        let bad =
+            ["", "1a", "a-b", "a b", "a.b", "a\"", "@x", "RowKey", "Timestamp", &"x".repeat(256)];
+        for bad in bad.into_iter().chain(["\u{301}a", "٣a", "‿a", "\u{ad}a", "m²", "a①", "a€"])
         {
             assert!(check_property_name(bad).is_err(), "{bad}");
         }

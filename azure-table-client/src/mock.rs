@@ -41,7 +41,6 @@ mod faults;
 mod handlers;
 mod inspect;
 mod json;
-mod observer;
 mod payload;
 mod policies;
 mod recorder;
@@ -55,7 +54,6 @@ mod store;
 mod transport;
 mod xml;
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -99,6 +97,7 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("Azurite", "emulator", "in_memory", "fake", "storage_emulator"))]
 #[derive(Clone)]
 pub struct MockTableService(Arc<Inner>);
 
@@ -191,11 +190,7 @@ impl MockTableService {
     }
 }
 
-impl fmt::Debug for MockTableService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockTableService").field("account", &self.account()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(MockTableService, |it| account: it.account());
 
 #[cfg(test)]
 mod tests;

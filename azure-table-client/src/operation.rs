@@ -1,6 +1,7 @@
-//! One REST call each: how its request is made, and how its answer is read. No I/O.
+//! The operations of the REST interface: building requests and reading responses. No I/O.
 
 pub(crate) mod access_policies;
+pub(crate) mod batch;
 pub(crate) mod continuation;
 pub(crate) mod entity;
 mod entity_json;
@@ -81,12 +82,25 @@ impl Request {
     }
 
     /// A body in the format of `protocol`.
+    /// A request about the service itself.
+    fn of_service(operation: Operation, method: Method, comp: &str) -> Self {
+        let mut request = Self::new(operation, "the service", method, "/".to_owned());
+        request.query.push("restype", "service");
+        request.query.push("comp", comp);
+        request
+    }
+
+    /// Sets a body that is XML in every format.
+    fn xml(self, body: Vec<u8>) -> Self {
+        Self { content_type: headers::XML.clone(), ..self.body(body) }
+    }
+
     fn payload(self, protocol: Protocol, body: Vec<u8>) -> Self {
         let content_type = protocol.format().content_type().clone();
         Self { content_type, ..self.body(body) }
     }
 
-    /// Refuses what the version or the format cannot do.
+    /// Checks that the version and the format support the request.
     pub(crate) fn check(&self, protocol: Protocol) -> Result<(), Error> {
         if self.needs_types {
             check_readable(protocol)?;
@@ -160,14 +174,14 @@ impl Request {
         }
     }
 
-    /// The status of an answer: of a batch, what is in it counts.
+    /// The status of a response: of a batch, the status of the operation inside.
     pub(crate) fn status_of(
         &self,
         status: StatusCode,
         headers: &HeaderMap,
         body: &[u8],
     ) -> StatusCode {
-        if self.is_batch() { transaction::status_of(status, headers, body) } else { status }
+        if self.is_batch() { batch::status_of(status, headers, body) } else { status }
     }
 }
 
@@ -187,7 +201,7 @@ fn if_match(condition: &IfMatch) -> Result<Header, Error> {
     Ok((&header::IF_MATCH, value))
 }
 
-/// Refuses to read what needs types in a format that has none.
+/// Checks that entities that need the types of their properties are read in a format that has them.
 pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
     if protocol.format().is_typed() {
         return Ok(());
@@ -199,8 +213,8 @@ pub(crate) fn check_readable(protocol: Protocol) -> Result<(), Error> {
 }
 
 /// The error of a call that requires a feature that its version does not have.
-pub(crate) fn unsupported(what: Unsupported) -> Error {
-    Error::invalid_input(what.to_string())
+pub(crate) fn unsupported(reason: Unsupported) -> Error {
+    Error::invalid_input(reason.to_string())
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Attempts: dating, signing, sending, and judging the response.
 
 mod attempts;
-#[cfg(feature = "entra")]
-mod bearer;
 mod budget;
 mod credential;
 mod endpoint;

@@ -27,22 +27,30 @@ pub use self::choices::*;
 pub use self::keys::*;
 pub use self::kinds::*;
 pub use self::tables::*;
-pub use crate::client::{TableClient, TableServiceClient, TableSet};
+pub use crate::client::TableSet;
+pub use crate::client::service::TableServiceClient;
+pub use crate::client::table::TableClient;
 pub use crate::decode::{Accept, Policy, Reading};
 use crate::edm::EdmDateTime;
-pub use crate::edm::{ConvertError, EdmCow, EdmType, EdmValue, FromEdm, ToEdm};
+pub use crate::edm::{
+    ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm,
+};
+use crate::entity::DecodeReason;
 pub use crate::entity::{
-    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, KeyArgument, KeyError,
-    KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter, Row,
-    SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
+    Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
+    KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
+    ReadGroup, Row, SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
 pub use crate::etag::ETag;
 pub use crate::filter::{
-    AsIs, Column, ColumnCodec, HasColumns, KeyColumn, Projection, ProjectionOf, SeriesColumns,
-    project, stored,
+    AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
+    PartitionKeyPart, Projection, ProjectionOf, RowKeyPart, Selection, SeriesColumns, project,
+    stored,
 };
 pub use crate::key::{KeyForm, KeyLayout, KeyParts, KeyPiece, WholeKey};
 pub use crate::limits::LimitError;
+
+pub use azure_table_derive::filter;
 
 /// Text that is borrowed where it can be.
 pub type Text<'a> = Cow<'a, str>;
@@ -54,9 +62,12 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
-    note = "use String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, an integer that fits Int64, or an Option of one; u64 and usize do not fit: choose i64 or String",
-    note = "write #[table(skip)] to leave a field out",
-    note = "a type of your own implements both `ToEdm` and `FromEdm`"
+    note = "types that are properties: String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, smaller integers, and an Option of one",
+    note = "u64 and usize: write #[table(as_i64)] for Int64, or #[table(as_string)] or #[table(as_padded)] for text",
+    note = "an enum: write #[derive(TableEnum)] on it; a newtype: write #[derive(TableValue)] on it",
+    note = "a struct: write #[derive(PropertyGroup)] on it and #[table(flatten)] on the field; a list of up to 252 values: #[table(series)]",
+    note = "anything with serde: write #[table(as_json)]; a format of your own: #[table(with = \"module\")], or implement `ToEdm` and `FromEdm`",
+    note = "write #[table(skip)] to leave a field out"
 )]
 pub trait PropertyField: Sized {
     /// Writes the property unless there is nothing to write.
@@ -148,6 +159,39 @@ pub fn read_decoded<R: StoredValue, T>(
     default: impl FnOnce() -> Option<T>,
 ) -> Result<T, DecodeError> {
     row.read(index, reading, decode, default)
+}
+
+/// Compares a property with the value of the key that it is a copy of. Older rows may lack it.
+pub fn check_copy<R: ToEdm + FromEdm>(
+    row: &mut Row<'_>,
+    index: usize,
+    of_key: &R,
+) -> Result<(), DecodeError> {
+    let Some(copy) = row.optional::<R>(index)? else { return Ok(()) };
+    if let (Ok(copy), Ok(of_key)) = (stored(&copy), stored(of_key))
+        && copy != of_key
+    {
+        let text = |value: Option<EdmValue>| value.map(|value| value.to_string());
+        let reason = format!(
+            "the property is {:?} and the key has {:?}: another program has changed it",
+            text(copy).unwrap_or_default(),
+            text(of_key).unwrap_or_default()
+        );
+        return Err(row.column_error(index, DecodeReason::Other(reason)));
+    }
+    Ok(())
+}
+
+/// Compares a property that a codec stores with the value of the key.
+pub fn check_encoded_copy<R: StoredValue>(
+    row: &mut Row<'_>,
+    index: usize,
+    of_key: Result<R, ConvertError>,
+) -> Result<(), DecodeError> {
+    match of_key {
+        Ok(of_key) => check_copy(row, index, &of_key),
+        Err(reason) => Err(row.column_error(index, DecodeReason::Convert(reason))),
+    }
 }
 
 /// Reads a field that is several properties, or returns the default if the row has no such property.

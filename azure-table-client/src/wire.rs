@@ -9,7 +9,9 @@ pub(crate) mod multipart;
 mod operation;
 mod payload;
 mod protocol;
+mod read_error;
 pub(crate) mod service_error;
+pub(crate) mod service_properties;
 mod version;
 pub(crate) mod xml;
 pub(crate) mod xml_tree;
@@ -17,8 +19,8 @@ pub(crate) mod xml_tree;
 pub use operation::Operation;
 pub(crate) use operation::{Document, Permissions, RetryClass};
 pub use payload::PayloadFormat;
-pub(crate) use payload::ReadError;
 pub(crate) use protocol::{Protocol, Unsupported};
+pub(crate) use read_error::ReadError;
 pub use version::{NoServiceVersion, ServiceVersion};
 
 /// The metadata of a JSON response besides the data.

@@ -2,12 +2,15 @@
 
 use proc_macro2::{Delimiter, Ident, Punct, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{BinOp, Expr, Token, Type};
 
-/// `Blog, b => b.channel == "Channel9" && b.rating >= 3`
+/// `$crate, Blog, b => b.channel == "Channel9" && b.rating >= 3`
 pub(crate) struct FilterInput {
+    /// The client crate, by whatever name the caller reaches it.
+    client: Ident,
     entity: Type,
     columns: Ident,
     condition: TokenStream,
@@ -15,23 +18,25 @@ pub(crate) struct FilterInput {
 
 impl Parse for FilterInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let client = input.call(Ident::parse_any)?;
+        input.parse::<Token![,]>()?;
         let entity = input.parse()?;
         input.parse::<Token![,]>()?;
         let columns = input.parse()?;
         input.parse::<Token![=>]>()?;
-        Ok(Self { entity, columns, condition: input.parse()? })
+        Ok(Self { client, entity, columns, condition: input.parse()? })
     }
 }
 
 pub(crate) fn expand(input: FilterInput) -> TokenStream {
-    let FilterInput { entity, columns, condition } = input;
+    let FilterInput { client, entity, columns, condition } = input;
     let span = columns.span();
     let reader = Reader { columns: &columns };
     let condition = reader.any(&condition.into_iter().collect::<Vec<_>>(), span);
     let condition = condition.unwrap_or_else(|error| error.to_compile_error());
     quote! {
-        |#columns: <#entity as ::azure_table_client::filter::HasColumns>::Columns<#entity>|
-            -> ::azure_table_client::filter::Condition<#entity> { #condition }
+        |#columns: <#entity as #client::filter::HasColumns>::Columns<#entity>|
+            -> #client::filter::Condition<#entity> { #condition }
     }
 }
 

@@ -3,13 +3,16 @@
 mod body;
 mod bounds;
 mod choices;
+mod column_struct;
 mod columns;
 mod entity;
 mod fallback;
 mod group;
 mod keys;
+mod kind_enum;
 mod kinds;
 mod named_table;
+mod newtype;
 mod projection;
 mod table_set;
 
@@ -22,6 +25,7 @@ use crate::choices::Choices;
 use crate::errors::Errors;
 use crate::kinds::Kinds;
 use crate::model::{Body, Entity};
+use crate::newtype::Newtype;
 use crate::projection::Projection;
 use crate::table_set::TableSet;
 
@@ -34,15 +38,18 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
             let kinds = Kinds::read(input, attrs, errors)?;
             let table_entity = kinds::expand(&kinds);
             let named_table = named_table::expand(input, attrs.name.as_ref(), None);
-            let columns = columns::of_kinds(&kinds, &input.vis, attrs);
-            Ok(Output::new(quote!(#table_entity #named_table), columns))
+            let kind_enum = kind_enum::expand(&kinds, input);
+            let columns = columns::of_kinds(&kinds, input, attrs);
+            let mut output = Output::new(quote!(#table_entity #named_table), columns);
+            output.extend(kind_enum);
+            Ok(output)
         } else {
             let entity = Entity::read(input, attrs, errors)?;
             let table_entity = entity::expand(&entity);
             let keys = keys::expand(&entity);
             let where_clause = bounds::of_entity(&entity);
             let named_table = named_table::expand(input, entity.table_name, where_clause.as_ref());
-            let columns = columns::of_entity(&entity, attrs);
+            let columns = columns::of_entity(&entity, input, attrs);
             Ok(Output::new(quote!(#table_entity #keys #named_table), columns))
         }
     })
@@ -52,7 +59,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
 pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
     output(input, Place::Group, fallback::group, |attrs, errors| {
         let body = Body::read_group(input, attrs, errors)?;
-        let columns = columns::of_group(&body, &input.vis, attrs);
+        let columns = columns::of_group(&body, input, attrs);
         Ok(Output::new(group::expand(&body, &columns.members), columns))
     })
 }
@@ -61,6 +68,13 @@ pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
 pub(crate) fn table_enum(input: &DeriveInput) -> TokenStream {
     output(input, Place::Choices, fallback::choices, |attrs, errors| {
         Choices::read(input, attrs, errors).map(|choices| choices::expand(&choices).into())
+    })
+}
+
+/// The output of `#[derive(TableValue)]`.
+pub(crate) fn table_value(input: &DeriveInput) -> TokenStream {
+    output(input, Place::Newtype, fallback::newtype, |_, errors| {
+        Newtype::read(input, errors).map(|newtype| newtype::expand(&newtype).into())
     })
 }
 
@@ -86,9 +100,14 @@ struct Output {
 }
 
 impl Output {
-    fn new(mut within: TokenStream, columns: columns::Columns) -> Self {
+    fn new(mut within: TokenStream, columns: column_struct::Columns) -> Self {
         within.extend(columns.within);
         Self { within, beside: columns.beside }
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.within.extend(other.within);
+        self.beside.extend(other.beside);
     }
 }
 

@@ -9,6 +9,7 @@ mod key_format;
 mod kinds;
 mod model;
 mod name;
+mod newtype;
 mod projection;
 mod rename;
 mod table_set;
@@ -37,13 +38,20 @@ pub fn table_enum(input: TokenStream) -> TokenStream {
     expand::table_enum(&parse_macro_input!(input as DeriveInput)).into()
 }
 
+/// Implements `TableValue`; see `azure_table_client::edm::TableValue`.
+#[proc_macro_derive(TableValue, attributes(table))]
+pub fn table_value(input: TokenStream) -> TokenStream {
+    expand::table_value(&parse_macro_input!(input as DeriveInput)).into()
+}
+
 /// Implements `ProjectionOf`; see `azure_table_client::filter::ProjectionOf`.
 #[proc_macro_derive(Projection, attributes(table))]
 pub fn projection(input: TokenStream) -> TokenStream {
     expand::projection(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// A condition as an expression; see `azure_table_client::filter!`.
+/// A condition as an expression; see `azure_table_client::filter!`, which passes its crate before the tokens of the
+/// caller.
 #[proc_macro]
 pub fn filter(input: TokenStream) -> TokenStream {
     condition::expand(parse_macro_input!(input as condition::FilterInput)).into()

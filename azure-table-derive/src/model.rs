@@ -25,6 +25,8 @@ pub(crate) struct Entity<'a> {
     pub(crate) table_name: Option<&'a LitStr>,
     pub(crate) partition_key: Key<'a>,
     pub(crate) row_key: Key<'a>,
+    /// Fields of keys whose text would not hold all of their digits, which is an error.
+    pub(crate) exact: Vec<Field<'a>>,
     pub(crate) has_constructors: bool,
     pub(crate) deny_unknown: bool,
     pub(crate) body: Body<'a>,
@@ -53,6 +55,11 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Entity<'a> {
+    /// Whether a field is in both keys.
+    pub(crate) fn is_shared(&self, field: &Field<'_>) -> bool {
+        self.partition_key.has(field) && self.row_key.has(field)
+    }
+
     /// Reads the struct, or reports everything that is wrong with it.
     pub(crate) fn read(
         input: &'a DeriveInput,
@@ -74,36 +81,60 @@ impl<'a> Entity<'a> {
         let all: Vec<Field<'a>> = all_fields(fields).collect();
         let mut partition_key = KeySource::new(attrs.partition_key.as_ref());
         let mut row_key = KeySource::new(attrs.row_key.as_ref());
-        let in_keys: HashSet<String> =
-            partition_key.named_fields().into_iter().chain(row_key.named_fields()).collect();
+        let in_partition_key: HashSet<String> = partition_key.named_fields().into_iter().collect();
+        let in_row_key: HashSet<String> = row_key.named_fields().into_iter().collect();
+        let mut exact = Vec::new();
         let mut body = BodyReader::new(input, attrs);
         for (field, syntax) in all.iter().zip(&fields.named) {
             let attrs = FieldAttrs::read(&syntax.attrs, &mut errors);
-            if in_keys.contains(&field.ident.unraw().to_string()) {
-                attrs.refuse_property(
-                    "the field is a part of a key, and is not stored as a property too",
-                    &mut errors,
-                );
-                if let Some((_, item)) = &attrs.role {
-                    errors.report(
+            let name = field.ident.unraw().to_string();
+            let (in_partition, in_row) =
+                (in_partition_key.contains(&name), in_row_key.contains(&name));
+            let mut is_whole_key = false;
+            let roles = attrs.role.iter().map(|(role, item)| (role, item));
+            for (role, item) in
+                roles.chain(attrs.row_key_too.iter().map(|item| (&Role::RowKey, item)))
+            {
+                match role {
+                    Role::PartitionKey if !in_partition => {
+                        partition_key.set(*field, item, &mut errors);
+                        is_whole_key = true;
+                    }
+                    Role::RowKey if !in_row => {
+                        row_key.set(*field, item, &mut errors);
+                        is_whole_key = true;
+                    }
+                    _ if in_partition || in_row => errors.report(
                         item,
                         format!("`{}` is a part of a key: remove `{item}`", field.ident),
-                    );
+                    ),
+                    _ => {}
                 }
+            }
+            if !in_partition && !in_row && !is_whole_key {
+                if let Some(item) = &attrs.also_property {
+                    errors.report(item, format!("`{item}` is for a field that is a key or a part of one: remove it, a field is a property anyway"));
+                }
+                body.add(*field, attrs, &mut errors);
                 continue;
             }
-            match &attrs.role {
-                Some((Role::PartitionKey, item)) => partition_key.set(*field, item, &mut errors),
-                Some((Role::RowKey, item)) => row_key.set(*field, item, &mut errors),
-                _ => body.add(*field, attrs, &mut errors),
+            if attrs.exact.is_some() {
+                exact.push(*field);
+            }
+            match attrs.also_property.clone() {
+                Some(item) => {
+                    attrs.refuse_reading(&item, &mut errors);
+                    body.properties.add_copy(*field, attrs, is_whole_key, &mut errors);
+                }
+                None if is_whole_key => {}
+                None => attrs.refuse_property(
+                    "the field is a part of a key; write `also_property` to store it as a property too",
+                    &mut errors,
+                ),
             }
         }
         let has_keys = (!partition_key.is_missing(), !row_key.is_missing());
-        let mut used = HashSet::new();
-        let keys = (
-            partition_key.resolve(&all, &mut used, &mut errors),
-            row_key.resolve(&all, &mut used, &mut errors),
-        );
+        let keys = (partition_key.resolve(&all, &mut errors), row_key.resolve(&all, &mut errors));
         body.check_collected(&mut errors);
         if let (Some(deny), Some((_, extra))) = (&attrs.deny_unknown, &body.extra) {
             errors.report(
@@ -126,6 +157,7 @@ impl<'a> Entity<'a> {
             table_name: attrs.name.as_ref(),
             partition_key,
             row_key,
+            exact,
             has_constructors: !attrs.no_constructors,
             deny_unknown: attrs.deny_unknown.is_some(),
             body,
@@ -148,6 +180,12 @@ impl<'a> Body<'a> {
         let mut body = BodyReader::new(input, attrs);
         for (field, syntax) in all_fields(fields).zip(&fields.named) {
             let attrs = FieldAttrs::read(&syntax.attrs, &mut errors);
+            if let Some(item) = &attrs.also_property {
+                errors.report(
+                    item,
+                    format!("`{item}` is for a key, which a group does not have: remove it"),
+                );
+            }
             if let Some((role, item)) = &attrs.role
                 && matches!(
                     role,

@@ -32,7 +32,7 @@ pub(crate) fn check_property(name: &str) -> Result<(), String> {
         return Err("a property name cannot be empty".to_owned());
     }
     let refused = |(at, c): &(usize, char)| {
-        !(*c == '_' || c.is_alphabetic() || *at > 0 && c.is_alphanumeric())
+        if *at == 0 { !begins_name(*c) } else { !continues_name(*c) }
     };
     if let Some((_, c)) = name.chars().enumerate().find(refused) {
         return Err(format!(
@@ -54,6 +54,26 @@ pub(crate) fn check_property(name: &str) -> Result<(), String> {
         "`{name}` belongs to the service: write #[table({role})] on the field that holds it, \
          or store this one under another name with #[table(rename = \"…\")]"
     ))
+}
+
+/// Whether an identifier of C# can begin with this character.
+fn begins_name(c: char) -> bool {
+    c == '_' || unicode_ident::is_xid_start(c)
+}
+
+/// Whether an identifier of C# can have this character after the first.
+fn continues_name(c: char) -> bool {
+    unicode_ident::is_xid_continue(c) || is_format(c)
+}
+
+/// Whether the character is of the Unicode category Cf (format).
+const fn is_format(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+    )
 }
 
 /// A character that may not be where it is.
@@ -79,6 +99,12 @@ mod tests {
     fn properties() {
         for good in ["Text", "_x1", "Größe", "日本", &"x".repeat(255), "rowkey", "timestamp"] {
             assert_eq!(check_property(good), Ok(()));
+        }
+        for good in ["Cafe\u{301}", "हिन्दी", "a٣", "a‿b", "a\u{ad}b"] {
+            assert_eq!(check_property(good), Ok(()));
+        }
+        for bad in ["\u{301}a", "٣a", "‿a", "\u{ad}a", "m²", "a①", "a€"] {
+            assert!(check_property(bad).is_err(), "{bad}");
         }
         for bad in ["", "1a", "a-b", "a b", "a.b", "@x", "RowKey", "Timestamp", &"x".repeat(256)] {
             assert!(check_property(bad).is_err(), "{bad}");

@@ -21,6 +21,8 @@ pub(crate) struct ProjectedField<'a> {
     pub(crate) ty: &'a Type,
     /// The column, if it is not of the field's name.
     pub(crate) column: Option<Punctuated<Ident, Token![.]>>,
+    /// Whether the field receives the version of the row.
+    pub(crate) is_etag: bool,
 }
 
 impl<'a> Projection<'a> {
@@ -46,9 +48,10 @@ impl<'a> Projection<'a> {
         }
         let mut fields = Vec::new();
         for field in named {
-            let column = ProjectedAttrs::read(&field.attrs, &mut errors).column;
+            let ProjectedAttrs { column, is_etag } =
+                ProjectedAttrs::read(&field.attrs, &mut errors);
             if let Some(ident) = &field.ident {
-                fields.push(ProjectedField { ident, ty: &field.ty, column });
+                fields.push(ProjectedField { ident, ty: &field.ty, column, is_etag });
             }
         }
         errors.check()?;

@@ -245,6 +245,32 @@ fn an_enum_as_text() {
 }
 
 #[test]
+fn keys_that_are_properties() {
+    assert_snapshot!(expanded(&parse_quote! {
+        #[table(row_key(at, user))]
+        struct Visit {
+            #[table(partition_key, also_property)]
+            user: String,
+            #[table(also_property, as_i64, rename = "Time", on_inexact = "error")]
+            at: Seconds,
+            #[table(on_inexact = "error")]
+            left: Option<DateTime<Utc>>,
+            #[table(as_json)]
+            pages: Vec<String>,
+        }
+    }));
+}
+
+#[test]
+fn a_newtype() {
+    assert_snapshot!(pretty(expand::table_value(&parse_quote! {
+        struct Id<T> {
+            id: T,
+        }
+    })));
+}
+
+#[test]
 fn an_enum_as_number() {
     assert_snapshot!(pretty(expand::table_enum(&parse_quote! {
         #[table(as_i32)]

@@ -54,7 +54,7 @@ impl Observer for Latencies {
             operation: received.operation,
             at: self.start.elapsed(),
             took: received.duration,
-            is_done: matches!(received.outcome, AttemptOutcome::Answered(..400)),
+            is_done: matches!(received.outcome, AttemptOutcome::Responded(..400)),
         };
         self.points.lock().unwrap_or_else(PoisonError::into_inner).push(point);
     }

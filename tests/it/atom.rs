@@ -204,7 +204,7 @@ async fn operations_missing_in_the_version_are_refused_before_sending() {
     let blogs = service.table::<Blog>();
     let upsert = blogs.insert_or_merge(&blog("1")).await.unwrap_err();
     assert_eq!(upsert.kind(), ErrorKind::InvalidInput);
-    assert!(upsert.to_string().contains("came with 2011-08-18"), "{upsert}");
+    assert!(upsert.to_string().contains("requires 2011-08-18"), "{upsert}");
     assert!(blogs.insert_or_replace(&blog("1")).await.is_err());
     let transaction = blogs.transaction().insert(&blog("1")).insert_or_replace(&blog("2"));
     let error = transaction.await.unwrap_err();
@@ -215,7 +215,7 @@ async fn operations_missing_in_the_version_are_refused_before_sending() {
     let bulk = blogs.bulk().run([BulkOperation::InsertOrReplace(blog("1"))]).await.unwrap_err();
     assert_eq!(bulk.report().failures().count(), 1);
     let error = blogs.query().format(Metadata::Full).await.unwrap_err();
-    assert!(error.to_string().contains("JSON goes with versions from 2013-08-15"), "{error}");
+    assert!(error.to_string().contains("JSON requires version 2013-08-15"), "{error}");
     let get = blogs.get(("p", "r")).format(PayloadFormat::Json(Metadata::Minimal));
     assert_eq!(get.await.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(service.list_tables().format(Metadata::None).await.is_err());
@@ -242,7 +242,7 @@ async fn a_client_requires_a_version_that_has_its_format() {
             assert_eq!(built.is_ok(), is_there, "{version} {format:?}");
             if let Err(error) = built {
                 assert_eq!(error.kind(), ErrorKind::Configuration);
-                assert!(error.to_string().contains("Atom with those before 2015-12-11"), "{error}");
+                assert!(error.to_string().contains("Atom a version before 2015-12-11"), "{error}");
             }
         }
     }

@@ -88,8 +88,8 @@ async fn expired_and_insufficient_signatures() {
                 far,
             ),
             format!(
-                "Insert on Blogs: {not_authorized}. The shared access signature reaches a range of \
-                 keys, and these keys are out of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
+                "Insert on Blogs: {not_authorized}. The shared access signature covers a range of \
+                 keys, and these keys are outside of it. (403 AuthorizationFailure, entity (\"p\", \"r\"))"
             ),
         ),
     ] {
@@ -102,13 +102,13 @@ async fn expired_and_insufficient_signatures() {
 #[test]
 fn malformed_signatures() {
     for (token, expected) in [
-        ("", "has no sig parameter: it was cut off, or is something else"),
-        ("sv=2019-02-02&sp=r", "has no sig parameter: it was cut off, or is something else"),
+        ("", "has no sig parameter: it is truncated, or is another text"),
+        ("sv=2019-02-02&sp=r", "has no sig parameter: it is truncated, or is another text"),
         (
             "https://me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
-            "is a whole URL; only its query is wanted, which is the part after the question mark",
+            "is a whole URL; pass only its query, which is the part after the question mark",
         ),
-        ("sv=2019-02-02&amp;sig=c2Vj", "was taken out of HTML: it has &amp; where & is meant"),
+        ("sv=2019-02-02&amp;sig=c2Vj", "was copied from HTML: it has &amp; instead of &"),
         (
             "sv=2019-02-02&sig=c2Vj IA",
             "has a character that is not allowed in a URL; it must be percent-encoded",

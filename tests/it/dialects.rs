@@ -215,7 +215,7 @@ fn formats_and_versions_that_cosmos_does_not_have() {
         (last_atom().format(PayloadFormat::Atom), "Cosmos DB has no Atom: use JSON"),
         (
             builder().service_version(ServiceVersion::V2009_04_14),
-            "Cosmos DB has no service version 2009-04-14: it came with 2013-08-15",
+            "Cosmos DB has no service version 2009-04-14: use 2013-08-15",
         ),
     ] {
         let error = builder.build().unwrap_err();

@@ -90,10 +90,15 @@ fn exports(sources: &[Source]) -> HashMap<&str, &str> {
     exports
 }
 
-/// The modules that a file imports, or names by a path from the root of the crate.
+/// The modules that a file imports, or names by a path from the root of the crate. A path from `$crate` belongs to the
+/// caller of a macro.
 fn imports<'s>(source: &'s Source, exports: &HashMap<&str, &'s str>) -> Vec<&'s str> {
     let mut found = Vec::new();
-    for path in source.code.split("crate::").skip(1) {
+    let paths = source.code.split("crate::");
+    for (before, path) in paths.clone().zip(paths.skip(1)) {
+        if before.ends_with('$') {
+            continue;
+        }
         let end = path.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(path.len());
         assert!(end > 0, "{}: write one `use crate::module::…` for each module", source.path);
         let name = &path[..end];

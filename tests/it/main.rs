@@ -24,6 +24,7 @@ mod errors;
 mod faults;
 mod formats;
 mod fuzz_seeds;
+mod guides;
 mod helpers;
 mod hostile_replies;
 mod interop;

@@ -145,7 +145,7 @@ async fn a_signature_holds_from_its_start_to_its_expiry() {
     let blogs = holder(&mock, signed(&sas));
     let early = blogs.query().await.unwrap_err();
     assert_eq!((early.status(), early.attempts()), (Some(403), 1));
-    assert!(early.hint().unwrap().contains("does not hold before"), "{early}");
+    assert!(early.hint().unwrap().contains("is not valid before"), "{early}");
     tokio::time::advance(HOUR).await;
     assert_eq!(blogs.query().await.unwrap().len(), 9);
     tokio::time::advance(2 * HOUR).await;
@@ -256,7 +256,7 @@ async fn a_refusal_names_the_needed_resource_type() {
     assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
     let error = service.table_named::<DynamicEntity>("Blogs").query().await.unwrap_err();
     let sentence =
-        "The shared access signature reaches the resource types \"c\", and Query needs \"o\".";
+        "The shared access signature covers the resource types \"c\", and Query needs \"o\".";
     assert_eq!(error.hint(), Some(sentence));
 }
 
@@ -287,16 +287,16 @@ fn invalid_signatures_are_not_signed() {
         (fine().start_partition_key("1").end_row_key("1"), "without one on the PartitionKey"),
         (fine().start_partition_key("a/b"), "'/' at position 1"),
         (fine().partition_key("a").end_row_key("a#"), "'#' at position 1"),
-        (fine().start_partition_key("b").end_partition_key("a"), "begins behind its own end"),
+        (fine().start_partition_key("b").end_partition_key("a"), "its start is after its end"),
         (
             fine().partition_key("a").start_row_key("2").end_row_key("1"),
-            "begins behind its own end",
+            "its start is after its end",
         ),
         (
             fine()
                 .addresses(address..=Ipv4Addr::LOCALHOST)
                 .addresses(Ipv4Addr::LOCALHOST..=address),
-            "which is empty",
+            "empty address range",
         ),
         (fine().policy(""), "empty or has more than 64"),
         (fine().policy("p".repeat(65)), "empty or has more than 64"),

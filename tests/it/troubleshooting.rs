@@ -16,6 +16,7 @@ use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     DynamicEntity, Error, RetryPolicy, TableClient, TableEntity, TableServiceClient,
 };
+use chrono::NaiveDateTime;
 use futures_util::FutureExt as _;
 
 const PAGE: &str = include_str!("../../azure-table-client/docs/troubleshooting.md");
@@ -81,6 +82,16 @@ struct Numbered {
     channel: String,
     #[table(row_key)]
     id: u32,
+}
+
+#[derive(Debug, TableEntity)]
+struct Event {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    id: String,
+    #[table(as_string)]
+    at: NaiveDateTime,
 }
 
 fn row(row_key: &str) -> DynamicEntity {
@@ -161,7 +172,7 @@ async fn of_credentials(page: &mut Page) {
     with_key(SharedKey::development()).query().await.unwrap();
     page.refused(wrong.query().await);
     mock.faults().clear();
-    mock.faults().add(Fault::answer(403, "AuthorizationFailure").times(1));
+    mock.faults().add(Fault::error(403, "AuthorizationFailure").times(1));
     page.refused(blogs(&mock).query().await);
 
     let reads = TableSas::new("Blogs").permissions(TablePermissions::READ);
@@ -193,6 +204,9 @@ async fn of_tables(page: &mut Page) {
     page.refused(blogs.with_entity::<Numbered>().get(("p", "s")).await);
     page.refused(blogs.with_entity::<Numbered>().query().await);
     page.refused(blogs.insert(&DynamicEntity::new("a/b", "r")).await);
+    let at = "2009-04-14T01:02:03".parse().unwrap();
+    let event = Event { channel: "p".into(), id: "r".into(), at };
+    page.refused(blogs.with_entity().insert(&event).await);
     page.refused(blogs.query().filter_text("Rating = 3").await);
     page.refused(mock.client().create_table("my-table").await);
     mock.faults().add(Fault::table_being_deleted(Duration::from_secs(40)));

@@ -44,7 +44,7 @@ macro_rules! for_each_conformance_test {
             types {
                 extremes_of_every_type, whole_doubles_stay_doubles, doubles_without_a_number,
                 date_times_keep_their_ticks, text_of_all_sorts, largest_values, empty_values,
-                negative_zero, properties_keep_their_types_over_updates,
+                negative_zero, properties_keep_their_types_over_updates, types_without_an_edm_type,
             }
             filters {
                 typed_filters, filters_on_values, filters_on_text, filters_on_optional_properties,
@@ -53,6 +53,7 @@ macro_rules! for_each_conformance_test {
             mapping {
                 keys_of_every_type_are_in_order, prefixes_hold_what_begins_so,
                 keys_of_several_parts, fields_that_are_several_properties, kinds_in_one_table,
+                a_key_over_several_partitions,
             }
             keys {
                 odd_keys_survive_every_operation, empty_keys, keys_are_compared_exactly,

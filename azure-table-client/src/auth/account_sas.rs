@@ -1,7 +1,7 @@
 //! Building shared access signatures for the tables of an account.
 
-use super::sas_signature::{AccountSasFields, RESTRICTS_ORIGIN};
-use super::sas_terms::{Terms, query, terms_setters, unless_empty};
+use super::sas_signature::{self, RESTRICTS_ORIGIN};
+use super::sas_terms::{Terms, signed, terms_setters};
 use super::{AccountPermissions, ResourceTypes, SasError, SasToken, SharedKey};
 use crate::edm::EdmDateTime;
 
@@ -62,29 +62,16 @@ impl AccountSas {
         let terms = self.terms.checked(RESTRICTS_ORIGIN)?;
         let (permissions, resource_types) =
             (self.permissions.to_string(), self.resource_types.to_string());
-        let signed = AccountSasFields {
-            account: key.account(),
-            version: terms.version,
-            permissions: &permissions,
-            services: TABLES,
-            resource_types: &resource_types,
-            start: &terms.start,
-            expiry: &terms.expiry,
-            ip: &terms.ip,
-            protocol: terms.protocol,
-            encryption_scope: "",
-        };
-        let signature = key.sign(&signed.string_to_sign());
-        Ok(SasToken::signed(query(&[
+        let fields = [
             ("sv", Some(terms.version)),
             ("ss", Some(TABLES)),
             ("srt", Some(&resource_types)),
-            ("st", unless_empty(&terms.start)),
-            ("se", unless_empty(&terms.expiry)),
+            ("st", terms.start.as_deref()),
+            ("se", terms.expiry.as_deref()),
             ("sp", Some(&permissions)),
-            ("sip", unless_empty(&terms.ip)),
-            ("spr", unless_empty(terms.protocol)),
-            ("sig", Some(&signature)),
-        ])))
+            ("sip", terms.ip.as_deref()),
+            ("spr", terms.protocol),
+        ];
+        Ok(signed(key, &fields, sas_signature::for_account))
     }
 }

@@ -12,7 +12,6 @@ pub(crate) mod issuer;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::sync::Arc;
 
 pub use azure_core::credentials::TokenCredential;
@@ -153,8 +152,4 @@ impl BearerTokens {
     }
 }
 
-impl fmt::Debug for BearerTokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BearerTokens").field("scope", &self.scope()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(BearerTokens, |it| scope: it.scope());

@@ -66,7 +66,7 @@ impl ConnectionString {
             }
         };
         if let Some(secondary) = &secondary {
-            Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is no URL"))?;
+            Url::parse(secondary).map_err(|_| malformed("TableSecondaryEndpoint is not a URL"))?;
         }
         Ok(Self { endpoint, secondary, credential, is_development: false })
     }
@@ -77,7 +77,7 @@ fn malformed(reason: &str) -> Error {
 }
 
 fn bad_account_name() -> Error {
-    malformed("AccountName has a character that no account name has")
+    malformed("AccountName has a character that account names cannot have")
 }
 
 impl<'a> Settings<'a> {
@@ -151,8 +151,8 @@ impl<'a> Settings<'a> {
         }
         let mut origin = "http://127.0.0.1".to_owned();
         if let Some(proxy) = self.development_proxy {
-            let proxy =
-                Url::parse(proxy).map_err(|_| malformed("DevelopmentStorageProxyUri is no URL"))?;
+            let proxy = Url::parse(proxy)
+                .map_err(|_| malformed("DevelopmentStorageProxyUri is not a URL"))?;
             let host = proxy
                 .host_str()
                 .ok_or_else(|| malformed("DevelopmentStorageProxyUri has no host"))?;

@@ -31,7 +31,7 @@ pub(crate) fn hint(credential: &Credential, refused: &RefusedRequest<'_>) -> Opt
     match credential {
         Credential::SharedKey(_) | Credential::SharedKeyLite(_) => advise_on_key(refused),
         Credential::Sas(token) => advise_on_signature(token, refused),
-        // Advice on tokens is in `pipeline/bearer.rs`.
+        // Advice on tokens is in `pipeline/attempts/bearer.rs`.
         _ => None,
     }
 }
@@ -70,36 +70,30 @@ fn clocks_apart(refused: &RefusedRequest<'_>) -> Option<(Duration, &'static str)
 }
 
 fn advise_on_signature(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String> {
-    let code = refused.code;
-    if *code == ErrorCode::AuthenticationFailed {
-        return Some(not_authentic(token, refused));
+    match refused.code {
+        ErrorCode::AuthenticationFailed => Some(not_authentic(token, refused)),
+        ErrorCode::AuthorizationPermissionMismatch => Some(not_permitted(token, refused.operation)),
+        ErrorCode::AuthorizationProtocolMismatch => by_https_only(token, refused),
+        ErrorCode::AuthorizationSourceIpMismatch => token
+            .field("sip")
+            .map(|from| format!("The shared access signature can be used from {from:?} only.")),
+        ErrorCode::AuthorizationResourceTypeMismatch => {
+            let (covered, needed) = (token.field("srt")?, refused.operation.resource_type()?);
+            Some(format!(
+                "The shared access signature covers the resource types {covered:?}, and {} needs \
+                 {needed:?}.",
+                refused.operation
+            ))
+        }
+        ErrorCode::AuthorizationServiceMismatch => token.field("ss").map(|services| {
+            format!(
+                "The shared access signature is for the services {services:?}, and tables need \
+                 \"t\"."
+            )
+        }),
+        ErrorCode::AuthorizationFailure => out_of_reach(token, refused),
+        _ => None,
     }
-    if *code == ErrorCode::AuthorizationPermissionMismatch {
-        return Some(not_permitted(token, refused.operation));
-    }
-    if *code == ErrorCode::AuthorizationProtocolMismatch {
-        return by_https_only(token, refused);
-    }
-    if *code == ErrorCode::AuthorizationSourceIpMismatch {
-        let from = token.field("sip")?;
-        return Some(format!("The shared access signature can be used from {from:?} only."));
-    }
-    if *code == ErrorCode::AuthorizationResourceTypeMismatch {
-        let reached = token.field("srt")?;
-        let needed = refused.operation.resource_type()?;
-        return Some(format!(
-            "The shared access signature reaches the resource types {reached:?}, and {} needs \
-             {needed:?}.",
-            refused.operation
-        ));
-    }
-    if *code == ErrorCode::AuthorizationServiceMismatch {
-        let services = token.field("ss")?;
-        return Some(format!(
-            "The shared access signature is for the services {services:?}, and tables need \"t\"."
-        ));
-    }
-    (*code == ErrorCode::AuthorizationFailure).then(|| out_of_reach(token, refused))?
 }
 
 /// The service does not report the reason; its clock and the fields reveal it.
@@ -118,7 +112,7 @@ fn not_authentic(token: &SasToken, refused: &RefusedRequest<'_>) -> String {
         && now < start
     {
         return format!(
-            "The shared access signature does not hold before {}, and the service's clock shows \
+            "The shared access signature is not valid before {}, and the service's clock shows \
              {}: wait, or get one that starts earlier.",
             start.trimmed(),
             now.trimmed()
@@ -181,7 +175,7 @@ fn out_of_reach(token: &SasToken, refused: &RefusedRequest<'_>) -> Option<String
     }
     let is_ranged = token.field("spk").or_else(|| token.field("epk")).is_some();
     is_ranged.then(|| {
-        "The shared access signature reaches a range of keys, and these keys are out of it."
+        "The shared access signature covers a range of keys, and these keys are outside of it."
             .to_owned()
     })
 }
@@ -229,7 +223,7 @@ mod tests {
             ("se=2017-11-10T12:00:00Z", failed, get, "expired at 2017-11-10T12:00:00Z"),
             ("se=2017-11-10", failed, get, "expired at 2017-11-10T00:00:00Z"),
             ("se=2017-11-10T11%3A59Z", failed, get, "expired at 2017-11-10T11:59:00Z"),
-            ("st=2017-11-11&se=2017-11-12", failed, get, "not hold before 2017-11-11T00:00:00Z"),
+            ("st=2017-11-11&se=2017-11-12", failed, get, "not valid before 2017-11-11T00:00:00Z"),
             ("se=2017-11-11&spr=https", failed, get, "https only"),
             ("se=2017-11-11&si=readers", failed, get, "stored access policy \"readers\""),
             ("se=2017-11-11", failed, get, "changed after it was signed"),
@@ -244,7 +238,7 @@ mod tests {
             ("ss=b", "AuthorizationServiceMismatch", get, "services \"b\""),
             ("tn=Other", "AuthorizationFailure", get, "for the table \"Other\" only."),
             ("tn=blogs", "AuthorizationFailure", Operation::ListTables, "one for the account"),
-            ("tn=blogs&spk=b", "AuthorizationFailure", get, "out of it."),
+            ("tn=blogs&spk=b", "AuthorizationFailure", get, "outside of it."),
             ("srt=sco", "AuthorizationFailure", Operation::SetTableAcl, "needs the account's key."),
         ] {
             let hint = hint_of(token, code, operation).unwrap();

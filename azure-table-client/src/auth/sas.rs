@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 
 use super::sas_time::read_time;
 use crate::error::Error;
+use crate::wire::encoding::QueryString;
 
 /// A shared access signature, which is sent unchanged. `Debug` does not show it, and it is overwritten when it
 /// is dropped.
@@ -23,13 +24,13 @@ impl SasToken {
         // The first parameter of a URL would have the host in its name.
         if token.split('=').next().is_some_and(|name| name.contains('?')) {
             return Err(Error::configuration(
-                "the shared access signature is a whole URL; only its query is wanted, which is \
+                "the shared access signature is a whole URL; pass only its query, which is \
                  the part after the question mark",
             ));
         }
         if token.contains("&amp;") {
             return Err(Error::configuration(
-                "the shared access signature was taken out of HTML: it has &amp; where & is meant",
+                "the shared access signature was copied from HTML: it has &amp; instead of &",
             ));
         }
         if !token
@@ -37,7 +38,7 @@ impl SasToken {
             .any(|pair| pair.strip_prefix("sig=").is_some_and(|sig| !sig.is_empty()))
         {
             return Err(Error::configuration(
-                "the shared access signature has no sig parameter: it was cut off, or is something else",
+                "the shared access signature has no sig parameter: it is truncated, or is another text",
             ));
         }
         if !token.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
@@ -79,8 +80,8 @@ impl SasToken {
     }
 
     /// One that was just signed.
-    pub(super) fn signed(query: String) -> Self {
-        Self(Zeroizing::new(query))
+    pub(super) fn signed(query: QueryString) -> Self {
+        Self(Zeroizing::new(query.into_string()))
     }
 
     /// Returns the query string, without `?`. It is a secret: anyone who has it can use it.
@@ -125,7 +126,7 @@ mod tests {
     #[test]
     fn what_no_service_takes_is_refused_and_what_one_may_take_is_not() {
         for (bad, why) in [
-            ("sv=2019-02-02&amp;sig=c2Vj", "out of HTML"),
+            ("sv=2019-02-02&amp;sig=c2Vj", "copied from HTML"),
             ("sig=c2Vj%253D", "encoded twice"),
             ("se=tomorrow&sig=c2Vj", "time in se"),
             ("se=&sig=c2Vj", "time in se"),

@@ -60,7 +60,7 @@ impl fmt::Display for SasError {
             Self::NoPermissions => {
                 f.write_str("needs permissions, or a stored access policy that has them")
             }
-            Self::NoResourceTypes => f.write_str("needs a type of resources that it reaches"),
+            Self::NoResourceTypes => f.write_str("needs a resource type"),
             Self::TimeOutOfRange => f.write_str("has a time outside of 1601 to 9999"),
             Self::EndsBeforeStart { start, expiry } => write!(
                 f,
@@ -68,15 +68,15 @@ impl fmt::Display for SasError {
                 expiry.trimmed(),
                 start.trimmed()
             ),
-            Self::Limit(error) => write!(f, "cannot be made: {error}"),
+            Self::Limit(error) => write!(f, "is not valid: {error}"),
             Self::RowKeyWithoutPartitionKey => {
                 f.write_str("has a bound on the RowKey without one on the PartitionKey")
             }
             Self::EmptyKeyRange => {
-                f.write_str("has a range of keys that begins behind its own end")
+                f.write_str("has an empty key range: its start is after its end")
             }
             Self::EmptyAddressRange { first, last } => {
-                write!(f, "has a range of addresses from {first} to {last}, which is empty")
+                write!(f, "has an empty address range: {first} to {last}")
             }
             Self::PolicyIdentifier => f.write_str(
                 "names a stored access policy by an identifier that is empty or has more than 64 \

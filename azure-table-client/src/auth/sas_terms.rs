@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 
-use super::SasError;
-use super::sas_signature::RESTRICTS_ORIGIN;
+use super::sas_signature::{RESTRICTS_ORIGIN, StringToSign};
+use super::{SasError, SasToken, SharedKey};
 use crate::edm::EdmDateTime;
-use crate::wire::encoding::push_encoded;
+use crate::wire::ServiceVersion;
+use crate::wire::encoding::QueryString;
 
 /// The default version of signatures.
 const VERSION: &str = "2019-02-02";
@@ -41,13 +42,13 @@ pub(super) struct Terms {
     pub(super) version: Option<String>,
 }
 
-/// The checked terms as they are signed and sent; omitted fields are empty.
+/// The checked terms as they are signed and sent; `None` where a field is omitted.
 #[derive(Debug)]
 pub(super) struct TermTexts<'a> {
-    pub(super) start: String,
-    pub(super) expiry: String,
-    pub(super) ip: String,
-    pub(super) protocol: &'static str,
+    pub(super) start: Option<String>,
+    pub(super) expiry: Option<String>,
+    pub(super) ip: Option<String>,
+    pub(super) protocol: Option<&'static str>,
     pub(super) version: &'a str,
 }
 
@@ -55,7 +56,7 @@ impl Terms {
     /// The texts, for signatures that there are from version `first` on.
     pub(super) fn checked(&self, first: &'static str) -> Result<TermTexts<'_>, SasError> {
         let version = self.version.as_deref().unwrap_or(VERSION);
-        if !is_version(version) {
+        if ServiceVersion::of_date(version).is_none() {
             return Err(SasError::MalformedVersion);
         }
         let restricts_origin = self.addresses.is_some() || self.protocol.is_some();
@@ -69,26 +70,24 @@ impl Terms {
         {
             return Err(SasError::EndsBeforeStart { start, expiry });
         }
-        let text = |time: Option<EdmDateTime>| {
-            time.map(|time| time.trimmed().to_string()).unwrap_or_default()
-        };
+        let text = |time: EdmDateTime| time.trimmed().to_string();
         Ok(TermTexts {
-            start: text(start),
-            expiry: text(expiry),
+            start: start.map(text),
+            expiry: expiry.map(text),
             ip: self.ip()?,
-            protocol: self.protocol.map(SasProtocol::as_str).unwrap_or_default(),
+            protocol: self.protocol.map(SasProtocol::as_str),
             version,
         })
     }
 
-    fn ip(&self) -> Result<String, SasError> {
+    fn ip(&self) -> Result<Option<String>, SasError> {
         let Some((first, last)) = self.addresses.clone().map(RangeInclusive::into_inner) else {
-            return Ok(String::new());
+            return Ok(None);
         };
         if last < first {
             return Err(SasError::EmptyAddressRange { first, last });
         }
-        Ok(if first == last { first.to_string() } else { format!("{first}-{last}") })
+        Ok(Some(if first == last { first.to_string() } else { format!("{first}-{last}") }))
     }
 }
 
@@ -100,33 +99,20 @@ fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
     second.map(Some).map_err(|_| SasError::TimeOutOfRange)
 }
 
-/// Whether the text has the form of `2019-02-02`.
-fn is_version(text: &str) -> bool {
-    let is_fine = |(at, byte): (usize, u8)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    };
-    text.len() == 10 && text.bytes().enumerate().all(is_fine)
-}
-
-/// Returns the query string of the fields that are present.
-pub(super) fn query(fields: &[(&str, Option<&str>)]) -> String {
-    let mut query = String::new();
-    for (name, value) in fields {
-        let Some(value) = value else { continue };
-        if !query.is_empty() {
-            query.push('&');
-        }
-        query.push_str(name);
-        query.push('=');
-        push_encoded(&mut query, value);
+/// Returns the token of the fields that are present, signed with the key of the account.
+pub(super) fn signed(
+    key: &SharedKey,
+    fields: &[(&str, Option<&str>)],
+    string_to_sign: StringToSign,
+) -> SasToken {
+    let present = || fields.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
+    let field = |name: &str| present().find(|(known, _)| *known == name).map_or("", |(_, it)| it);
+    let signature = key.sign(&string_to_sign(key.account(), &field));
+    let mut query = QueryString::default();
+    for (name, value) in present().chain([("sig", &*signature)]) {
+        query.push(name, value);
     }
-    query
-}
-
-/// A field that is left out where it is empty.
-pub(super) fn unless_empty(text: &str) -> Option<&str> {
-    (!text.is_empty()).then_some(text)
+    SasToken::signed(query)
 }
 
 /// The setters of the terms.

@@ -4,8 +4,6 @@
 //!
 //! [shared-key]: https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -16,6 +14,7 @@ use super::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use crate::error::Error;
 
 /// An account's name and key. `Debug` shows only the name, and the key is overwritten when it is dropped.
+#[doc(alias("StorageCredentials", "TableSharedKeyCredential", "AccountKey"))]
 #[derive(Clone)]
 pub struct SharedKey {
     account: String,
@@ -36,7 +35,7 @@ impl SharedKey {
         }
         if !is_account_name(&account) {
             return Err(Error::configuration(
-                "the account name has a character that no account name has",
+                "the account name has a character that account names cannot have",
             ));
         }
         // The decoder's error would show a character of the key.
@@ -82,11 +81,7 @@ impl SharedKey {
     }
 }
 
-impl fmt::Debug for SharedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedKey").field("account", &self.account).finish_non_exhaustive()
-    }
-}
+opaque_debug!(SharedKey, |it| account: it.account);
 
 /// Whether the name is valid in `SharedKey account:signature`. The services' own rules are
 /// narrower, but an emulator may have other names.

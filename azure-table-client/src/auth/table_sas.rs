@@ -1,8 +1,7 @@
 //! Building shared access signatures for one table.
 
-use super::sas_signature::TableSasFields;
-use super::sas_terms::{Terms, query, terms_setters, unless_empty};
-use super::{SasError, SasToken, SharedKey, TablePermissions};
+use super::sas_terms::{Terms, signed, terms_setters};
+use super::{SasError, SasToken, SharedKey, TablePermissions, sas_signature};
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
 use crate::limits::{check_key, check_table_name};
@@ -35,6 +34,7 @@ const POLICY_IDENTIFIER_UNITS: usize = 64;
 /// ```
 ///
 /// REST: [Create a service SAS](https://learn.microsoft.com/rest/api/storageservices/create-service-sas)
+#[doc(alias("SharedAccessSignature", "SAS", "GenerateSasUri"))]
 #[derive(Debug, Clone)]
 #[must_use = "it is signed by sign"]
 pub struct TableSas {
@@ -122,41 +122,21 @@ impl TableSas {
         self.check_keys()?;
         let terms = self.terms.checked(FIRST_VERSION)?;
         let permissions = self.permissions.to_string();
-        let text = |key: &Option<String>| key.clone().unwrap_or_default();
-        let bounds = [&self.first, &self.last]
-            .map(|bound| (text(&bound.partition_key), text(&bound.row_key)));
-        let [(start_partition_key, start_row_key), (end_partition_key, end_row_key)] = &bounds;
-        let signed = TableSasFields {
-            account: key.account(),
-            table: &self.table,
-            version: terms.version,
-            permissions: &permissions,
-            start: &terms.start,
-            expiry: &terms.expiry,
-            identifier: self.policy.as_deref().unwrap_or_default(),
-            ip: &terms.ip,
-            protocol: terms.protocol,
-            start_partition_key,
-            start_row_key,
-            end_partition_key,
-            end_row_key,
-        };
-        let signature = key.sign(&signed.string_to_sign());
-        Ok(SasToken::signed(query(&[
+        let fields = [
             ("sv", Some(terms.version)),
-            ("tn", Some(&self.table)),
-            ("st", unless_empty(&terms.start)),
-            ("se", unless_empty(&terms.expiry)),
-            ("sp", unless_empty(&permissions)),
+            ("tn", Some(&*self.table)),
+            ("st", terms.start.as_deref()),
+            ("se", terms.expiry.as_deref()),
+            ("sp", Some(&*permissions).filter(|letters| !letters.is_empty())),
             ("spk", self.first.partition_key.as_deref()),
             ("srk", self.first.row_key.as_deref()),
             ("epk", self.last.partition_key.as_deref()),
             ("erk", self.last.row_key.as_deref()),
-            ("sip", unless_empty(&terms.ip)),
-            ("spr", unless_empty(terms.protocol)),
+            ("sip", terms.ip.as_deref()),
+            ("spr", terms.protocol),
             ("si", self.policy.as_deref()),
-            ("sig", Some(&signature)),
-        ])))
+        ];
+        Ok(signed(key, &fields, sas_signature::for_table))
     }
 
     /// Without a policy the signature needs permissions and an expiry.

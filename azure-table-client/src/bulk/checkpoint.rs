@@ -2,8 +2,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -133,18 +131,7 @@ fn parse(text: &str) -> Option<Checkpoint> {
     (refused <= checkpoint.resolved()).then_some(checkpoint)
 }
 
-impl Serialize for Checkpoint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Checkpoint {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
-    }
-}
+serde_as_text!(Checkpoint);
 
 #[cfg(test)]
 mod tests {

@@ -35,7 +35,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Takes as many of the first rows as fit, and at most `most`; `None` if there are no rows.
+    /// Removes as many of the first rows as a transaction holds, and at most `most`; `None` if there are no rows.
     pub(super) fn take(
         target: &Target,
         partition: &Arc<str>,

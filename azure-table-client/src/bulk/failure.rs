@@ -38,15 +38,13 @@ impl FailureKind {
 
 /// Whether the service refused the table or the account, and not one of the rows.
 fn is_of_all(error: &Error, rows: usize) -> bool {
-    let code = error.code().map_or("", ErrorCode::as_str);
-    let is_one_of = |codes: &[ErrorCode]| codes.iter().any(|known| known.as_str() == code);
-    if is_one_of(&[ErrorCode::TableNotFound, ErrorCode::TableBeingDeleted]) {
+    if matches!(error.code(), Some(ErrorCode::TableNotFound | ErrorCode::TableBeingDeleted)) {
         return true;
     }
     // A signature may cover only some keys: the service then reports the index of the operation in a transaction. The
     // response to a single row is the same as that of a firewall.
-    let may_be_a_row =
-        code == "AuthorizationFailure" && (rows == 1 || error.batch_index().is_some());
+    let may_be_a_row = error.code() == Some(&ErrorCode::AuthorizationFailure)
+        && (rows == 1 || error.batch_index().is_some());
     is_forbidden(error) && !may_be_a_row
 }
 

@@ -1,5 +1,4 @@
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use uuid::Uuid;
@@ -8,6 +7,7 @@ use super::report::{BulkReport, Cause, Progress, RowOutcome, RowResult};
 use super::{Checkpoint, KEPT_RESULTS};
 use crate::clock::SharedClock;
 use crate::entity::new_write_id;
+use crate::lock::lock;
 
 /// Observes a run, also after its future was dropped.
 ///
@@ -39,7 +39,7 @@ impl BulkMonitor {
 
     /// The progress of the run.
     pub fn progress(&self) -> Progress {
-        let state = self.state();
+        let state = lock(&self.0);
         let elapsed =
             state.start.as_ref().map(|(start, clock)| clock.since(*start)).unwrap_or_default();
         Progress { elapsed, ..state.progress }
@@ -47,13 +47,13 @@ impl BulkMonitor {
 
     /// The resolved rows.
     pub fn checkpoint(&self) -> Checkpoint {
-        self.state().checkpoint.clone()
+        lock(&self.0).checkpoint.clone()
     }
 
     /// The outcomes so far, in the order in which the rows ended.
     pub fn report(&self) -> BulkReport {
         let progress = self.progress();
-        let state = self.state();
+        let state = lock(&self.0);
         BulkReport {
             progress,
             results: state.results.clone(),
@@ -62,20 +62,15 @@ impl BulkMonitor {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A panic cannot leave a change half done: each is one step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the checkpoint from which the run resumes.
     pub(super) fn resume(&self, checkpoint: Checkpoint) {
-        self.state().checkpoint = checkpoint;
+        lock(&self.0).checkpoint = checkpoint;
     }
 
     /// Begins a run. Returns its id, which is that of the run that it resumes or a new one, and whether it resumes an
     /// earlier run.
     pub(super) fn begin(&self, keeps_all: bool, clock: &SharedClock) -> (Uuid, bool) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let is_resumed = state.checkpoint != Checkpoint::new();
         let id = *state.checkpoint.run_id.get_or_insert_with(new_write_id);
         state.start = Some((clock.instant(), Arc::clone(clock)));
@@ -84,16 +79,16 @@ impl BulkMonitor {
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Progress)) {
-        change(&mut self.state().progress);
+        change(&mut lock(&self.0).progress);
     }
 
     pub(super) fn stop(&self, cause: Cause) {
-        self.state().stopped.get_or_insert(cause);
+        lock(&self.0).stopped.get_or_insert(cause);
     }
 
     /// Counts a row that was read. Returns `false` if it is already resolved.
     pub(super) fn read(&self, index: u64) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let is_resolved = state.checkpoint.is_resolved(index);
         state.progress.read += 1;
         state.progress.skipped += u64::from(is_resolved);
@@ -102,7 +97,7 @@ impl BulkMonitor {
 
     /// Takes down the outcomes of rows.
     pub(super) fn finish(&self, results: &[RowResult]) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         for result in results {
             let progress = &mut state.progress;
             match result.outcome {
@@ -126,13 +121,9 @@ impl BulkMonitor {
 
     /// Returns the report of a run that ended.
     pub(super) fn into_report(self) -> BulkReport {
-        self.state().results.sort_by_key(|result| result.index);
+        lock(&self.0).results.sort_by_key(|result| result.index);
         self.report()
     }
 }
 
-impl fmt::Debug for BulkMonitor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BulkMonitor").field("progress", &self.progress()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(BulkMonitor, |it| progress: it.progress());

@@ -42,6 +42,13 @@ impl RowOutcome {
             Self::NotAttempted(_) | Self::Unknown(_) => false,
         }
     }
+
+    pub(super) fn error(&self) -> Option<&Arc<Error>> {
+        match self {
+            Self::Applied { .. } => None,
+            Self::Failed(error) | Self::NotAttempted(error) | Self::Unknown(error) => Some(error),
+        }
+    }
 }
 
 /// The result of one row of the input.
@@ -128,14 +135,14 @@ impl Progress {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows: {} applied", self.read, self.applied)?;
-        for (count, what) in [
+        for (count, outcome) in [
             (self.skipped, "resolved before"),
             (self.failed, "failed"),
             (self.unknown, "unknown"),
             (self.not_attempted, "not attempted"),
         ] {
             if count > 0 {
-                write!(f, ", {count} {what}")?;
+                write!(f, ", {count} {outcome}")?;
             }
         }
         write!(f, "; {} requests", self.requests)?;
@@ -241,11 +248,6 @@ impl StdError for BulkError {
         if let Some(cause) = &self.0.stopped {
             return Some(&**cause);
         }
-        match &self.0.failures().next()?.outcome {
-            RowOutcome::Failed(error)
-            | RowOutcome::Unknown(error)
-            | RowOutcome::NotAttempted(error) => Some(&**error),
-            RowOutcome::Applied { .. } => None,
-        }
+        self.0.failures().next()?.outcome.error().map(|error| &**error as _)
     }
 }

@@ -4,7 +4,6 @@ mod http;
 #[path = "builder/no_http.rs"]
 mod http;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -351,15 +350,11 @@ impl TableServiceClientBuilder {
     }
 }
 
-impl fmt::Debug for TableServiceClientBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableServiceClientBuilder")
-            .field("credential", &self.credential)
-            .field("retry", &self.retry)
-            .field("try_timeout", &self.try_timeout)
-            .field("deadline", &self.deadline)
-            .field("version", &self.version)
-            .field("format", &self.format)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(TableServiceClientBuilder, |it|
+    credential: it.credential,
+    retry: it.retry,
+    try_timeout: it.try_timeout,
+    deadline: it.deadline,
+    version: it.version,
+    format: it.format,
+);

@@ -1,14 +1,13 @@
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::time::Duration;
 
 use super::TableClient;
 use super::rounds::{ROUNDS, Rounds, check_key};
+use super::setters::setters;
 use crate::entity::{EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::Stored;
-use crate::pipeline::{CallOptions, RetryPolicy};
+use crate::pipeline::CallOptions;
 
 impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with the keys of `entity`; inserts `entity` if that entity does not exist.
@@ -93,24 +92,7 @@ impl<'c, T> GetOrInsert<'c, T> {
         self
     }
 
-    /// Sets the deadline of the whole call, including all rounds and waits.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets the retry policy of each read and each insert, instead of the client's.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. By default, each read and each insert has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
-    }
+    setters! { options: deadline "the whole call with all its rounds", retry, client_request_id }
 }
 
 impl<T: TableEntity + Send + 'static> GetOrInsert<'_, T> {
@@ -159,11 +141,4 @@ impl<'c, T: TableEntity + Send + 'static> IntoFuture for GetOrInsert<'c, T> {
     }
 }
 
-impl<T> fmt::Debug for GetOrInsert<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GetOrInsert")
-            .field("table", &self.table)
-            .field("key", &self.key)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> GetOrInsert<'_, T>, |it| table: it.table, key: it.key);

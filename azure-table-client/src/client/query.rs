@@ -75,6 +75,7 @@ pub use plan::QueryPlan;
 ///
 /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`, one
 /// request a page. Retries: [read](crate::guide::errors#retry-classes), each page by itself.
+#[doc(alias("TableQuery", "IQueryable", "LINQ"))]
 #[must_use = "a query is sent when it is awaited or its pages are read"]
 pub struct Query<E, T = E> {
     core: Arc<ClientCore>,
@@ -112,31 +113,30 @@ impl<E: TableEntity> Query<E> {
 }
 
 impl<E, T> Query<E, T> {
-    /// Returns only the entities that meet the condition. Replaces an earlier filter.
+    /// Returns only the entities that meet the condition, and all other filters of the query.
     ///
     /// A column that does not exist, a value of another type or a comparison that the service does not
     /// support fails to compile.
-    pub fn filter(mut self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
+    #[doc(alias("where", "Where", "WHERE"))]
+    pub fn filter(self, condition: impl FnOnce(E::Columns<E>) -> Condition<E>) -> Self
     where
         E: HasColumns,
     {
-        let filter = condition(E::typed_columns("")).into_filter();
-        self.filter = filter.and_then(QueryFilter::checked).map(Some);
-        self
+        self.and(condition(E::typed_columns("")).into_filter().and_then(QueryFilter::checked))
     }
 
     /// Returns only the entities that match this OData filter, for example
-    /// `PartitionKey eq 'Channel9' and Rating ge 3`. Replaces an earlier filter.
+    /// `PartitionKey eq 'Channel9' and Rating ge 3`, and all other filters of the query.
     ///
     /// The text is checked when the query is sent; an invalid filter is an error of kind
     /// [`InvalidInput`](crate::ErrorKind::InvalidInput), and nothing is sent. Never format untrusted input
     /// into the text: a quote in the input would end the literal.
-    pub fn filter_text(mut self, text: &str) -> Self {
-        self.filter = QueryFilter::parse(text).map(Some);
-        self
+    #[doc(alias("OData", "$filter"))]
+    pub fn filter_text(self, text: &str) -> Self {
+        self.and(QueryFilter::parse(text))
     }
 
-    /// Returns only the entities that match this filter. Replaces an earlier filter.
+    /// Returns only the entities that match this filter, and all other filters of the query.
     ///
     /// ```
     /// # use azure_table_client::filter::Filter;
@@ -158,18 +158,24 @@ impl<E, T> Query<E, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn matching(mut self, filter: &Filter) -> Self {
-        self.filter = QueryFilter::checked(filter.clone()).map(Some);
+    pub fn matching(self, filter: &Filter) -> Self {
+        self.and(QueryFilter::checked(filter.clone()))
+    }
+
+    fn and(mut self, filter: Result<QueryFilter, FilterError>) -> Self {
+        self.filter = QueryFilter::add(self.filter, filter);
         self
     }
 
     /// Limits the entities of a page (`$top`) to 1 to 1,000; the default is the service's limit of 1,000.
+    #[doc(alias("$top", "maxPerPage", "results_per_page"))]
     pub fn page_size(mut self, entities: u32) -> Self {
         self.page_size = Some(entities);
         self
     }
 
     /// Limits the total number of entities in all pages.
+    #[doc(alias("limit", "top"))]
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
         self
@@ -191,6 +197,7 @@ impl<E, T> Query<E, T> {
     }
 
     /// Starts after an earlier page of the same query.
+    #[doc(alias("continuation", "NextPartitionKey", "TableContinuationToken", "skip"))]
     pub fn start_at(mut self, continuation: Continuation) -> Self {
         self.start = Some(continuation);
         self
@@ -239,11 +246,13 @@ impl<E, T> Query<E, T> {
     ///
     /// # Errors
     /// The errors of the query itself.
+    #[doc(alias("paginate", "ExecuteQuerySegmented"))]
     pub async fn page(self) -> Result<Page<T>, Error> {
         self.pages().first().await
     }
 
     /// Returns the results page by page.
+    #[doc(alias("paginate", "AsPages", "by_page", "pagination"))]
     pub fn pages(self) -> Pages<T> {
         Pages::new(self.checked())
     }

@@ -49,13 +49,8 @@ impl Before {
 
 /// The error of a replacement that would lose other properties.
 fn refusal(name: &str, error: &ReadError) -> Error {
-    let reason = match error {
-        ReadError::Json(error) => error.to_string(),
-        ReadError::Atom(error) => error.to_string(),
-        ReadError::Decode(error) => error.to_string(),
-    };
     Error::invalid_input(format!(
         "property {name:?} cannot be removed: the other properties of the row cannot be written back unchanged \
-         ({reason}); `replace` drops them"
+         ({error}); `replace` drops them"
     ))
 }

@@ -17,6 +17,7 @@ use crate::pipeline::Pipeline;
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
 /// A storage account's table service. Cheap to clone; clones share the connection pool.
+#[doc(alias("CloudTableClient", "CloudStorageAccount", "account"))]
 #[derive(Debug, Clone)]
 pub struct TableServiceClient {
     core: Arc<ClientCore>,
@@ -49,6 +50,7 @@ impl TableServiceClient {
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration) that names the key at fault;
     /// values are never shown.
+    #[doc(alias("FromConnectionString", "Azurite", "emulator", "UseDevelopmentStorage"))]
     pub fn from_connection_string(text: &str) -> Result<Self, Error> {
         Self::builder_from_connection_string(text)?.build()
     }
@@ -286,6 +288,7 @@ impl TableServiceClient {
     ///
     /// REST: [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("query_tables", "ListTables"))]
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(Arc::clone(&self.core))
     }

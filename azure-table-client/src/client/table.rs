@@ -53,6 +53,7 @@ use crate::operation::{Reply, ResponseInfo, Target, table};
 /// are sent in the body: every operation on such a row is sent as a batch of its own, and is reported like any other
 /// operation. Such a read goes to the primary, unless the client reads from the [secondary](crate::LocationMode)
 /// only.
+#[doc(alias("CloudTable"))]
 pub struct TableClient<T> {
     pub(super) core: Arc<ClientCore>,
     target: Target,
@@ -129,6 +130,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Create Table](https://learn.microsoft.com/rest/api/storageservices/create-table), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
+    #[doc(alias("CreateIfNotExists", "ensure"))]
     pub fn create_if_not_exists(&self) -> Call<bool> {
         Call::new(
             &self.core,
@@ -207,6 +209,13 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
+    #[doc(alias(
+        "submit_transaction",
+        "SubmitTransaction",
+        "batch",
+        "ExecuteBatch",
+        "TableBatchOperation"
+    ))]
     pub fn transaction(&self) -> Transaction<T> {
         Transaction::new(Arc::clone(&self.core), self.target.clone())
     }
@@ -215,6 +224,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("query_entities", "list_entities", "QueryAsync", "CreateQuery"))]
     pub fn query(&self) -> Query<T> {
         let fault = self.fault.clone().map(Error::from);
         Query::new(Arc::clone(&self.core), Arc::clone(&self.target.table), fault)

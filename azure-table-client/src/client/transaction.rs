@@ -1,4 +1,3 @@
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
@@ -50,6 +49,13 @@ use crate::pipeline::CallOptions;
 ///
 /// REST: [Performing entity group transactions](https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions), `POST`.
 /// Retries: [guarded](crate::guide::errors#retry-classes).
+#[doc(alias(
+    "batch",
+    "TableBatchOperation",
+    "submit_transaction",
+    "SubmitTransaction",
+    "EntityGroupTransaction"
+))]
 #[must_use = "a transaction is sent when it is awaited"]
 pub struct Transaction<T> {
     core: Arc<ClientCore>,
@@ -105,11 +111,13 @@ impl<T: TableEntity> Transaction<T> {
     }
 
     /// Inserts the entity, or sets its properties if it exists, in any version.
+    #[doc(alias("upsert"))]
     pub fn insert_or_merge(self, entity: &T) -> Self {
         self.write(entity, Write::Upsert(Update::Merge))
     }
 
     /// Inserts the entity, or replaces it if it exists, in any version.
+    #[doc(alias("upsert"))]
     pub fn insert_or_replace(self, entity: &T) -> Self {
         self.write(entity, Write::Upsert(Update::Replace))
     }
@@ -187,11 +195,4 @@ impl<T: Send + 'static> IntoFuture for Transaction<T> {
     }
 }
 
-impl<T> fmt::Debug for Transaction<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transaction")
-            .field("operations", &self.len())
-            .field("bytes", &self.bytes())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Transaction<T>, |it| operations: it.len(), bytes: it.bytes());

@@ -1,17 +1,16 @@
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
-use std::time::Duration;
 
 use super::removal::Before;
 use super::rounds::{ROUNDS, Rounds, check_key};
+use super::setters::setters;
 use super::{Call, TableClient};
 use crate::entity::{DynamicEntity, EntityKey, IntoKey, KeyError, TableEntity};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::IfMatch;
 use crate::operation::entity::{Source, Update};
 use crate::operation::{Stored, Written};
-use crate::pipeline::{CallOptions, RetryPolicy};
+use crate::pipeline::CallOptions;
 
 impl<T: TableEntity> TableClient<T> {
     /// Reads the entity with these keys, changes it, and writes it back by its version. After a concurrent write it
@@ -60,6 +59,7 @@ impl<T: TableEntity> TableClient<T> {
     /// [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`,
     /// [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [composite](crate::guide::errors#retry-classes).
+    #[doc(alias("lock", "compare_and_swap", "optimistic", "retry"))]
     pub fn update_with<'c>(
         &self,
         key: impl IntoKey,
@@ -152,24 +152,7 @@ impl<T, E> UpdateWith<'_, T, E> {
         self
     }
 
-    /// Sets the deadline of the whole call, including all rounds and waits.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline = Some(deadline);
-        self
-    }
-
-    /// Sets the retry policy of each read and each write, instead of the client's.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.options.retry = Some(policy);
-        self
-    }
-
-    /// Sets the id that the service logs with each request (`x-ms-client-request-id`), at most 1,024
-    /// visible ASCII characters. By default, each read and each write has a random UUID.
-    pub fn client_request_id(mut self, id: impl Into<String>) -> Self {
-        self.options.client_request_id = Some(id.into());
-        self
-    }
+    setters! { options: deadline "the whole call with all its rounds", retry, client_request_id }
 }
 
 impl<T: TableEntity + Send + 'static, E: From<Error>> UpdateWith<'_, T, E> {
@@ -238,11 +221,4 @@ where
     }
 }
 
-impl<T, E> fmt::Debug for UpdateWith<'_, T, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UpdateWith")
-            .field("table", &self.table)
-            .field("key", &self.key)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T, E> UpdateWith<'_, T, E>, |it| table: it.table, key: it.key);

@@ -1,10 +1,11 @@
 //! Conflicts of a save with other writers, and how a program wants them resolved. No I/O.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::error::{Error, ErrorCode, Outcome};
+use crate::lock::lock;
 use crate::wire::Operation;
 
 /// A change of a save that the service refused because of another writer: an insert whose row exists
@@ -158,7 +159,7 @@ impl ConflictResolver {
             Strategy::ClientWins => Resolution::KeepLocal,
             Strategy::ServerWins => Resolution::TakeServer,
             Strategy::Merge(decide) => {
-                let mut decide = decide.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut decide = lock(decide);
                 decide(conflict)
             }
         }
@@ -187,8 +188,7 @@ pub(super) fn is_conflict(operation: Operation, error: &Error) -> bool {
     }
     match operation {
         Operation::Insert => {
-            error.is_conflict()
-                && error.code().is_some_and(|code| *code == ErrorCode::EntityAlreadyExists)
+            error.is_conflict() && error.code() == Some(&ErrorCode::EntityAlreadyExists)
         }
         Operation::Merge | Operation::Replace | Operation::Delete => {
             error.is_precondition_failed()

@@ -1,5 +1,4 @@
 use std::collections::BTreeSet;
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -164,11 +163,7 @@ impl<'c, T: TableEntity + Send + 'static> IntoFuture for ContextQuery<'c, T> {
     }
 }
 
-impl<T> fmt::Debug for ContextQuery<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContextQuery").field("query", &self.query).finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> ContextQuery<'_, T>, |it| query: it.query);
 
 /// The entities of a query, one by one, tracked by the context that each step receives.
 pub struct Cursor<T> {
@@ -200,11 +195,7 @@ impl<T: TableEntity> Cursor<T> {
     }
 }
 
-impl<T> fmt::Debug for Cursor<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursor").field("table", &self.table).finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> Cursor<T>, |it| table: it.table);
 
 impl TableContext {
     /// Merges a row of the service into the tracked entities, and returns it for the caller.

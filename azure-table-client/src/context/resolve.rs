@@ -1,7 +1,6 @@
 //! Resolving the open attempts of changes, by reading their rows back.
 
 use std::collections::{HashMap, HashSet};
-use std::pin::pin;
 use std::sync::Arc;
 
 use super::TableContext;
@@ -12,7 +11,7 @@ use crate::entity::EntityKey;
 use crate::error::Error;
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Request};
-use crate::outcome::{self, Evidence, Found, Verdict, Wrote};
+use crate::outcome::{self, Evidence, Verdict, Wrote};
 use crate::pipeline::{CallOptions, RetryPolicy};
 
 /// The findings about the entities of one request.
@@ -47,15 +46,11 @@ impl TableContext {
         let keys: Vec<_> = keys.into_iter().collect();
         let is_expired = |attempt: &OpenAttempt| outcome::is_expired(&self.core, attempt.sent.end);
         let expired: Vec<_> = attempts.iter().map(is_expired).collect();
-        let left = options.call.deadline.unwrap_or(self.core.deadline);
         // The service may be down.
         let retry =
             if closed.is_some() { options.call.retry.clone() } else { Some(RetryPolicy::none()) };
         let call = CallOptions { retry, ..options.call.clone() };
-        let read = outcome::read_back(&self.core, table, &keys, &call);
-        let late = || Error::timeout("no time is left to read back whether changes were applied");
-        let rows: HashMap<EntityKey, Found> =
-            self.core.clock.timeout(left, pin!(read)).await.ok_or_else(late)??;
+        let rows = outcome::read_back(&self.core, table, &keys, &call).await?;
         let absent = keys.iter().filter(|key| !rows.contains_key(*key));
         let absent = absent.map(|&key| key.clone()).collect();
         let mut findings = Findings { absent, ..Findings::default() };

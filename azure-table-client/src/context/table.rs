@@ -1,4 +1,3 @@
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -127,11 +126,7 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
     }
 }
 
-impl<T> fmt::Debug for ContextTable<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContextTable").field("table", &self.table).finish_non_exhaustive()
-    }
-}
+opaque_debug!(<T> ContextTable<'_, T>, |it| table: it.table);
 
 /// A tracked entity.
 #[derive(Clone, Copy)]
@@ -169,13 +164,9 @@ impl<'c> Entry<'c> {
     }
 }
 
-impl fmt::Debug for Entry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry")
-            .field("table", &self.table())
-            .field("key", self.key())
-            .field("state", &self.state())
-            .field("changed", &self.changed())
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Entry<'_>, |it|
+    table: it.table(),
+    key: it.key(),
+    state: it.state(),
+    changed: it.changed(),
+);

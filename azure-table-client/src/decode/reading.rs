@@ -49,7 +49,7 @@ pub enum Accept {
     Lenient,
 }
 
-/// 2^53: below it every whole number is a Double of its own.
+/// 2^53: up to it every whole number is a Double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Accept {
@@ -71,8 +71,8 @@ impl Accept {
 
 fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
     let converted = match (&value, wanted) {
-        #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^53")]
-        (EdmCow::Double(v), EdmType::Int64) if v.fract() == 0.0 && v.abs() < EXACT => {
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number up to 2^53")]
+        (EdmCow::Double(v), EdmType::Int64) if v.fract() == 0.0 && v.abs() <= EXACT => {
             Some(EdmCow::Int64(*v as i64))
         }
         (EdmCow::String(text), EdmType::DateTime) => date_time(text).map(EdmCow::DateTime),

@@ -36,8 +36,7 @@ pub struct Row<'de> {
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
     /// The errors of fields that were left at their defaults.
     problems: Vec<DecodeError>,
-    /// Whether a property occurred twice: the last one counts, but the service refuses that.
-    #[cfg(feature = "mock")]
+    /// Whether a property occurred twice: the last one counts, but the mock refuses that.
     pub(crate) repeated: bool,
 }
 
@@ -64,12 +63,6 @@ pub(crate) enum RawText<'de> {
 }
 
 impl<'de> Row<'de> {
-    /// Returns a row with only these columns.
-    #[cfg(feature = "mock")]
-    pub(crate) fn of_columns(columns: &'static [&'static str]) -> Self {
-        Self::with(Columns::new(columns), false, Form::WHOLE)
-    }
-
     pub(crate) fn with(columns: Columns, keeps_others: bool, form: Form) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(SYSTEM_SLOTS + columns.len_with_aliases(), RawProperty::default);
@@ -81,7 +74,6 @@ impl<'de> Row<'de> {
             slots,
             others: Vec::new(),
             problems: Vec::new(),
-            #[cfg(feature = "mock")]
             repeated: false,
         }
     }
@@ -92,10 +84,7 @@ impl<'de> Row<'de> {
         self.slots.fill_with(RawProperty::default);
         self.others.clear();
         self.problems.clear();
-        #[cfg(feature = "mock")]
-        {
-            self.repeated = false;
-        }
+        self.repeated = false;
     }
 
     /// The name of a slot.

@@ -3,7 +3,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
@@ -17,10 +16,29 @@ use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
 /// | `i8`, `i16`, `i32`, `u8`, `u16` | Int32 |
 /// | `u32`, `i64` | Int64 |
 /// | `f32`, `f64` | Double |
-/// | [`EdmDateTime`], `chrono::DateTime<Utc>` | DateTime |
+/// | [`EdmDateTime`], `chrono::DateTime<Utc>` | DateTime, in ticks of 100 ns |
+/// | `chrono::NaiveDateTime` | DateTime, as a time in UTC |
+/// | `chrono::NaiveDate` | DateTime, the midnight of the date in UTC |
 /// | `uuid::Uuid` | Guid |
-/// | `Vec<u8>`, `bytes::Bytes` | Binary |
+/// | `Vec<u8>`, `Box<[u8]>`, `[u8; N]`, `bytes::Bytes` | Binary |
+/// | `std::time::Duration`, `chrono::TimeDelta` | String, `P1DT2H3M4.5S` |
+/// | a newtype with `#[derive(TableValue)]` | the type of its field |
+/// | an enum with `#[derive(TableEnum)]` | String, or Int32 with `as_i32` |
 /// | `Option<T>` | the type of `T`; `None` is not stored |
+///
+/// # Times
+///
+/// A DateTime has ticks of 100 ns. `DateTime<Utc>` and `NaiveDateTime` have nanoseconds: the digits below 100 ns are
+/// dropped, so `Utc::now()` usually differs from the value that is read back. `#[table(on_inexact = "error")]` on the
+/// field refuses such a value instead.
+///
+/// # Durations
+///
+/// The service has no type for durations. They are stored as `Azure.Data.Tables` for .NET stores a `TimeSpan`: as
+/// an XML duration in a String property, with up to nine digits of fraction, so nothing is lost. The text that the older
+/// `Microsoft.Azure.Cosmos.Table` wrote, `1.02:03:04.5000000`, is read as well. .NET reads up to 10,675,199 days.
+/// Durations have no order in filters, and a filter finds only values in the form that is written. `as_padded` stores
+/// a text that has an order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
@@ -84,6 +102,13 @@ pub enum ConvertError {
     },
     /// The instant is outside the service's range.
     DateTime(DateTimeError),
+    /// The type does not read the text that it writes; with `as_string` and `as_json`.
+    NotReadBack {
+        /// The text that would be stored.
+        text: String,
+        /// The error of reading it, or the difference.
+        problem: String,
+    },
     /// The message of a hand-written conversion.
     Other(String),
 }
@@ -96,6 +121,9 @@ impl fmt::Display for ConvertError {
                 write!(f, "{value} does not fit {target} without loss")
             }
             Self::DateTime(error) => error.fmt(f),
+            Self::NotReadBack { text, problem } => {
+                write!(f, "the type writes {text:?} and does not read it back: {problem}")
+            }
             Self::Other(text) => f.write_str(text),
         }
     }
@@ -145,11 +173,28 @@ convert!(i32, Int32, |v| *v, |v| Ok(v));
 convert!(i64, Int64, |v| *v, |v| Ok(v));
 convert!(f64, Double, |v| *v, |v| Ok(v));
 convert!(EdmDateTime, DateTime, |v| *v, |v| Ok(v));
-convert!(DateTime<Utc>, DateTime, |v| EdmDateTime::from_chrono(*v)?, |v| Ok(v.to_chrono()));
 convert!(Uuid, Guid, |v| *v, |v| Ok(v));
 convert!(Vec<u8>, Binary, |v| Cow::Borrowed(v), |v| Ok(v.into_owned()));
+convert!(Box<[u8]>, Binary, |v| Cow::Borrowed(v), |v| Ok(v.into_owned().into_boxed_slice()));
 convert!(Bytes, Binary, |v| Cow::Borrowed(v), |v| Ok(Self::from(v.into_owned())));
 convert!(f32, Double, |v| f64::from(*v), |v| narrow(v));
+
+impl<const N: usize> ToEdm for [u8; N] {
+    const EDM_TYPE: EdmType = EdmType::Binary;
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+        Ok(Some(EdmCow::Binary(Cow::Borrowed(self))))
+    }
+}
+
+impl<const N: usize> FromEdm for [u8; N] {
+    const EDM_TYPE: EdmType = EdmType::Binary;
+    fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
+        let EdmCow::Binary(bytes) = value else { return Err(wrong_type(EdmType::Binary, &value)) };
+        (*bytes)
+            .try_into()
+            .map_err(|_| ConvertError::Other(format!("expected {N} bytes, found {}", bytes.len())))
+    }
+}
 
 /// An `f32` is widened exactly when it is written. A double that is not exact as an `f32` is refused.
 fn narrow(value: f64) -> Result<f32, ConvertError> {
@@ -218,6 +263,8 @@ impl EdmValue {
 mod tests {
     use std::fmt::Debug;
 
+    use chrono::{DateTime, Utc};
+
     use super::*;
 
     fn round_trip<T: ToEdm + FromEdm + PartialEq + Debug>(value: &T, ty: EdmType) {
@@ -246,6 +293,9 @@ mod tests {
         round_trip(&-0.0_f64, EdmType::Double);
         round_trip(&Uuid::max(), EdmType::Guid);
         round_trip(&vec![0_u8, 255], EdmType::Binary);
+        round_trip::<Box<[u8]>>(&[0_u8, 255].into(), EdmType::Binary);
+        round_trip(&[0_u8, 255, 7], EdmType::Binary);
+        round_trip(&[0_u8; 0], EdmType::Binary);
         round_trip(&Bytes::new(), EdmType::Binary);
         round_trip(&EdmDateTime::MAX, EdmType::DateTime);
         round_trip(&EdmDateTime::MIN.to_chrono(), EdmType::DateTime);
@@ -268,5 +318,9 @@ mod tests {
         assert!(f32::from_edm(EdmCow::Double(0.1)).is_err());
         assert!(f32::from_edm(EdmCow::Double(f64::NAN)).unwrap().is_nan());
         assert!(DateTime::<Utc>::MAX_UTC.to_edm().is_err());
+        let three = EdmCow::Binary(Cow::Borrowed(&[1, 2, 3]));
+        let error = <[u8; 4]>::from_edm(three).unwrap_err().to_string();
+        assert_eq!(error, "expected 4 bytes, found 3");
+        assert!(<[u8; 1]>::from_edm(EdmCow::Int32(1)).is_err());
     }
 }

@@ -47,6 +47,9 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::edm::ConvertError;
 use crate::key::KeyPart;
 
@@ -66,6 +69,27 @@ pub struct AsI32;
 #[derive(Debug, Clone, Copy)]
 pub struct AsI64;
 
+/// [`as_json`] as a type, for columns. Filters cannot compare JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct AsJson;
+
+/// [`exact`] as a type, for columns.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Exact;
+
+/// A type that [`as_json`] stores: one that serde reads and writes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as JSON",
+    label = "serde cannot read and write it",
+    note = "`as_json` needs serde's Serialize and Deserialize: write #[derive(Serialize, Deserialize)] on the type"
+)]
+#[doc(hidden)]
+pub trait Json: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Json for T {}
+
 /// A type that [`as_string`] stores: one with `Display` and `FromStr`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as text",
@@ -75,15 +99,22 @@ pub struct AsI64;
 #[doc(hidden)]
 pub trait Textual: Sized {
     #[doc(hidden)]
-    fn to_text(&self) -> String;
+    fn to_text(&self) -> Result<String, ConvertError>;
     #[doc(hidden)]
     fn from_text(text: &str) -> Result<Self, ConvertError>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Display + FromStr<Err: Display>> Textual for T {
-    fn to_text(&self) -> String {
-        self.to_string()
+    /// Parses the text again: some types do not read what they display.
+    fn to_text(&self) -> Result<String, ConvertError> {
+        let text = self.to_string();
+        let problem = match text.parse::<T>().map(|value| value.to_string()) {
+            Ok(again) if again == text => return Ok(text),
+            Ok(again) => format!("it is read as {again:?}"),
+            Err(error) => error.to_string(),
+        };
+        Err(ConvertError::NotReadBack { text, problem })
     }
 
     fn from_text(text: &str) -> Result<Self, ConvertError> {
@@ -152,6 +183,9 @@ where
 ///
 /// The service compares text by its characters, so numbers are not ordered as numbers;
 /// [`as_padded`] is.
+///
+/// `FromStr` must read what `Display` writes. Some types do not do this, for example because `Display` is meant for
+/// people. The text is therefore parsed again before it is written, and a text that is not read back is an error.
 pub mod as_string {
     use super::Textual;
     use crate::edm::ConvertError;
@@ -159,9 +193,9 @@ pub mod as_string {
     /// The text of `value`.
     ///
     /// # Errors
-    /// None.
+    /// `T` does not read this text, or reads a value with another text.
     pub fn encode<T: Textual>(value: &T) -> Result<String, ConvertError> {
-        Ok(value.to_text())
+        value.to_text()
     }
 
     /// The value of `text`.
@@ -237,5 +271,94 @@ pub mod as_i64 {
     /// `T` has no such value.
     pub fn decode<T: Integral<i64>>(number: i64) -> Result<T, ConvertError> {
         T::from_integer(number)
+    }
+}
+
+/// As JSON text, by serde: for lists, maps, and structs whose parts need no property of their own.
+///
+/// ```
+/// use azure_table_client::{DynamicEntity, TableEntity};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Link {
+///     title: String,
+///     uri: String,
+/// }
+///
+/// #[derive(TableEntity)]
+/// struct Page {
+///     #[table(partition_key)]
+///     site: String,
+///     #[table(row_key)]
+///     id: u32,
+///     #[table(as_json, default)]
+///     links: Vec<Link>,
+/// }
+///
+/// let links = vec![Link { title: "Rust".into(), uri: "https://www.rust-lang.org".into() }];
+/// let page = Page { site: "blog".into(), id: 1, links };
+/// let stored = DynamicEntity::from_entity(&page)?;
+/// let json = r#"[{"title":"Rust","uri":"https://www.rust-lang.org"}]"#;
+/// assert_eq!(stored.get::<String>("links"), Some(Ok(json.into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The text is a String property of at most 64 KiB; a longer text is
+/// [`LimitError::StringTooLong`](crate::limits::LimitError::StringTooLong). The text is read back before it is
+/// written: JSON has no NaN and no infinities, and `serde_json` writes `null` for them.
+///
+/// Filters cannot compare such a property, because equal values can have different texts. Store a value that a filter
+/// needs in a property of its own.
+pub mod as_json {
+    use super::Json;
+    use crate::edm::ConvertError;
+
+    /// The JSON text of `value`.
+    ///
+    /// # Errors
+    /// serde cannot serialize the value, or cannot deserialize the text.
+    pub fn encode<T: Json>(value: &T) -> Result<String, ConvertError> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| ConvertError::Other(format!("the value has no JSON: {error}")))?;
+        match serde_json::from_str::<T>(&text) {
+            Ok(_) => Ok(text),
+            Err(error) => Err(ConvertError::NotReadBack { text, problem: error.to_string() }),
+        }
+    }
+
+    /// The value of a JSON text.
+    ///
+    /// # Errors
+    /// The text is not JSON, or not that of a `T`.
+    #[expect(clippy::needless_pass_by_value, reason = "of the type that `encode` returns")]
+    pub fn decode<T: Json>(text: String) -> Result<T, ConvertError> {
+        serde_json::from_str(&text)
+            .map_err(|error| ConvertError::Other(format!("not the expected JSON: {error}")))
+    }
+}
+
+/// As a DateTime; a part below 100 ns is an error. For `#[table(on_inexact = "error")]`.
+#[doc(hidden)]
+pub mod exact {
+    use crate::edm::{ConvertError, DateTimeError, DateTimeValue, EdmDateTime};
+
+    /// The ticks of `value`.
+    ///
+    /// # Errors
+    /// The value has a part below 100 ns, or is outside the range of the service.
+    pub fn encode<T: DateTimeValue>(value: &T) -> Result<EdmDateTime, ConvertError> {
+        if value.has_part_below_ticks() {
+            return Err(DateTimeError::TooPrecise.into());
+        }
+        value.to_ticks()
+    }
+
+    /// The value of a number of ticks.
+    ///
+    /// # Errors
+    /// `T` cannot hold this time.
+    pub fn decode<T: DateTimeValue>(ticks: EdmDateTime) -> Result<T, ConvertError> {
+        Ok(T::from_ticks(ticks))
     }
 }

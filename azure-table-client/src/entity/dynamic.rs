@@ -29,6 +29,7 @@ use crate::key::{EntityKey, KeyError};
 /// let names: Vec<_> = blog.into_iter().map(|(name, _)| name).collect();
 /// assert_eq!(names, ["Text", "Rating", "Views", "Posted"]);
 /// ```
+#[doc(alias("DynamicTableEntity", "ElasticTableEntity", "dictionary"))]
 #[derive(Debug, Clone, PartialEq)]
 pub struct DynamicEntity {
     key: EntityKey,

@@ -3,6 +3,10 @@
 use super::{EncodeError, PropertyWriter};
 use crate::decode::{Columns, DecodeError, Row};
 
+/// Reads a field of type `F` from a row in which its first column has this number.
+#[doc(hidden)]
+pub type ReadGroup<F> = fn(&mut Row<'_>, usize) -> Result<F, DecodeError>;
+
 /// A struct that is stored as several properties of an entity, by `#[table(flatten)]`.
 ///
 /// Implemented by `#[derive(PropertyGroup)]`, which accepts the attributes of properties that
@@ -48,11 +52,12 @@ pub trait PropertyGroup: Sized {
     /// The number of columns that [`columns`](Self::columns) adds.
     const SIZE: usize;
 
-    /// A struct of the columns, for conditions on entities of type `E`.
-    type Columns<E>;
+    /// A struct of the columns, for conditions on entities of type `E`. A projection reads the group as an `F`.
+    type Columns<E, F>;
 
-    /// The columns for conditions, `prefix` before the name of each.
-    fn typed_columns<E>(prefix: &str) -> Self::Columns<E>;
+    /// The columns for conditions, `prefix` before the name of each; `read` reads the group from a row in which its
+    /// first column has this number.
+    fn typed_columns<E, F>(prefix: &str, read: ReadGroup<F>) -> Self::Columns<E, F>;
 
     /// Adds the group's columns.
     fn columns(columns: &mut Columns);
@@ -75,10 +80,10 @@ pub trait PropertyGroup: Sized {
 impl<G: PropertyGroup> PropertyGroup for Option<G> {
     const SIZE: usize = G::SIZE;
 
-    type Columns<E> = G::Columns<E>;
+    type Columns<E, F> = G::Columns<E, F>;
 
-    fn typed_columns<E>(prefix: &str) -> Self::Columns<E> {
-        G::typed_columns(prefix)
+    fn typed_columns<E, F>(prefix: &str, read: ReadGroup<F>) -> Self::Columns<E, F> {
+        G::typed_columns(prefix, read)
     }
 
     fn columns(columns: &mut Columns) {

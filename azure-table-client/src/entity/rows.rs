@@ -1,6 +1,8 @@
 //! Reading rows as entities.
 
-use super::TableEntity;
+use std::marker::PhantomData;
+
+use super::{HasKind, TableEntity};
 use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
 
 /// Whole entities.
@@ -17,6 +19,31 @@ impl<T: TableEntity> ReadRow<T> for Entities {
 
     fn read_row(&self, row: &mut Row<'_>) -> Result<T, DecodeError> {
         T::from_row(row)
+    }
+}
+
+/// The entities of one kind of an enum of entities.
+pub(crate) struct OfKind<E> {
+    of: PhantomData<fn() -> E>,
+}
+
+impl<E> OfKind<E> {
+    pub(crate) const fn new() -> Self {
+        Self { of: PhantomData }
+    }
+}
+
+impl<E: HasKind<K>, K: TableEntity> ReadRow<K> for OfKind<E> {
+    fn columns(&self) -> Columns {
+        Columns::of::<E>()
+    }
+
+    fn keeps_others(&self) -> bool {
+        E::KEEPS_OTHERS
+    }
+
+    fn read_row(&self, row: &mut Row<'_>) -> Result<K, DecodeError> {
+        row.read_as(E::DISCRIMINATOR)
     }
 }
 

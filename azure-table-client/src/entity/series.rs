@@ -20,7 +20,7 @@ pub struct SeriesName {
 }
 
 impl SeriesName {
-    fn of(self, index: usize) -> String {
+    pub(crate) fn of(self, index: usize) -> String {
         format!("{}{index:0digits$}", self.prefix, digits = self.digits)
     }
 }

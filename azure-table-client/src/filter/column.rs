@@ -11,8 +11,8 @@ use super::projection::{Projection, Selection};
 use super::stored::{AsIs, Literal, OrderedCodec, TextEdm};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::FromEdm;
-use crate::entity::{DecodeError, DynamicEntity, Row, SeriesName, after_prefix};
-use crate::limits::TIMESTAMP;
+use crate::entity::{DecodeError, DynamicEntity, Row, after_prefix};
+use crate::limits::{LimitError, TIMESTAMP};
 use crate::serde::Serde;
 
 /// A property of `E`. It is compared with values of type `T`, which the codec `C` stores, and read
@@ -25,6 +25,8 @@ pub struct Column<E, T, C = AsIs, F = T> {
     aliases: Vec<String>,
     /// Whether the column is the Timestamp, which has its own slot in a row.
     is_timestamp: bool,
+    /// The reason why no row can have this column.
+    fault: Option<LimitError>,
     read: ReadColumn<F>,
     of: PhantomData<Of<E, T, C>>,
 }
@@ -36,7 +38,10 @@ fn property<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<T, DecodeErr
     row.property(column)
 }
 
-fn optional<T: FromEdm>(row: &mut Row<'_>, column: usize) -> Result<Option<T>, DecodeError> {
+pub(super) fn optional<T: FromEdm>(
+    row: &mut Row<'_>,
+    column: usize,
+) -> Result<Option<T>, DecodeError> {
     row.optional(column)
 }
 
@@ -71,7 +76,12 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 
     fn with(name: Cow<'static, str>, read: ReadColumn<F>) -> Self {
-        Self { name, aliases: Vec::new(), is_timestamp: false, read, of: PhantomData }
+        Self { name, aliases: Vec::new(), is_timestamp: false, fault: None, read, of: PhantomData }
+    }
+
+    /// Returns the column of an element of a series; `fault` if the series has no such element.
+    pub(super) fn of_series(name: String, read: ReadColumn<F>, fault: Option<LimitError>) -> Self {
+        Self { fault, ..Self::with(name.into(), read) }
     }
 
     #[doc(hidden)]
@@ -86,8 +96,18 @@ impl<E, T, C, F> Column<E, T, C, F> {
         &self.name
     }
 
+    /// Returns the condition of a filter on this column.
+    fn condition(&self, filter: Result<Filter, FilterError>) -> Condition<E> {
+        Condition::new(match &self.fault {
+            None => filter,
+            Some(fault) => {
+                Err(FilterError::without_text(FilterErrorKind::OutOfBounds, fault.to_string()))
+            }
+        })
+    }
+
     fn compare(&self, op: CompareOp, value: &impl Literal<T, C>) -> Condition<E> {
-        Condition::new(match value.literal() {
+        self.condition(match value.literal() {
             Ok(Some(literal)) => Filter::compare(&*self.name, op, literal),
             Ok(None) => {
                 Err(FilterError::without_text(FilterErrorKind::NoValue, "nothing".to_owned()))
@@ -114,29 +134,44 @@ impl<E, T, C, F> Column<E, T, C, F> {
     }
 }
 
-impl<E, T, C: OrderedCodec<T>, F> Column<E, T, C, F> {
+impl<E, T, C, F> Column<E, T, C, F> {
     /// Matches rows whose property is less than this value.
-    pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn lt(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Lt, &value)
     }
 
     /// Matches rows whose property is at most this value.
-    pub fn le(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn le(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Le, &value)
     }
 
     /// Matches rows whose property is greater than this value.
-    pub fn gt(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn gt(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Gt, &value)
     }
 
     /// Matches rows whose property is at least this value.
-    pub fn ge(&self, value: impl Literal<T, C>) -> Condition<E> {
+    pub fn ge(&self, value: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.compare(CompareOp::Ge, &value)
     }
 
     /// Matches rows whose property is between these values, inclusive.
-    pub fn between(&self, low: impl Literal<T, C>, high: impl Literal<T, C>) -> Condition<E> {
+    pub fn between(&self, low: impl Literal<T, C>, high: impl Literal<T, C>) -> Condition<E>
+    where
+        C: OrderedCodec<T>,
+    {
         self.ge(low) & self.le(high)
     }
 }
@@ -144,15 +179,18 @@ impl<E, T, C: OrderedCodec<T>, F> Column<E, T, C, F> {
 impl<E, F> Column<E, bool, AsIs, F> {
     /// Matches rows whose property is true.
     pub fn is_true(&self) -> Condition<E> {
-        Condition::new(Filter::is_true(&*self.name))
+        self.condition(Filter::is_true(&*self.name))
     }
 }
 
-impl<E, T: TextEdm, F> Column<E, T, AsIs, F> {
+impl<E, T, F> Column<E, T, AsIs, F> {
     /// Matches rows whose property starts with this text. The service has no such function, so the filter is a
     /// range.
-    pub fn starts_with(&self, prefix: &str) -> Condition<E> {
-        let bound = |op, text: &str| Condition::new(Filter::compare(&*self.name, op, text));
+    pub fn starts_with(&self, prefix: &str) -> Condition<E>
+    where
+        T: TextEdm,
+    {
+        let bound = |op, text: &str| self.condition(Filter::compare(&*self.name, op, text));
         let from = bound(CompareOp::Ge, prefix);
         match after_prefix(prefix, |_| false) {
             Some(upper) => from & bound(CompareOp::Lt, &upper),
@@ -168,6 +206,9 @@ where
     type Output = F;
 
     fn select(&self, selection: &mut Selection) {
+        if let Some(fault) = &self.fault {
+            selection.refuse(fault.clone());
+        }
         if self.is_timestamp {
             selection.system(TIMESTAMP);
         } else {
@@ -208,34 +249,4 @@ impl<T> HasColumns for Serde<T> {
     type Columns<E> = ();
 
     fn typed_columns<E>(_: &str) -> Self::Columns<E> {}
-}
-
-/// The columns of a numbered series.
-pub struct SeriesColumns<E, T> {
-    prefix: String,
-    digits: usize,
-    of: PhantomData<fn() -> (E, T)>,
-}
-
-impl<E, T> fmt::Debug for SeriesColumns<E, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SeriesColumns").field(&self.prefix).finish()
-    }
-}
-
-impl<E, T> SeriesColumns<E, T> {
-    #[doc(hidden)]
-    pub fn new(prefix: &str, name: SeriesName) -> Self {
-        let SeriesName { prefix: own, digits } = name;
-        Self { prefix: format!("{prefix}{own}"), digits, of: PhantomData }
-    }
-
-    /// Returns the column of the element with this index. A projection reads `None` if the row does not have it.
-    pub fn at(&self, index: usize) -> Column<E, T, AsIs, Option<T>>
-    where
-        T: FromEdm,
-    {
-        let name = format!("{}{index:0digits$}", self.prefix, digits = self.digits);
-        Column::with(name.into(), optional)
-    }
 }

@@ -39,6 +39,8 @@ pub enum FilterErrorKind {
     PropertyName,
     /// A value that the property or the key cannot have.
     NoValue,
+    /// An index beyond the end of a series.
+    OutOfBounds,
 }
 
 impl FilterError {
@@ -64,6 +66,7 @@ impl FilterError {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
             FilterErrorKind::TooDeep => LEVELS,
+            FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
         Self { kind, position: None, expected, found }
@@ -98,7 +101,9 @@ impl fmt::Display for FilterError {
             write!(f, " at position {position}")?;
         }
         match (self.kind, &*self.found) {
-            (FilterErrorKind::NoValue, found) => write!(f, ": {found}"),
+            (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => {
+                write!(f, ": {found}")
+            }
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),

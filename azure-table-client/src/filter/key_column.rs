@@ -8,10 +8,11 @@ use std::marker::PhantomData;
 use super::condition::{Condition, any};
 use super::projection::{Projection, Selection};
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::entity::{DecodeError, Descending, KeyArgument, KeyError, KeyPart, Row};
+use crate::entity::{Bucketed, DecodeError, Descending, KeyArgument, KeyError, KeyPart, Row};
 use crate::key::{KeyLayout, KeyParts, WholeKey};
 
 /// A key of `E` whose parts are the tuple `P`.
+#[doc(alias("PartitionKey", "RowKey"))]
 pub struct KeyColumn<E, P> {
     property: &'static str,
     layout: KeyLayout,
@@ -130,5 +131,23 @@ impl<E, T> KeyColumn<E, (Descending<T>,)> {
     /// Matches keys with a smaller value; times are earlier than this time.
     pub fn older_than(&self, value: impl KeyArgument<Descending<T>>) -> Condition<E> {
         self.gt(value)
+    }
+}
+
+/// Reads of a key that is spread over several partitions.
+impl<E, K, const N: u16> KeyColumn<E, (Bucketed<K, N>,)> {
+    /// Matches the rows of this key in all of its buckets. The condition lists `N` keys.
+    pub fn in_all_buckets(&self, key: impl KeyArgument<K>) -> Condition<E> {
+        match Bucketed::<K, N>::texts(&key).and_then(|texts| {
+            texts
+                .into_iter()
+                .map(|text| self.layout.write(&[text.into()]))
+                .collect::<Result<Vec<_>, _>>()
+        }) {
+            Ok(keys) => any(keys
+                .into_iter()
+                .map(|key| of_key(Ok(Filter::on_key(self.property, CompareOp::Eq, key))))),
+            Err(error) => of_key(Err(error)),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Splits a text into tokens.
 
+use crate::limits::{begins_name, continues_name};
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
     Open,
@@ -67,14 +69,6 @@ pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins_name)
         && text.chars().all(continues_name)
         && !matches!(text, "and" | "or" | "not" | "true" | "false")
-}
-
-fn begins_name(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
-}
-
-fn continues_name(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
 }
 
 /// The length of `'…'` with both quotes.

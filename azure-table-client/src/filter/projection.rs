@@ -5,13 +5,15 @@ use std::marker::PhantomData;
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::limits::LimitError;
 
-/// The columns that a query reads of each row of `E`: a column, a key, or a tuple of projections.
+/// The columns that a query reads of each row of `E`: a column, a key, a whole group or series, the version, or a tuple
+/// of projections.
 ///
 /// See [`Query::select`](crate::client::Query::select).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a selection of the columns of `{E}`",
     label = "not a column, a key, or a tuple of such",
-    note = "select columns, such as `|b| b.text` or `|b| (b.text, b.rating)`; parts of keys are selected as the whole key"
+    note = "select columns, such as `|b| b.text` or `|b| (b.text, b.rating)`",
+    note = "a part of a key is selected with the whole key: `b.row_key` or `b.partition_key`, whose value is the tuple of its parts"
 )]
 pub trait Projection<E>: Send + Sync + 'static {
     /// The value that is read of a row.
@@ -32,12 +34,17 @@ pub struct Selection {
     columns: Columns,
     /// The keys and the Timestamp, which have their own slots in a row.
     system: Vec<&'static str>,
+    /// The first column that no row can have.
+    fault: Option<LimitError>,
 }
 
 impl Selection {
-    /// Checks that no column appears twice.
+    /// Checks that all columns can exist, and that none appears twice.
     pub(crate) fn check(&self) -> Result<(), LimitError> {
-        self.columns.check()
+        match &self.fault {
+            Some(fault) => Err(fault.clone()),
+            None => self.columns.check(),
+        }
     }
 
     /// Returns the names of the properties to transfer.
@@ -50,6 +57,16 @@ impl Selection {
         for alias in aliases {
             self.columns.alias(alias, column);
         }
+    }
+
+    /// Adds the properties of a field that is stored as several, `prefix` before the name of each.
+    pub(super) fn properties(&mut self, prefix: &str, add: fn(&mut Columns)) {
+        self.columns.group(prefix, add);
+    }
+
+    /// Records that a column cannot exist.
+    pub(super) fn refuse(&mut self, fault: LimitError) {
+        self.fault.get_or_insert(fault);
     }
 
     pub(crate) fn system(&mut self, name: &'static str) {
@@ -165,7 +182,8 @@ impl<E, P: Projection<E>> Projected<E, P> {
     }
 
     pub(crate) fn selection(&self) -> Selection {
-        let mut selection = Selection { columns: Columns::new(&[]), system: Vec::new() };
+        let mut selection =
+            Selection { columns: Columns::new(&[]), system: Vec::new(), fault: None };
         self.projection.select(&mut selection);
         selection
     }

@@ -21,6 +21,17 @@ impl QueryFilter {
         Ok(tree.into())
     }
 
+    /// Adds a filter to those of a query: all must match. The first error is kept.
+    pub(crate) fn add(
+        earlier: Result<Option<Self>, FilterError>,
+        other: Result<Self, FilterError>,
+    ) -> Result<Option<Self>, FilterError> {
+        match (earlier?, other?) {
+            (None, only) => Ok(Some(only)),
+            (Some(earlier), other) => Self::checked(earlier.tree & other.tree).map(Some),
+        }
+    }
+
     pub(crate) const fn tree(&self) -> &Filter {
         &self.tree
     }

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 
-use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmValue, ToEdm};
-use crate::entity::codec::{AsI32, AsI64, AsPadded, AsString, Integral, Padded, Textual};
+use crate::edm::{ConvertError, DateTimeValue, EdmCow, EdmDateTime, EdmValue, TableValue, ToEdm};
+use crate::entity::codec::{
+    AsI32, AsI64, AsPadded, AsString, Exact, Integral, Padded, Textual, exact,
+};
 
 /// The default codec, which stores values as the Edm type of their Rust type.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +40,7 @@ impl<T: ToEdm> ColumnCodec<T> for AsIs {
 
 impl<T: Textual> ColumnCodec<T> for AsString {
     fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
-        stored(&value.to_text())
+        stored(&value.to_text()?)
     }
 }
 
@@ -60,19 +62,31 @@ impl<T: Integral<i64>> ColumnCodec<T> for AsI64 {
     }
 }
 
+impl<T: DateTimeValue> ColumnCodec<T> for Exact {
+    fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError> {
+        stored(&exact::encode(value)?)
+    }
+}
+
 /// A codec whose stored values have the same order as the values.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` has no order in the service",
-    label = "no `<` and the like",
-    note = "numbers, date-times and text have one, and what `as_padded`, `as_i32` or `as_i64` stores"
+    label = "no `<`, `<=`, `>`, `>=` or `between` in the service",
+    note = "numbers, date-times and text have an order, and so have the stored forms of `as_padded`, `as_i32` and `as_i64`, and an enum with #[table(as_i32)] and without a variant `other`",
+    note = "other types have `eq`, `ne` and `is_in`"
 )]
 #[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
 
+#[diagnostic::do_not_recommend]
 impl<T: OrderedEdm> OrderedCodec<T> for AsIs {}
+#[diagnostic::do_not_recommend]
 impl<T: Padded> OrderedCodec<T> for AsPadded {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i32>> OrderedCodec<T> for AsI32 {}
+#[diagnostic::do_not_recommend]
 impl<T: Integral<i64>> OrderedCodec<T> for AsI64 {}
+impl<T: DateTimeValue> OrderedCodec<T> for Exact {}
 
 /// A type whose Edm values have the same order as its values.
 #[doc(hidden)]
@@ -94,6 +108,8 @@ ordered!(
     f64,
     EdmDateTime,
     DateTime<Utc>,
+    NaiveDate,
+    NaiveDateTime,
     String,
     Cow<'static, str>,
     Box<str>,
@@ -102,11 +118,14 @@ ordered!(
 
 impl<T: OrderedEdm> OrderedEdm for Option<T> {}
 
+#[diagnostic::do_not_recommend]
+impl<T: TableValue<Inner: OrderedEdm>> OrderedEdm for T {}
+
 /// A type that is text.
 #[diagnostic::on_unimplemented(
-    message = "a property of type `{Self}` has no beginning",
-    label = "not text",
-    note = "`starts_with` is for text"
+    message = "a property of type `{Self}` is not text, and has no beginning",
+    label = "`starts_with` is for text",
+    note = "compare numbers and date-times by `between`, `ge` and `lt`"
 )]
 #[doc(hidden)]
 pub trait TextEdm: ToEdm {}
@@ -117,11 +136,15 @@ impl TextEdm for Box<str> {}
 impl TextEdm for Arc<str> {}
 impl<T: TextEdm> TextEdm for Option<T> {}
 
+#[diagnostic::do_not_recommend]
+impl<T: TableValue<Inner: TextEdm>> TextEdm for T {}
+
 /// A value to compare a column of type `T` with: a `T`, a reference to one, or `&str` for text.
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
-    note = "compare with a value of the field's type, or a reference to one"
+    note = "compare with a value of the field's type, or a reference to one: `\"3\"` for String, `3` for integers, `3.0` for f64",
+    note = "a field with #[table(as_json)] cannot be compared: store the value that a filter needs in a property of its own"
 )]
 pub trait Literal<T, C> {
     /// Returns the stored value; `None` if the property is omitted.

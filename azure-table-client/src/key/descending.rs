@@ -1,9 +1,11 @@
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 
 use super::{KeyError, KeyPart};
-use crate::edm::EdmDateTime;
+use crate::edm::{ConvertError, EdmCow, EdmDateTime, EdmType, FromEdm, TableValue, ToEdm};
 
 /// Reverses the order of a key, so that the newest row comes first.
 ///
@@ -11,12 +13,46 @@ use crate::edm::EdmDateTime;
 /// `string.Format("{0:D19}", DateTime.MaxValue.Ticks - ticks)`, so rows that .NET programs wrote
 /// read as well. A date counts as its midnight. For integers the text is that of the complement
 /// `!value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+///
+/// `Display`, `Deref` and serde are those of the value. The order is reversed.
+#[doc(alias("order_by", "newest_first", "log_tail", "DateTime.MaxValue"))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Descending<T>(pub T);
+
+impl<T> Deref for Descending<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Descending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl<T> From<T> for Descending<T> {
     fn from(value: T) -> Self {
         Self(value)
+    }
+}
+
+/// A property has the value itself; only the text of a key is reversed.
+impl<T: ToEdm> ToEdm for Descending<T> {
+    const EDM_TYPE: EdmType = T::EDM_TYPE;
+
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+        self.0.to_edm()
+    }
+}
+
+impl<T: FromEdm> FromEdm for Descending<T> {
+    const EDM_TYPE: EdmType = T::EDM_TYPE;
+
+    fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
+        T::from_edm(value).map(Self)
     }
 }
 
@@ -93,5 +129,36 @@ impl KeyPart for Descending<NaiveDate> {
         } else {
             Err(KeyError(format!("{instant} is not the midnight of a date")))
         }
+    }
+}
+
+/// A time without a zone counts as UTC.
+impl KeyPart for Descending<NaiveDateTime> {
+    const WIDTH: Option<usize> = Some(TICKS_WIDTH);
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(Cow::Owned(Descending(self.0.and_utc()).to_key()?.into_owned()))
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        Descending::<DateTime<Utc>>::from_key(text).map(|time| Self(time.0.naive_utc()))
+    }
+}
+
+/// The reverse order of a newtype is that of its field.
+#[diagnostic::do_not_recommend]
+impl<T: TableValue<Inner: Clone>> KeyPart for Descending<T>
+where
+    Descending<T::Inner>: KeyPart,
+{
+    const WIDTH: Option<usize> = <Descending<T::Inner> as KeyPart>::WIDTH;
+
+    fn to_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        let inner = Descending(self.0.inner().clone());
+        Ok(Cow::Owned(inner.to_key()?.into_owned()))
+    }
+
+    fn from_key(text: Cow<'_, str>) -> Result<Self, KeyError> {
+        Descending::<T::Inner>::from_key(text).map(|inner| Self(T::from_inner(inner.0)))
     }
 }

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::ops::RangeInclusive;
+use std::fmt;
+use std::ops::{Deref, RangeInclusive};
 
 use super::order::ordinal;
 use super::{KeyError, KeyPart};
+use crate::edm::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 
 /// Between the parts of a composite key. It sorts before every character of an escaped part, so
 /// a part that is a prefix of another one comes before it.
@@ -46,9 +48,24 @@ const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// assert_eq!(Escaped::from_key(path.to_key()?)?, path);
 /// # Ok::<(), azure_table_client::entity::KeyError>(())
 /// ```
-/// Values compare in the order of the service, by UTF-16 code units, unlike `str`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Values compare in the order of the service, by UTF-16 code units, unlike `str`. `Display`, `Deref` and serde are those
+/// of the text, without escapes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Escaped(pub String);
+
+impl Deref for Escaped {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Escaped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
 
 impl Ord for Escaped {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -71,6 +88,23 @@ impl From<String> for Escaped {
 impl From<&str> for Escaped {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+/// A property has the text itself; only the text of a key is escaped.
+impl ToEdm for Escaped {
+    const EDM_TYPE: EdmType = EdmType::String;
+
+    fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
+        Ok(Some(EdmCow::String(Cow::Borrowed(&self.0))))
+    }
+}
+
+impl FromEdm for Escaped {
+    const EDM_TYPE: EdmType = EdmType::String;
+
+    fn from_edm(value: EdmCow<'_>) -> Result<Self, ConvertError> {
+        String::from_edm(value).map(Self)
     }
 }
 

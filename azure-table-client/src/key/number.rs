@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Descending, KeyError, KeyPart};
+use crate::edm::TableValue;
 
 /// A whole number as a key part. The text of a value that is not negative is all digits, so a
 /// key format such as `{year:04}` can give it another width.
@@ -12,6 +13,9 @@ use super::{Descending, KeyError, KeyPart};
     note = "a width as in `{{year:04}}` or `{{year:inv4}}` is for integers; leave it out for other types"
 )]
 pub trait KeyNumber: KeyPart {}
+
+#[diagnostic::do_not_recommend]
+impl<T: TableValue<Inner: KeyNumber>> KeyNumber for T {}
 
 fn digits(text: &str, width: usize) -> Option<&str> {
     (text.len() == width && text.bytes().all(|b| b.is_ascii_digit())).then_some(text)

@@ -13,12 +13,12 @@ fn utf16(a: &str, b: &str) -> Ordering {
     a.encode_utf16().cmp(b.encode_utf16())
 }
 
-fn key<T: KeyPart>(value: &T) -> String {
+pub(super) fn key<T: KeyPart>(value: &T) -> String {
     value.to_key().unwrap().into_owned()
 }
 
 /// Checks that both keys round-trip and are in the order of their values.
-fn keeps_order<T: KeyPart + PartialEq + fmt::Debug>(a: &T, b: &T, order: Ordering) {
+pub(super) fn keeps_order<T: KeyPart + PartialEq + fmt::Debug>(a: &T, b: &T, order: Ordering) {
     let (ka, kb) = (key(a), key(b));
     assert_eq!(utf16(&ka, &kb), order, "{a:?} as {ka}, {b:?} as {kb}");
     for (value, key) in [(a, &ka), (b, &kb)] {

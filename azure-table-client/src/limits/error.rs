@@ -85,6 +85,15 @@ pub enum LimitError {
         /// The number of properties.
         count: usize,
     },
+    /// A column beyond the end of a series.
+    SeriesIndex {
+        /// The beginning of the names of the series.
+        series: String,
+        /// The index.
+        index: usize,
+        /// The number of elements.
+        size: usize,
+    },
     /// A string of more than [`STRING_UTF16_UNITS`].
     StringTooLong {
         /// The property.
@@ -177,6 +186,10 @@ impl fmt::Display for LimitError {
                 f,
                 "the entity has {count} properties; at most {PROPERTIES} are allowed \
                  ({property:?} is beyond the limit)"
+            ),
+            Self::SeriesIndex { series, index, size } => write!(
+                f,
+                "the index {index} of the series {series:?} is out of bounds; it has {size} elements"
             ),
             Self::StringTooLong { property, units } => write!(
                 f,

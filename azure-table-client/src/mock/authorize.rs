@@ -9,8 +9,6 @@
 mod account_sas;
 mod fields;
 mod grant;
-mod ip_range;
-mod restrictions;
 mod shared_key;
 mod table_sas;
 
@@ -24,7 +22,7 @@ use tracing::debug;
 use self::fields::SasFields;
 use self::grant::Access;
 pub(super) use self::grant::Grant;
-pub(super) use self::token::{CHALLENGE, TokenCheck};
+pub(super) use self::token::CHALLENGE;
 use super::core::{Core, Rules, edm_time};
 use super::failure::Failure;
 use super::request::{Location, RawRequest};

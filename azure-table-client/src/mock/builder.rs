@@ -1,13 +1,11 @@
 //! The builder of a [`MockTableService`].
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
 use super::faults::FaultPlan;
-use super::observer::Observer;
-use super::recorder::{self, RecordedRequest, Recorder};
+use super::recorder::{self, Observer, RecordedRequest, Recorder};
 #[cfg(feature = "mock-data")]
 use super::store::{Disk, Opened};
 use super::store::{Journal, Replica, Storage, Store};
@@ -165,19 +163,15 @@ impl MockTableServiceBuilder {
         let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag)));
         #[cfg(feature = "mock-data")]
         if let Some(opened) = self.data.take() {
-            return opened.into_storage(journal);
+            return Storage::on_disk(opened, journal);
         }
         Storage::new(Store::default(), journal)
     }
 }
 
-impl fmt::Debug for MockTableServiceBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockTableServiceBuilder")
-            .field("credential", &self.rules.credential)
-            .field("loose", &self.rules.loose)
-            .field("max_comparisons", &self.rules.max_comparisons)
-            .field("max_key_units", &self.rules.max_key_units)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(MockTableServiceBuilder, |it|
+    credential: it.rules.credential,
+    loose: it.rules.loose,
+    max_comparisons: it.rules.max_comparisons,
+    max_key_units: it.rules.max_key_units,
+);

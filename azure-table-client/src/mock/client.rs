@@ -3,7 +3,7 @@
 use super::{IN_PROCESS_ORIGIN, MockTableService};
 use crate::client::TableServiceClient;
 use crate::client_core::Settings;
-use crate::pipeline::{CurrentCredential, Endpoint, Pipeline};
+use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline};
 
 impl MockTableService {
     /// Creates an in-process client of this service that uses its clock.
@@ -11,9 +11,10 @@ impl MockTableService {
     /// For other settings, pass [`transport`](Self::transport) and [`clock`](Self::clock) to a
     /// [`builder`](TableServiceClient::builder).
     pub fn client(&self) -> TableServiceClient {
-        let endpoint = Endpoint::of_account(IN_PROCESS_ORIGIN, self.account());
-        let credential =
-            CurrentCredential::on_this_machine(self.core().rules.credential.clone().into());
+        let endpoint = Endpoint::at(IN_PROCESS_ORIGIN, &format!("/{}", self.account()), true);
+        let credential = self.core().rules.credential.clone().into();
+        let accepted = AcceptedCredentials { keys: true, tokens: true };
+        let credential = CurrentCredential::unchecked(credential, "", accepted);
         let pipeline = Pipeline::new(endpoint, credential, self.transport(), self.clock());
         TableServiceClient::new(pipeline, Settings::default())
     }

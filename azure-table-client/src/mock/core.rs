@@ -1,15 +1,15 @@
 //! The core of the mock: the stored tables, the rules of the account and the clock. Request handlers
 //! are functions over it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use super::authorize::TokenCheck;
 use super::failure::Failure;
 use super::store::{JournalEntry, Storage, Table, Write, Written};
 use crate::auth::SharedKey;
 use crate::clock::SharedClock;
 use crate::edm::EdmDateTime;
+use crate::lock::lock;
 
 pub(super) struct Core {
     pub(super) store: Storage,
@@ -37,6 +37,9 @@ pub(super) enum Skew {
     Ahead(Duration),
     Behind(Duration),
 }
+
+/// Returns `true` if a token is valid.
+pub(super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Core {
     /// Adds a change to the journal. The caller still holds the lock under which it made the change.
@@ -77,12 +80,12 @@ impl ServiceClock {
     }
 
     pub(super) fn set_skew(&self, skew: Skew) {
-        *self.skew() = skew;
+        *lock(&self.skew) = skew;
     }
 
     pub(super) fn now(&self) -> SystemTime {
         let now = self.unskewed.now();
-        let skewed = match *self.skew() {
+        let skewed = match *lock(&self.skew) {
             Skew::Ahead(by) => now.checked_add(by),
             Skew::Behind(by) => now.checked_sub(by),
         };
@@ -91,10 +94,6 @@ impl ServiceClock {
 
     pub(super) fn edm_now(&self) -> EdmDateTime {
         edm_time(self.now())
-    }
-
-    fn skew(&self) -> MutexGuard<'_, Skew> {
-        self.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

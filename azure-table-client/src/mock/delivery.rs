@@ -9,7 +9,7 @@ use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
 use super::handlers::{self, Scan};
 use super::recorder::{self, RecordedRequest};
 use super::request::{RawRequest, Request};
-use super::{MockTableService, observer, reply};
+use super::{MockTableService, reply};
 use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
@@ -129,7 +129,7 @@ impl MockTableService {
             arrived,
             took: started.elapsed(),
             method: request.raw.method.clone(),
-            url: observer::target(&request.raw),
+            url: recorder::target(&request.raw),
             operation,
             operations: request.operation_count(),
             table: request.table().map(str::to_owned),

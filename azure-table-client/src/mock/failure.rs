@@ -152,7 +152,8 @@ impl From<LimitError> for Failure {
             LimitError::EntityTooLarge { .. } => Self::entity_too_large(),
             LimitError::PropertyNameEmpty
             | LimitError::PropertyNameCharacter { .. }
-            | LimitError::PropertyNameReserved { .. } => Self::property_name_invalid(),
+            | LimitError::PropertyNameReserved { .. }
+            | LimitError::SeriesIndex { .. } => Self::property_name_invalid(),
             LimitError::DuplicateProperty { .. } => Self::duplicate_properties(),
         }
     }

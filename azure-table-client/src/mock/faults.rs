@@ -5,22 +5,22 @@ mod effects;
 mod fault;
 mod random;
 mod scope;
-mod subject;
 mod throttle;
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use self::delayed::Delayed;
+use self::effects::FaultKind;
 pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, proxy_page};
 pub use self::fault::Fault;
-use self::fault::FaultKind;
-use self::subject::Subject;
+use self::scope::Subject;
 use self::throttle::Buckets;
 use super::core::{ServiceClock, Skew};
 use super::request::Request;
+use crate::lock::lock;
 
 /// The abilities of the host that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ struct ActiveFault {
 impl FaultPlan {
     /// Decides the effects on the next request.
     pub(super) fn decide(&self, host: Host, request: &Request<'_>, now: SystemTime) -> Effects {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let mut effects = Effects::default();
         if state.active.is_empty() {
             return effects;
@@ -105,10 +105,6 @@ impl FaultPlan {
         }
         effects
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The fault plan of a [`MockTableService`](super::MockTableService), which makes requests fail on purpose.
@@ -150,12 +146,12 @@ pub struct Faults<'a> {
 impl Faults<'_> {
     /// Sets the seed for later requests. The default is 0.
     pub fn seed(&self, seed: u64) {
-        self.plan.lock().seed = seed;
+        lock(&self.plan.state).seed = seed;
     }
 
     /// Adds a fault after the others.
     pub fn add(&self, fault: Fault) -> AddedFault {
-        let mut state = self.plan.lock();
+        let mut state = lock(&self.plan.state);
         let number = state.added;
         state.added += 1;
         let struck = Arc::<AtomicUsize>::default();
@@ -183,14 +179,14 @@ impl Faults<'_> {
     /// Removes all faults and the skew of the clock. Delayed requests still arrive, and the names of deleted
     /// tables stay unusable for the set time.
     pub fn clear(&self) {
-        self.plan.lock().active.clear();
+        lock(&self.plan.state).active.clear();
         self.clock.set_skew(Skew::NONE);
     }
 }
 
 impl fmt::Debug for Faults<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.plan.lock();
+        let state = lock(&self.plan.state);
         let faults: Vec<_> = state.active.iter().map(|active| &active.fault).collect();
         f.debug_struct("Faults").field("seed", &state.seed).field("faults", &faults).finish()
     }

@@ -18,11 +18,10 @@ use http::{Method, StatusCode, header};
 pub(super) use self::cors::add_cors_headers;
 pub(super) use self::entities::entity_with_keys;
 use self::exchange::Exchange;
-pub(super) use self::query::Scan;
 #[cfg(test)]
-pub(super) use self::query::write_token;
+pub(super) use self::exchange::write_token;
+pub(super) use self::query::Scan;
 pub(super) use self::select::Select;
-pub(super) use self::tables::name_in as table_name_in;
 use super::authorize::{CHALLENGE, authorize};
 use super::core::{Core, ServiceClock};
 use super::failure::Failure;

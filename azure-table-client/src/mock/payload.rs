@@ -7,10 +7,9 @@ use http::HeaderValue;
 
 use super::failure::Failure;
 use super::handlers::Select;
-use super::reply::BaseUrl;
 use super::store::StoredEntity;
 use crate::edm::EdmDateTime;
-use crate::wire::{Metadata, PayloadFormat};
+use crate::wire::{Metadata, PayloadFormat, encoding};
 
 /// An entity or a table in a body.
 #[derive(Clone, Copy)]
@@ -61,6 +60,34 @@ pub(super) fn failure_body(
         Some(PayloadFormat::Atom) | None => {
             (HeaderValue::from_static("application/xml"), atom::failure(failure, message))
         }
+    }
+}
+
+/// The base of the URLs in a response.
+pub(super) struct BaseUrl<'a> {
+    /// `http://host:port`
+    pub(super) origin: &'a str,
+    pub(super) account: &'a str,
+    /// The suffix of the account's name at the secondary location.
+    pub(super) suffix: &'static str,
+}
+
+impl BaseUrl<'_> {
+    /// The path of an entity below the account. Unlike in a request, a quote in a key is doubled but not
+    /// percent-encoded (recorded in `test_operations_on_entity_with_partition_key_having_single_quote`).
+    pub(super) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
+        let path = encoding::entity_path(table, partition_key, row_key);
+        if path.contains("%27") { path.replace("%27", "'") } else { path }
+    }
+
+    /// The path of a table below the account.
+    pub(super) fn table_path(table: &str) -> String {
+        encoding::table_resource(table)
+    }
+
+    /// The URL of a path below the account.
+    pub(super) fn absolute(&self, path: &str) -> String {
+        format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(Policies::read(b"").unwrap(), Policies::default());
         assert_eq!(written("").unwrap(), "<SignedIdentifiers />");
         let only_id = one("<Id>a</Id>");
-        for (sent, answered) in [
+        for (sent, received) in [
             (only_id.clone(), only_id.clone()),
             (one("<Id>a</Id><AccessPolicy />"), only_id.clone()),
             (one("<Id>a</Id><AccessPolicy></AccessPolicy>"), only_id.clone()),
@@ -169,9 +169,9 @@ mod tests {
                 ),
             ),
         ] {
-            let expected = format!("<SignedIdentifiers>{answered}</SignedIdentifiers>");
+            let expected = format!("<SignedIdentifiers>{received}</SignedIdentifiers>");
             assert_eq!(written(&sent).as_ref(), Some(&expected), "{sent}");
-            assert_eq!(written(&answered), Some(expected));
+            assert_eq!(written(&received), Some(expected));
         }
         assert_eq!(read(&ids(5)).unwrap().find("4").unwrap().permissions, None);
     }

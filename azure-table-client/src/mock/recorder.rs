@@ -1,18 +1,18 @@
 //! The recorder of requests, for assertions in tests.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::Method;
+use percent_encoding::percent_decode_str;
 use url::form_urlencoded;
 
-use super::observer::Observer;
 use super::request::RawRequest;
 use crate::filter::PlanKind;
+use crate::lock::lock;
 use crate::wire::Operation;
 use crate::wire::headers::X_MS_CLIENT_REQUEST_ID;
 
@@ -121,7 +121,7 @@ impl Recorder {
 
     /// Adds a request. Its attempt is counted when a test reads the record.
     pub(super) fn add(&self, request: RecordedRequest, call: CallHash) {
-        let mut record = self.lock();
+        let mut record = lock(&self.record);
         *record.counts.entry(request.operation).or_default() += 1;
         record.table_scans += usize::from(request.plan == Some(PlanKind::TableScan));
         record.scanned_rows += request.scanned_rows;
@@ -138,10 +138,6 @@ impl Recorder {
 
     pub(super) fn requests(&self) -> Requests<'_> {
         Requests(self)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,27 +172,27 @@ pub struct Requests<'a>(&'a Recorder);
 impl Requests<'_> {
     /// Returns the number of requests for this operation, including failed ones.
     pub fn count(&self, operation: Operation) -> usize {
-        self.0.lock().counts.get(&operation).copied().unwrap_or(0)
+        lock(&self.0.record).counts.get(&operation).copied().unwrap_or(0)
     }
 
     /// Returns the number of all requests.
     pub fn total(&self) -> usize {
-        self.0.lock().counts.values().sum()
+        lock(&self.0.record).counts.values().sum()
     }
 
     /// Returns the number of queries that were table scans.
     pub fn table_scans(&self) -> usize {
-        self.0.lock().table_scans
+        lock(&self.0.record).table_scans
     }
 
     /// Returns the number of rows scanned by point reads and queries, including rows that did not match.
     pub fn scanned_rows(&self) -> usize {
-        self.0.lock().scanned_rows
+        lock(&self.0.record).scanned_rows
     }
 
     /// Returns the last request.
     pub fn last(&self) -> Option<RecordedRequest> {
-        let record = self.0.lock();
+        let record = lock(&self.0.record);
         let (last, call) = record.kept.back()?;
         let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
@@ -206,7 +202,7 @@ impl Requests<'_> {
     /// Returns the requests in order, at most the last 10,000
     /// ([`kept_requests`](super::MockTableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
-        let record = self.0.lock();
+        let record = lock(&self.0.record);
         let mut attempts: HashMap<u64, usize> = HashMap::new();
         let counted = record.kept.iter().map(|(request, call)| {
             let attempt = call.map_or(1, |call| {
@@ -226,20 +222,42 @@ impl Requests<'_> {
 
     /// Removes all requests, so that a test can count later ones.
     pub fn clear(&self) {
-        *self.0.lock() = Record::default();
+        *lock(&self.0.record) = Record::default();
     }
 }
 
-impl fmt::Debug for Requests<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Requests").field("total", &self.total()).finish_non_exhaustive()
+opaque_debug!(Requests<'_>, |it| total: it.total());
+
+/// A function that receives each request.
+pub(super) type Observer = Box<dyn Fn(&RecordedRequest) + Send + Sync>;
+
+/// Returns the path and the query as sent, in printable ASCII, with the signature masked.
+pub(super) fn target(request: &RawRequest<'_>) -> String {
+    let mut target = request.path.to_owned();
+    // An option's name may be percent-encoded as well.
+    let is_signature = |option: &&str| {
+        let name = percent_decode_str(option.split('=').next().unwrap_or_default());
+        name.decode_utf8_lossy().trim_matches(['+', ' ']).eq_ignore_ascii_case("sig")
+    };
+    let mut separator = '?';
+    for option in request.query.split('&').filter(|option| !option.is_empty()) {
+        target.push(separator);
+        target.push_str(if is_signature(&option) { "sig=..." } else { option });
+        separator = '&';
     }
+    if target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return target;
+    }
+    target.escape_default().to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fault, MockTableService};
+    use std::borrow::Cow;
+
     use super::*;
+
+    use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
 
     fn request(status: u16, payload: &'static [u8]) -> RecordedRequest {
@@ -345,5 +363,28 @@ mod tests {
         assert_eq!(payloads(), [(0, 3), (4, 4), (1, 1), (1, 1)]);
         assert_eq!(recorder.payload(&[0; 100]).len(), 6);
         assert_eq!(Recorder::new(4, 1 << 20, None).payload(&vec![0; 100_000]).len(), 65_536);
+    }
+
+    #[test]
+    fn a_target_shows_no_signature_and_no_control_character() {
+        for (path, query, expected) in [
+            ("/a/T", "", "/a/T"),
+            ("/a/T()", "$top=1&sv=2019", "/a/T()?$top=1&sv=2019"),
+            ("/a/T", "sv=1&sig=secret%3D&se=2", "/a/T?sv=1&sig=...&se=2"),
+            ("/a/T", "SIG=secret", "/a/T?sig=..."),
+            ("/a/T", "%73i%67=secret&+sig=x=y", "/a/T?sig=...&sig=..."),
+            ("/a/\u{9b}1mé", "sig", "/a/\\u{9b}1m\\u{e9}?sig=..."),
+        ] {
+            let request = RawRequest {
+                method: Method::GET,
+                origin: "http://127.0.0.1",
+                path,
+                query,
+                headers: Cow::default(),
+                body: b"",
+                sender: crate::mock::LOCAL,
+            };
+            assert_eq!(target(&request), expected);
+        }
     }
 }

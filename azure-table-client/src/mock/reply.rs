@@ -10,7 +10,7 @@ use super::payload;
 use super::request::{Preference, RawRequest};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
-use crate::wire::{PayloadFormat, encoding, headers};
+use crate::wire::{PayloadFormat, headers};
 
 /// A response before its common headers are set.
 pub(super) struct Reply {
@@ -19,15 +19,6 @@ pub(super) struct Reply {
     pub(super) body: Vec<u8>,
     /// The response is in an OData format.
     pub(super) is_odata: bool,
-}
-
-/// The base of the URLs in a response.
-pub(super) struct BaseUrl<'a> {
-    /// `http://host:port`
-    pub(super) origin: &'a str,
-    pub(super) account: &'a str,
-    /// The suffix of the account's name at the secondary location.
-    pub(super) suffix: &'static str,
 }
 
 impl Reply {
@@ -125,25 +116,6 @@ impl Reply {
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
         self.text_header(header::DATE, &headers::http_date(now));
         HttpResponse { status: self.status, headers: self.headers, body: Bytes::from(self.body) }
-    }
-}
-
-impl BaseUrl<'_> {
-    /// The path of an entity below the account. Unlike in a request, a quote in a key is doubled but not
-    /// percent-encoded (recorded in `test_operations_on_entity_with_partition_key_having_single_quote`).
-    pub(super) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
-        let path = encoding::entity_path(table, partition_key, row_key);
-        if path.contains("%27") { path.replace("%27", "'") } else { path }
-    }
-
-    /// The path of a table below the account.
-    pub(super) fn table_path(table: &str) -> String {
-        encoding::table_resource(table)
-    }
-
-    /// The URL of a path below the account.
-    pub(super) fn absolute(&self, path: &str) -> String {
-        format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod batch;
 mod body;
-mod location;
 mod operation;
 mod protocol;
 mod resource;
@@ -16,9 +15,8 @@ use url::form_urlencoded;
 
 pub(super) use self::batch::BatchPart;
 pub(super) use self::body::{EntityBody, RequestBody};
-pub(super) use self::location::Location;
 pub(super) use self::protocol::Protocol;
-pub(super) use self::resource::{EntityPath, Resource};
+pub(super) use self::resource::{EntityPath, Location, Resource};
 use super::core::Rules;
 use super::failure::Failure;
 use super::store::Condition;

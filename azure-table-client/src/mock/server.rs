@@ -1,9 +1,8 @@
 //! The HTTP host, which is a wiremock server.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io::ErrorKind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use url::Position;
@@ -12,6 +11,7 @@ use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 use super::faults::{Break, Host};
 use super::request::RawRequest;
 use super::{LOCAL, MockTableService};
+use crate::lock::lock;
 use crate::transport::HttpResponse;
 
 /// A [`MockTableService`] behind a loopback port.
@@ -35,6 +35,7 @@ use crate::transport::HttpResponse;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias("Azurite", "emulator", "wiremock"))]
 pub struct MockTableServer {
     server: MockServer,
     service: MockTableService,
@@ -91,11 +92,7 @@ impl MockTableServer {
     }
 }
 
-impl fmt::Debug for MockTableServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockTableServer").field("uri", &self.server.uri()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(MockTableServer, |it| uri: it.server.uri());
 
 /// Responds like [`MockTableService::respond`].
 impl Respond for MockTableService {
@@ -133,14 +130,14 @@ impl Match for Delivery {
                 if delay.is_zero() { response } else { response.set_delay(delay) }
             }
         };
-        *self.response.lock().unwrap_or_else(PoisonError::into_inner) = Some(response);
+        *lock(&self.response) = Some(response);
         false
     }
 }
 
 impl Respond for Delivery {
     fn respond(&self, _: &Request) -> ResponseTemplate {
-        let response = self.response.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let response = lock(&self.response).take();
         response.unwrap_or_else(|| ResponseTemplate::new(500))
     }
 }

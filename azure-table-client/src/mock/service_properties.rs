@@ -9,6 +9,7 @@ mod read;
 
 use super::xml;
 use crate::wire::ServiceVersion;
+use crate::wire::service_properties::{Logging, Metrics};
 use crate::wire::xml_tree::Document;
 
 /// The first version with hour and minute metrics and with CORS rules.
@@ -21,25 +22,6 @@ pub(super) struct ServiceProperties {
     minute_metrics: Metrics,
     pub(super) cors: Vec<CorsRule>,
 }
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Logging {
-    read: bool,
-    write: bool,
-    delete: bool,
-    retention: Retention,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Metrics {
-    enabled: bool,
-    include_apis: bool,
-    retention: Retention,
-}
-
-/// The number of days after which data is deleted. Without a number it is never deleted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Retention(Option<u16>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CorsRule {
@@ -66,8 +48,7 @@ fn has_cors(version: Option<ServiceVersion>) -> bool {
 
 impl Default for ServiceProperties {
     fn default() -> Self {
-        let hour_metrics =
-            Metrics { enabled: true, include_apis: true, retention: Retention(Some(7)) };
+        let hour_metrics = Metrics { enabled: true, include_apis: true, retention_days: Some(7) };
         Self {
             logging: Logging::default(),
             hour_metrics,
@@ -93,42 +74,6 @@ impl ServiceProperties {
                 }
             });
         })
-    }
-}
-
-fn flag(value: bool) -> &'static str {
-    if value { "true" } else { "false" }
-}
-
-impl Logging {
-    fn write(&self, document: &mut Document) {
-        document.leaf("Version", "1.0");
-        document.leaf("Read", flag(self.read));
-        document.leaf("Write", flag(self.write));
-        document.leaf("Delete", flag(self.delete));
-        self.retention.write(document);
-    }
-}
-
-impl Metrics {
-    fn write(&self, document: &mut Document) {
-        document.leaf("Version", "1.0");
-        document.leaf("Enabled", flag(self.enabled));
-        if self.enabled {
-            document.leaf("IncludeAPIs", flag(self.include_apis));
-        }
-        self.retention.write(document);
-    }
-}
-
-impl Retention {
-    fn write(self, document: &mut Document) {
-        document.element("RetentionPolicy", |document| {
-            document.leaf("Enabled", flag(self.0.is_some()));
-            if let Some(days) = self.0 {
-                document.leaf("Days", &days.to_string());
-            }
-        });
     }
 }
 

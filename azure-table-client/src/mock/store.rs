@@ -4,10 +4,8 @@
 
 #[cfg(feature = "mock-data")]
 mod disk;
-mod journal;
 mod key;
 mod properties;
-mod replica;
 mod storage;
 mod table;
 mod version;
@@ -20,15 +18,14 @@ use std::time::SystemTime;
 
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
-pub(super) use self::journal::{Journal, JournalEntry};
 pub(super) use self::key::{StoredKey, by_keys};
-pub(super) use self::properties::{Properties, StoredProperties};
-pub(super) use self::replica::Replica;
-pub(super) use self::storage::Storage;
-pub(super) use self::table::{StoredEntity, Table, Written};
+pub(super) use self::properties::{Properties, StoredEntity, StoredProperties};
+pub(super) use self::storage::{Journal, Replica, Storage};
+pub(super) use self::table::{Table, Written};
 pub(super) use self::version::Version;
 pub(super) use self::write::{Change, Condition, Update, Write};
 use super::failure::Failure;
+use super::policies::Policies;
 use super::service_properties::ServiceProperties;
 use crate::edm::EdmDateTime;
 
@@ -45,6 +42,16 @@ pub(super) struct Store {
 /// The lower-case names of deleted tables, and the time from which on each can be used again.
 #[derive(Debug, Default)]
 struct HeldNames(BTreeMap<String, SystemTime>);
+
+/// A change of the store in one step.
+#[derive(Debug, Clone)]
+pub(super) enum JournalEntry {
+    Created(Arc<str>),
+    Deleted(Arc<str>),
+    Written { table: Arc<str>, rows: Vec<Written> },
+    Policies { table: Arc<str>, policies: Arc<Policies> },
+    ServiceProperties(Arc<ServiceProperties>),
+}
 
 impl Default for Store {
     fn default() -> Self {

@@ -1,10 +1,9 @@
 //! The in-process host. It needs no socket and supports virtual time.
 
 use std::fmt;
-use std::future::Future;
+use std::future::poll_fn;
 use std::net::IpAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -28,10 +27,10 @@ impl Transport for InProcess {
     /// while the response is read. Dropping the future between these points acts like a broken connection.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
-            Yield::default().await;
+            yield_now().await;
             let result = self.service.receive_from(request, self.sender).await;
-            Yield::default().await;
-            Yield::default().await;
+            yield_now().await;
+            yield_now().await;
             result
         })
     }
@@ -103,25 +102,21 @@ impl fmt::Debug for InProcess {
 }
 
 /// Lets other tasks run once.
-#[derive(Default)]
-struct Yield(bool);
-
-impl Future for Yield {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 {
+async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        self.0 = true;
         context.waker().wake_by_ref();
         Poll::Pending
-    }
+    })
+    .await;
 }
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::task::{Context, Waker};
 
     use bytes::Bytes;
     use http::{HeaderMap, Method};

@@ -5,15 +5,15 @@
 //! [get]: https://learn.microsoft.com/rest/api/storageservices/get-table-acl
 //! [set]: https://learn.microsoft.com/rest/api/storageservices/set-table-acl
 
-use http::{Method, StatusCode};
+use http::Method;
 
 use super::{Reply, Request};
 use crate::auth::{TablePermissions, read_time};
 use crate::edm::EdmDateTime;
 use crate::error::Error;
 use crate::limits::check_table_name;
+use crate::wire::Operation;
 use crate::wire::xml_tree::{Document, Element, InvalidXml};
-use crate::wire::{Operation, headers};
 
 const MAX_POLICIES: usize = 5;
 /// The longest identifier, in UTF-16 code units.
@@ -80,21 +80,11 @@ pub(crate) fn get(table: &str) -> Result<Request, Error> {
 
 pub(crate) fn set(table: &str, policies: &[StoredAccessPolicy]) -> Result<Request, Error> {
     check(policies)?;
-    let mut request = request(Operation::SetTableAcl, Method::PUT, table)?;
-    request.content_type = headers::XML.clone();
-    Ok(request.body(write(policies)))
+    Ok(request(Operation::SetTableAcl, Method::PUT, table)?.xml(write(policies)))
 }
 
 pub(crate) fn policies(reply: Reply, request: &Request) -> Result<Vec<StoredAccessPolicy>, Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
-    Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-        let error = Error::unexpected_reply(
-            "the response is not a list of stored access policies; a proxy or another server may have sent it",
-        );
-        reply.unusable(error, request)
-    })
+    reply.read_xml(request, "stored access policies", read)
 }
 
 /// Checks the limits of the service.

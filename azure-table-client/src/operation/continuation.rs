@@ -5,8 +5,6 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::query::PageToken;
@@ -25,6 +23,7 @@ use crate::error::Error;
 ///
 /// [`take`]: crate::client::Query::take
 /// [paging]: https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination
+#[doc(alias("TableContinuationToken", "x-ms-continuation", "NextRowKey", "cursor", "paginate"))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
     query: QueryId,
@@ -191,18 +190,7 @@ fn key(text: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()
 }
 
-impl Serialize for Continuation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Continuation {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(D::Error::custom)
-    }
-}
+serde_as_text!(Continuation);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::Method;
 use uuid::Uuid;
 
 use super::{Header, Reply, Request, Stored, Target, if_match, unsupported};
@@ -142,7 +142,7 @@ fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Stri
     Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
 }
 
-/// The keys of an entity that are fit for the service.
+/// The keys of an entity, if the service accepts them.
 pub(crate) fn checked_keys<'e, T: TableEntity>(
     protocol: Protocol,
     table: &str,
@@ -189,11 +189,9 @@ fn read_addressed<T>(
         .read_one(&reply.body, form, &reader)
         .map_err(|error| reply.read_error(error, request))?;
     if !is_addressed {
-        let error = Error::unexpected_reply(
-            "the response holds an entity with other keys than the request; a proxy or a cache may \
-             have sent it",
-        );
-        return Err(reply.unusable(error, request));
+        let message = "the response holds an entity with other keys than the request; a proxy or a cache may \
+                       have sent it";
+        return Err(reply.unexpected(message, request));
     }
     Ok(value)
 }
@@ -220,9 +218,7 @@ pub(crate) fn fetched_with_source<T: TableEntity>(
     reply: Reply,
     request: &Request,
 ) -> Result<(Stored<T>, Source), Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
+    let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let entity = read_addressed(&reply, request, (format, form), Entities)?;
     let fetched = Stored::read(entity, reply.etag(request)?, reply.info(), reply.location);
@@ -240,9 +236,7 @@ pub(crate) fn fetched_if_exists<T: TableEntity>(
 /// Returns whether the row exists.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
     let row = reply.if_exists(request, |reply, request| {
-        if reply.status != StatusCode::OK {
-            return Err(reply.into_error(request));
-        }
+        let reply = reply.ok(request)?;
         let format = reply.format(request)?;
         read_addressed(&reply, request, format, KeysOnly)
     })?;
@@ -252,9 +246,7 @@ pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
 /// Returns the readable part of the row; `None` if the entity does not exist.
 pub(crate) fn row_if_exists(reply: Reply, request: &Request) -> Result<Option<Readable>, Error> {
     reply.if_exists(request, |reply, request| {
-        if reply.status != StatusCode::OK {
-            return Err(reply.into_error(request));
-        }
+        let reply = reply.ok(request)?;
         let format = reply.format(request)?;
         let mut row: Readable = read_addressed(&reply, request, format, Lenient)?;
         let etag = reply.etag(request)?;

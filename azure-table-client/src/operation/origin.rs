@@ -5,7 +5,7 @@
 
 use http::{HeaderMap, StatusCode, header};
 
-use super::{Request, transaction};
+use super::{Request, batch};
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, Form, KeysOnly};
 use crate::error::{Error, ErrorCode};
@@ -18,7 +18,7 @@ pub(crate) fn closes_attempt(status: StatusCode, headers: &HeaderMap, body: &[u8
     if status.is_success() {
         return true;
     }
-    let body = transaction::failed_body(headers, body).unwrap_or(body);
+    let body = batch::failed_body(headers, body).unwrap_or(body);
     let Some(error) = service_error::parse(body) else { return false };
     status.is_client_error() || ErrorCode::from(error.code).is_throttling()
 }

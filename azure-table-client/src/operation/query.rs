@@ -3,7 +3,7 @@
 //! Sources: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities),
 //! [Query timeout and pagination](https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
 
-use http::{Method, StatusCode};
+use http::Method;
 
 use super::{Location, Reply, Request, entity};
 use crate::entity::{EntityKey, ReadRow};
@@ -134,9 +134,7 @@ pub(crate) fn rows<T>(
     request: &Request,
     reader: &dyn ReadRow<T>,
 ) -> Result<Rows<T>, Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
+    let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let values = format
         .read_page(&reply.body, form, reader)
@@ -160,9 +158,7 @@ pub(crate) fn point_rows<T>(
     let request_id = reply.request_id().map(str::to_owned);
     let (attempts, location) = (reply.attempts, reply.location);
     let value = reply.if_exists(request, |reply, request| {
-        if reply.status != StatusCode::OK {
-            return Err(reply.into_error(request));
-        }
+        let reply = reply.ok(request)?;
         let (format, form) = reply.format(request)?;
         format.read_one(&reply.body, form, reader).map_err(|error| reply.read_error(error, request))
     })?;

@@ -1,5 +1,7 @@
 //! Reading of responses, for all operations.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,6 +13,7 @@ use crate::auth::{self, Credential, RefusedRequest};
 use crate::entity::Form;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
+use crate::wire::xml_tree::{Element, InvalidXml};
 use crate::wire::{Operation, PayloadFormat, ReadError, headers, service_error};
 
 /// The service's response to a call, with information about its attempts.
@@ -20,7 +23,7 @@ pub(crate) struct Reply {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// The requested format.
-    pub(crate) asked: PayloadFormat,
+    pub(crate) requested: PayloadFormat,
     pub(crate) attempts: u32,
     pub(crate) client_request_id: String,
     /// The time of the last attempt of this write that may have been applied, or may be applied
@@ -42,7 +45,7 @@ pub(crate) struct Signed {
     pub(crate) credential: Arc<Credential>,
     pub(crate) is_https: bool,
     /// The time of the response, by this machine's clock.
-    pub(crate) answered: SystemTime,
+    pub(crate) received_at: SystemTime,
 }
 
 impl Reply {
@@ -52,6 +55,11 @@ impl Reply {
 
     pub(crate) fn request_id(&self) -> Option<&str> {
         self.header(&headers::X_MS_REQUEST_ID)
+    }
+
+    /// The service's clock.
+    pub(crate) fn date(&self) -> Option<SystemTime> {
+        httpdate::parse_http_date(self.header(&header::DATE)?).ok()
     }
 
     pub(crate) fn info(&self) -> ResponseInfo {
@@ -79,10 +87,7 @@ impl Reply {
             if is_numbered { error } else { error.with_batch(None, None) }
         } else {
             let kind = self.header(&header::CONTENT_TYPE).unwrap_or("no content type");
-            Error::unexpected_reply(format!(
-                "the response is not a Table service error ({kind}); \
-                 a proxy or another server may have sent it"
-            ))
+            foreign(format_args!("not a Table service error ({kind})"))
         };
         let is_unknown = self.open.is_some() || (request.is_write() && status.is_success());
         let outcome = if is_unknown { Outcome::Unknown } else { Outcome::NotApplied };
@@ -93,8 +98,7 @@ impl Reply {
 
     /// Returns the wait in the headers of the response. A date counts from the date of the response.
     fn wait(&self) -> Option<Duration> {
-        let date = self.header(&header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
-        let now = date.or_else(|| self.signed.as_ref().map(|signed| signed.answered));
+        let now = self.date().or_else(|| self.signed.as_ref().map(|signed| signed.received_at));
         server_wait(&self.headers, &self.body, now.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
@@ -104,7 +108,6 @@ impl Reply {
             return None;
         }
         let signed = self.signed.as_ref()?;
-        let date = self.header(&header::DATE);
         auth::hint(
             &signed.credential,
             &RefusedRequest {
@@ -112,8 +115,8 @@ impl Reply {
                 operation: request.operation,
                 resource: &request.resource,
                 is_https: signed.is_https,
-                service_time: date.and_then(|date| httpdate::parse_http_date(date).ok()),
-                machine_time: signed.answered,
+                service_time: self.date(),
+                machine_time: signed.received_at,
             },
         )
     }
@@ -133,20 +136,36 @@ impl Reply {
         self.describe(error.with_outcome(outcome), request)
     }
 
+    /// Returns the response if it has one of these statuses, and otherwise its error.
+    fn with_status(self, expected: &[StatusCode], request: &Request) -> Result<Self, Error> {
+        if expected.contains(&self.status) { Ok(self) } else { Err(self.into_error(request)) }
+    }
+
+    /// Returns the response to a read if it is a success.
+    pub(super) fn ok(self, request: &Request) -> Result<Self, Error> {
+        self.with_status(&[StatusCode::OK], request)
+    }
+
+    fn write_done(self, request: &Request) -> Result<Self, Error> {
+        self.with_status(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
+    }
+
+    /// Like [`unusable`](Self::unusable), with the message of an unexpected response.
+    pub(super) fn unexpected(
+        &self,
+        message: impl Into<Cow<'static, str>>,
+        request: &Request,
+    ) -> Error {
+        self.unusable(Error::unexpected_reply(message), request)
+    }
+
     pub(crate) fn done(self, request: &Request) -> Result<ResponseInfo, Error> {
-        self.done_by(&[StatusCode::CREATED, StatusCode::NO_CONTENT], request)
+        Ok(self.write_done(request)?.info())
     }
 
     /// Reads the response to an operation that the service applies later.
     pub(crate) fn accepted(self, request: &Request) -> Result<ResponseInfo, Error> {
-        self.done_by(&[StatusCode::ACCEPTED], request)
-    }
-
-    fn done_by(self, statuses: &[StatusCode], request: &Request) -> Result<ResponseInfo, Error> {
-        if !statuses.contains(&self.status) {
-            return Err(self.into_error(request));
-        }
-        Ok(self.info())
+        Ok(self.with_status(&[StatusCode::ACCEPTED], request)?.info())
     }
 
     /// Returns `None` for a 404 of the service about the missing entity, or about the table itself. Three
@@ -165,16 +184,14 @@ impl Reply {
     }
 
     pub(crate) fn written(self, request: &Request) -> Result<Written, Error> {
-        if !matches!(self.status, StatusCode::CREATED | StatusCode::NO_CONTENT) {
-            return Err(self.into_error(request));
-        }
-        Ok(Written { etag: self.etag(request)?, response: self.info() })
+        let reply = self.write_done(request)?;
+        Ok(Written { etag: reply.etag(request)?, response: reply.info() })
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
-        self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty()).map(ETag::from).ok_or_else(
-            || self.unusable(Error::unexpected_reply("the response has no ETag header"), request),
-        )
+        let etag = self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty());
+        etag.map(ETag::from)
+            .ok_or_else(|| self.unexpected("the response has no ETag header", request))
     }
 
     /// A continuation token, possibly empty. One that cannot be read is an error: taken for none, it
@@ -190,41 +207,50 @@ impl Reply {
 
     /// Returns the error of a continuation token that cannot be read.
     pub(super) fn bad_token(&self, name: &HeaderName, request: &Request) -> Error {
-        let error =
-            Error::unexpected_reply(format!("the continuation in {name} cannot be followed"));
-        self.unusable(error, request)
+        self.unexpected(format!("the continuation in {name} cannot be followed"), request)
     }
 
     /// Returns the format of the body of a 200, which must be the requested one, and the form of its rows.
     pub(super) fn format(&self, request: &Request) -> Result<(PayloadFormat, Form), Error> {
         let Some(kind) = self.header(&header::CONTENT_TYPE) else {
-            return Ok((self.asked, Form { typed: true, selected: request.selects }));
+            return Ok((self.requested, Form { typed: true, selected: request.selects }));
         };
-        let format = PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.asked));
+        let format = PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.requested));
         let format = format.ok_or_else(|| {
-            let error = Error::unexpected_reply(format!(
-                "the response is {kind} instead of {}; a proxy or another server may have sent it",
-                self.asked.name()
-            ));
-            self.unusable(error, request)
+            let formats = format_args!("{kind} instead of {}", self.requested.name());
+            self.unusable(foreign(formats), request)
         })?;
         Ok((format, Form { typed: format.is_typed(), selected: request.selects }))
     }
 
-    fn foreign(format: &str) -> Error {
-        Error::unexpected_reply(format!(
-            "the response is not valid {format}; a proxy or another server may have sent it"
-        ))
+    /// Reads a document that is XML in every format.
+    pub(super) fn read_xml<T>(
+        self,
+        request: &Request,
+        name: &str,
+        read: fn(&Element) -> Result<T, InvalidXml>,
+    ) -> Result<T, Error> {
+        let reply = self.ok(request)?;
+        Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
+            reply.unusable(foreign(format_args!("not a list of {name}")), request)
+        })
     }
 
     pub(super) fn read_error(&self, error: ReadError, request: &Request) -> Error {
         let error = match error {
-            ReadError::Json(error) => Self::foreign("JSON").with_source(error),
-            ReadError::Atom(error) => Self::foreign("Atom").with_source(error),
+            ReadError::Json(error) => foreign("not valid JSON").with_source(error),
+            ReadError::Atom(error) => foreign("not valid Atom").with_source(error),
             ReadError::Decode(error) => Error::from(error),
         };
         self.unusable(error, request)
     }
+}
+
+/// Returns the error of a response that is not from a Table service.
+fn foreign(problem: impl Display) -> Error {
+    Error::unexpected_reply(format!(
+        "the response is {problem}; a proxy or another server may have sent it"
+    ))
 }
 
 /// Whether the error is the service's 404 about a missing entity or table. A 404 can have other causes.

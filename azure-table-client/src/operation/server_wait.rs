@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header};
 
-use super::transaction;
+use super::batch;
 
 /// The headers that state a wait in milliseconds.
 pub(super) const HEADERS_IN_MILLISECONDS: [&str; 2] = ["x-ms-retry-after-ms", "retry-after-ms"];
@@ -12,7 +12,7 @@ pub(super) const HEADERS_IN_MILLISECONDS: [&str; 2] = ["x-ms-retry-after-ms", "r
 /// Returns the wait that a response requests, in its own headers or in those of the operation that
 /// failed in a batch.
 pub(crate) fn server_wait(headers: &HeaderMap, body: &[u8], now: SystemTime) -> Option<Duration> {
-    let inside = || stated_wait(&transaction::failed_headers(headers, body)?, now);
+    let inside = || stated_wait(&batch::failed_headers(headers, body)?, now);
     stated_wait(headers, now).or_else(inside)
 }
 

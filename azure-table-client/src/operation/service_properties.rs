@@ -7,12 +7,13 @@
 
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::Method;
 
 use super::{Reply, Request};
 use crate::error::Error;
+use crate::wire::Operation;
+pub use crate::wire::service_properties::{Logging, Metrics};
 use crate::wire::xml_tree::{Document, Element, InvalidXml};
-use crate::wire::{Operation, headers};
 
 const MAX_RULES: usize = 5;
 const MAX_DAYS: u16 = 365;
@@ -53,30 +54,6 @@ pub struct ServiceProperties {
     pub cors: Option<Vec<CorsRule>>,
 }
 
-/// The requests that are logged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Logging {
-    /// Whether reads are logged.
-    pub read: bool,
-    /// Whether writes are logged.
-    pub write: bool,
-    /// Whether deletions are logged.
-    pub delete: bool,
-    /// The number of days that logs are kept, 1 to 365; `None` keeps them forever.
-    pub retention_days: Option<u16>,
-}
-
-/// The metrics that are collected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Metrics {
-    /// Whether metrics are collected.
-    pub enabled: bool,
-    /// Whether metrics are also collected for each operation.
-    pub include_apis: bool,
-    /// The number of days that metrics are kept, 1 to 365; `None` keeps them forever.
-    pub retention_days: Option<u16>,
-}
-
 /// A set of web pages that may send requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CorsRule {
@@ -93,10 +70,7 @@ pub struct CorsRule {
 }
 
 fn request(operation: Operation, method: Method) -> Request {
-    let mut request = Request::new(operation, "the service", method, "/".to_owned());
-    request.query.push("restype", "service");
-    request.query.push("comp", "properties");
-    request
+    Request::of_service(operation, method, "properties")
 }
 
 pub(crate) fn get() -> Request {
@@ -105,21 +79,11 @@ pub(crate) fn get() -> Request {
 
 pub(crate) fn set(properties: &ServiceProperties) -> Result<Request, Error> {
     check(properties)?;
-    let mut request = request(Operation::SetServiceProperties, Method::PUT);
-    request.content_type = headers::XML.clone();
-    Ok(request.body(write(properties)))
+    Ok(request(Operation::SetServiceProperties, Method::PUT).xml(write(properties)))
 }
 
 pub(crate) fn properties(reply: Reply, request: &Request) -> Result<ServiceProperties, Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
-    Element::read(&reply.body).and_then(|root| read(&root)).map_err(|InvalidXml| {
-        let error = Error::unexpected_reply(
-            "the response is not a list of service properties; a proxy or another server may have sent it",
-        );
-        reply.unusable(error, request)
-    })
+    reply.read_xml(request, "service properties", read)
 }
 
 /// Checks the limits of the service.
@@ -167,19 +131,13 @@ fn write(properties: &ServiceProperties) -> Vec<u8> {
     let mut document = Document::new();
     document.element(ROOT, |document| {
         if let Some(logging) = properties.logging {
-            document.element("Logging", |document| {
-                document.leaf("Version", "1.0");
-                document.leaf("Delete", flag(logging.delete));
-                document.leaf("Read", flag(logging.read));
-                document.leaf("Write", flag(logging.write));
-                write_retention(document, logging.retention_days);
-            });
+            document.element("Logging", |document| logging.write(document));
         }
         for (name, metrics) in
             [("HourMetrics", properties.hour_metrics), ("MinuteMetrics", properties.minute_metrics)]
         {
             if let Some(metrics) = metrics {
-                document.element(name, |document| write_metrics(document, metrics));
+                document.element(name, |document| metrics.write(document));
             }
         }
         if let Some(rules) = &properties.cors {
@@ -193,35 +151,12 @@ fn write(properties: &ServiceProperties) -> Vec<u8> {
     document.into_bytes()
 }
 
-fn write_metrics(document: &mut Document, metrics: Metrics) {
-    document.leaf("Version", "1.0");
-    document.leaf("Enabled", flag(metrics.enabled));
-    // The service requires this element for enabled metrics, and refuses it otherwise.
-    if metrics.enabled {
-        document.leaf("IncludeAPIs", flag(metrics.include_apis));
-    }
-    write_retention(document, metrics.retention_days);
-}
-
-fn write_retention(document: &mut Document, days: Option<u16>) {
-    document.element("RetentionPolicy", |document| {
-        document.leaf("Enabled", flag(days.is_some()));
-        if let Some(days) = days {
-            document.leaf("Days", &days.to_string());
-        }
-    });
-}
-
 fn write_rule(document: &mut Document, rule: &CorsRule) {
     document.leaf("AllowedOrigins", &rule.allowed_origins.join(","));
     document.leaf("AllowedMethods", &rule.allowed_methods.join(","));
     document.leaf("MaxAgeInSeconds", &rule.max_age.as_secs().to_string());
     document.leaf("ExposedHeaders", &rule.exposed_headers.join(","));
     document.leaf("AllowedHeaders", &rule.allowed_headers.join(","));
-}
-
-fn flag(value: bool) -> &'static str {
-    if value { "true" } else { "false" }
 }
 
 fn read(root: &Element) -> Result<ServiceProperties, InvalidXml> {

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use http::{Method, StatusCode};
+use http::Method;
 
 use super::{Reply, Request};
 use crate::error::Error;
@@ -54,22 +54,16 @@ const STATUS: &[&str] = &["storageservicestats", "georeplication", "status"];
 const LAST_SYNC: &[&str] = &["storageservicestats", "georeplication", "lastsynctime"];
 
 pub(crate) fn get() -> Request {
-    let mut request = Request::new(Operation::GetStats, "the service", Method::GET, "/".to_owned());
-    request.query.push("restype", "service");
-    request.query.push("comp", "stats");
-    request
+    Request::of_service(Operation::GetStats, Method::GET, "stats")
 }
 
 pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
+    let reply = reply.ok(request)?;
     let body = std::str::from_utf8(&reply.body).unwrap_or_default();
     let texts = xml::texts(body.trim_start_matches('\u{feff}'), [STATUS, LAST_SYNC]);
     let Some([Some(status), last_sync]) = texts else {
-        let error =
-            Error::unexpected_reply("the response does not contain the state of the replication");
-        return Err(reply.unusable(error, request));
+        let message = "the response does not contain the state of the replication";
+        return Err(reply.unexpected(message, request));
     };
     Ok(ServiceStats {
         replication: match status.trim() {

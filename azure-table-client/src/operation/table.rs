@@ -4,7 +4,7 @@
 //! [Delete Table](https://learn.microsoft.com/rest/api/storageservices/delete-table),
 //! [Query Tables](https://learn.microsoft.com/rest/api/storageservices/query-tables).
 
-use http::{Method, StatusCode};
+use http::Method;
 
 use super::{Reply, Request};
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
@@ -74,10 +74,9 @@ pub(crate) fn deleted_if_exists(reply: Reply, request: &Request) -> Result<bool,
 
 /// Returns `false` if there is no such table.
 pub(crate) fn exists(reply: Reply, request: &Request) -> Result<bool, Error> {
-    existed(reply.if_exists(request, |reply, request| match reply.status {
-        StatusCode::OK => reply.format(request).map(|_| ()),
-        _ => Err(reply.into_error(request)),
-    }))
+    existed(
+        reply.if_exists(request, |reply, request| reply.ok(request)?.format(request).map(|_| ())),
+    )
 }
 
 fn existed(found: Result<Option<()>, Error>) -> Result<bool, Error> {
@@ -97,9 +96,7 @@ pub(crate) fn names(
     reply: Reply,
     request: &Request,
 ) -> Result<(Vec<String>, Option<String>), Error> {
-    if reply.status != StatusCode::OK {
-        return Err(reply.into_error(request));
-    }
+    let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let names = format
         .read_page(&reply.body, form, &TableNames)

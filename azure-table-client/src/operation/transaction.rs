@@ -23,8 +23,7 @@ use crate::limits::TRANSACTION_OPERATIONS;
 use crate::wire::multipart::{Writer, media_type};
 use crate::wire::{Operation, Protocol, headers};
 
-pub(super) use response::status_of;
-pub(crate) use response::{failed_body, failed_headers, found_committed, only, results};
+pub(crate) use response::{found_committed, only, results};
 
 pub(super) const PATH: &str = "/$batch";
 
@@ -89,7 +88,7 @@ struct Single<'o> {
 /// The error of an operation that was not added to a transaction.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// The operation does not fit with the others; it may fit in the next transaction.
+    /// The transaction is full; the next one may hold the operation.
     Full(Error),
     /// The operation is invalid, or cannot be in this transaction.
     Invalid(Error),

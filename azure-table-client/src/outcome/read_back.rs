@@ -13,7 +13,7 @@ use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
-/// Returns the rows of one partition with these keys that the primary holds now.
+/// Returns the rows of one partition with these keys that the primary holds now. The deadline covers all requests.
 pub(crate) async fn read_back(
     core: &ClientCore,
     table: &str,
@@ -36,7 +36,9 @@ pub(crate) async fn read_back(
         }
         Ok(all)
     });
-    trace.run(work).await
+    let left = options.deadline.unwrap_or(core.deadline);
+    let late = || Error::timeout("no time is left to read back whether changes were applied");
+    core.clock.timeout(left, pin!(trace.run(work))).await.ok_or_else(late)?
 }
 
 /// Returns the number of keys that one query can list.

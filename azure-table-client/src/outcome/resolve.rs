@@ -1,7 +1,5 @@
 //! Sending a write, and resolving whether it was applied.
 
-use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,12 +7,11 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tracing::debug;
 
 use super::claims::not_applied;
-use super::evidence::{Found, Wrote};
+use super::evidence::Wrote;
 use super::read_back::read_back;
 use super::rules::{Evidence, Policy, Verdict, judge};
 use crate::client_core::ClientCore;
 use crate::edm::EdmDateTime;
-use crate::entity::EntityKey;
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Committed, Sent};
@@ -246,8 +243,7 @@ async fn read(
     policy: Policy,
     result: &Result<Reply, Error>,
 ) -> Option<(Verdict, Vec<Option<ETag>>)> {
-    let left = options.deadline.unwrap_or(core.deadline);
-    if left < SHORTEST_READ {
+    if options.deadline.unwrap_or(core.deadline) < SHORTEST_READ {
         return None;
     }
     let writes = Wrote::all_of(request)?;
@@ -258,10 +254,7 @@ async fn read(
     let options = CallOptions { retry, ..options.clone() };
     let keys: Vec<_> = writes.iter().map(|write| &write.key).collect();
     let is_expired = doubt.open().is_some_and(|open| is_expired(core, open));
-    // The deadline of a query holds for each of its pages.
-    let read = read_back(core, &request.resource, &keys, &options);
-    let rows = core.clock.timeout(left, pin!(read)).await;
-    let mut rows: HashMap<EntityKey, Found> = match rows? {
+    let mut rows = match read_back(core, &request.resource, &keys, &options).await {
         Ok(rows) => rows,
         Err(error) => {
             debug!(%error, "cannot read back whether a write was applied");
@@ -296,8 +289,7 @@ async fn read(
 /// of the service's machines differ a little.
 fn started(reply: &Reply, elapsed: Duration) -> Option<EdmDateTime> {
     const DIFFERENCE: Duration = Duration::from_secs(5);
-    let now = httpdate::parse_http_date(reply.header(&header::DATE)?).ok()?;
-    let then = now.checked_sub(elapsed)?.checked_sub(DIFFERENCE)?;
+    let then = reply.date()?.checked_sub(elapsed)?.checked_sub(DIFFERENCE)?;
     EdmDateTime::from_system_time(then).ok()
 }
 
@@ -330,7 +322,7 @@ impl Resolved {
             status: StatusCode::NO_CONTENT,
             headers,
             body: bytes::Bytes::new(),
-            asked: PayloadFormat::default(),
+            requested: PayloadFormat::default(),
             attempts,
             client_request_id,
             open: None,

@@ -1,5 +1,8 @@
 //! One call, from attempt to attempt.
 
+#[cfg(feature = "entra")]
+mod bearer;
+
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,8 +11,6 @@ use http::{Method, StatusCode};
 use tokio::sync::SemaphorePermit;
 use tracing::{Instrument as _, warn};
 
-#[cfg(feature = "entra")]
-use super::bearer::Bearer;
 use super::budget::Spent;
 use super::failure::Failure;
 use super::location::{LocationMode, Route};
@@ -22,10 +23,12 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::operation::{Confirmation, Location, Reply, Request, Signed, origin};
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, service_error};
+#[cfg(feature = "entra")]
+use bearer::Bearer;
 
 /// One call, and the state of its attempts so far.
 pub(super) struct Attempts<'c> {
-    pub(super) pipeline: &'c Pipeline,
+    pipeline: &'c Pipeline,
     request: &'c Request,
     retry: &'c RetryPolicy,
     /// The format of the response.
@@ -33,9 +36,9 @@ pub(super) struct Attempts<'c> {
     client_request_id: String,
     trace: &'c CallTrace<'c>,
     /// `None` is later than any clock can show.
-    pub(super) deadline: Option<Instant>,
+    deadline: Option<Instant>,
     /// The deadline as it was configured.
-    pub(super) whole_deadline: Duration,
+    whole_deadline: Duration,
     route: Route,
     /// Requests that were sent.
     count: u32,
@@ -52,13 +55,13 @@ pub(super) struct Attempts<'c> {
     /// Whether an attempt was dated by the service's clock.
     has_new_date: bool,
     /// The credential that signed the last attempt.
-    pub(super) credential: Arc<Credential>,
+    credential: Arc<Credential>,
     /// Whether an attempt was signed again because the credential had been replaced.
     has_new_signature: bool,
     /// The tokens that the last retry took from the budget.
     spent: Option<Spent>,
     #[cfg(feature = "entra")]
-    pub(super) bearer: Bearer,
+    bearer: Bearer,
 }
 
 impl<'c> Attempts<'c> {
@@ -83,7 +86,7 @@ impl<'c> Attempts<'c> {
         let route =
             Route::new(locations, request.is_write()).and_then(|route| match &pipeline.secondary {
                 None if route.location() == Location::Secondary => Err(Error::invalid_input(
-                    "the client does not know where the secondary is; see secondary_endpoint",
+                    "the client has no secondary endpoint: set secondary_endpoint",
                 )),
                 _ => Ok(route),
             });
@@ -330,13 +333,13 @@ impl<'c> Attempts<'c> {
         let signed = Signed {
             credential: self.credential,
             is_https: self.pipeline.endpoint_at(location).is_https(),
-            answered: self.pipeline.clock.now(),
+            received_at: self.pipeline.clock.now(),
         };
         let reply = Reply {
             status,
             headers,
             body,
-            asked: self.format,
+            requested: self.format,
             attempts: self.count,
             client_request_id: self.client_request_id,
             open: self.open,
@@ -354,7 +357,7 @@ impl<'c> Attempts<'c> {
         self.failed(Error::deadline(self.whole_deadline, message))
     }
 
-    pub(super) fn failed(&self, error: Error) -> Error {
+    fn failed(&self, error: Error) -> Error {
         self.trace.responded(&self.client_request_id, None);
         let outcome = if self.open.is_some() { Outcome::Unknown } else { Outcome::NotApplied };
         error

@@ -1,10 +1,11 @@
 //! The credential of a client, which can be replaced while requests run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use crate::auth::Credential;
 use crate::error::Error;
+use crate::lock::{read, write};
 
 /// The credential that signs the next request. Each attempt keeps the credential that it started with.
 #[derive(Debug)]
@@ -37,20 +38,18 @@ impl CurrentCredential {
         Ok(Self::unchecked(credential, base, accepted))
     }
 
-    /// The credential for an endpoint on this machine.
-    #[cfg(feature = "mock")]
-    pub(crate) fn on_this_machine(credential: Credential) -> Self {
-        Self::unchecked(credential, "", AcceptedCredentials { keys: true, tokens: true })
-    }
-
-    fn unchecked(credential: Credential, base: &str, accepted: AcceptedCredentials) -> Self {
+    pub(crate) fn unchecked(
+        credential: Credential,
+        base: &str,
+        accepted: AcceptedCredentials,
+    ) -> Self {
         let had_keys_only = AtomicBool::new(credential.key().is_some());
         let credential = RwLock::new(Arc::new(credential.for_endpoint(base)));
         Self { credential, had_keys_only, accepted, base: base.into() }
     }
 
     pub(crate) fn get(&self) -> Arc<Credential> {
-        Arc::clone(&self.credential.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read(&self.credential))
     }
 
     pub(crate) fn replace(&self, credential: Credential) -> Result<(), Error> {
@@ -59,7 +58,7 @@ impl CurrentCredential {
             self.had_keys_only.store(false, Ordering::Release);
         }
         let credential = credential.for_endpoint(&self.base);
-        *self.credential.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(credential);
+        *write(&self.credential) = Arc::new(credential);
         Ok(())
     }
 
@@ -78,8 +77,8 @@ fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), E
     let is_accepted = if credential.is_token() { accepted.tokens } else { accepted.keys };
     if credential.is_secret() && !is_accepted {
         return Err(Error::configuration(
-            "the endpoint is plain HTTP, where the credential could be read on the way; use \
-             https://, or allow_http(true) if that is meant",
+            "the endpoint is plain HTTP, where the credential could be read in transit; use \
+             https://, or allow_http(true) if plain HTTP is intended",
         ));
     }
     Ok(())

@@ -20,7 +20,7 @@ impl Endpoint {
         // The text is not shown: a SAS may have been pasted with it.
         let refused = |reason: &str| Error::configuration(format!("the endpoint {reason}"));
         let url = Url::parse(text.trim()).map_err(|error| {
-            refused("is no URL of the form https://account.table.core.windows.net")
+            refused("is not a URL of the form https://account.table.core.windows.net")
                 .with_source(error)
         })?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -39,20 +39,13 @@ impl Endpoint {
             None => return Err(refused("has no host")),
         };
         let origin = url.origin().ascii_serialization();
-        let base = format!("{origin}{}", url.path().trim_end_matches('/'));
-        Ok(Self {
-            path_at: origin.len(),
-            base: base.into(),
-            is_loopback,
-            is_https: url.scheme() == "https",
-        })
+        Ok(Self::at(&origin, url.path().trim_end_matches('/'), is_loopback))
     }
 
-    /// The endpoint of an account on this machine.
-    #[cfg(feature = "mock")]
-    pub(crate) fn of_account(origin: &str, account: &str) -> Self {
-        let base = format!("{origin}/{account}");
-        Self { path_at: origin.len(), base: base.into(), is_loopback: true, is_https: false }
+    /// The endpoint at a path of an origin, which begins with `http://` or `https://`.
+    pub(crate) fn at(origin: &str, path: &str, is_loopback: bool) -> Self {
+        let is_https = origin.starts_with("https://");
+        Self { path_at: origin.len(), base: [origin, path].concat().into(), is_loopback, is_https }
     }
 
     /// Everything before the resource's path.

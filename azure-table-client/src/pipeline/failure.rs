@@ -5,7 +5,7 @@ use http::StatusCode;
 use super::retry::{self, FailedAttempt};
 use super::trace::is_code;
 use crate::error::{Error, Rounded};
-use crate::operation::transaction;
+use crate::operation::batch;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 use crate::wire::{headers, service_error};
 
@@ -67,7 +67,7 @@ impl Failure {
     /// The error code of the service's response. Parses the body.
     pub(super) fn code(&self) -> Option<String> {
         let Self::Response(_, HttpResponse { headers, body, .. }) = self else { return None };
-        let body = transaction::failed_body(headers, body).unwrap_or(body);
+        let body = batch::failed_body(headers, body).unwrap_or(body);
         service_error::parse(body).map(|error| error.code).filter(|code| is_code(code))
     }
 

@@ -31,6 +31,7 @@ use crate::transport::TransportErrorKind;
 /// [net]: https://learn.microsoft.com/dotnet/api/azure.core.retryoptions
 /// [python]: https://learn.microsoft.com/python/api/azure-core/azure.core.pipeline.policies.retrypolicy
 /// [go]: https://pkg.go.dev/github.com/Azure/azure-sdk-for-go/sdk/azcore/policy#RetryOptions
+#[doc(alias("backoff", "ExponentialRetry", "throttling"))]
 #[derive(Clone)]
 pub struct RetryPolicy {
     max_retries: u32,

@@ -10,8 +10,8 @@ mod redact;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tracing::instrument::Instrumented;
@@ -21,6 +21,7 @@ pub(super) use attempt::AttemptTrace;
 
 use super::Pipeline;
 use crate::error::{Error, ErrorCode, ErrorKind, Outcome};
+use crate::lock::lock;
 use crate::operation::Reply;
 use crate::telemetry::{CallOutcome, Finished};
 use crate::wire::Operation;
@@ -142,59 +143,52 @@ impl CallTrace<'_> {
         work.instrument(self.span.clone())
     }
 
+    fn count(&self, change: impl FnOnce(&mut Tally)) {
+        if self.is_on {
+            change(&mut lock(&self.tally));
+        }
+    }
+
     /// A page of `rows` rows was read.
     pub(crate) fn page(&self, rows: usize) {
-        if self.is_on {
-            let mut tally = self.tally();
+        self.count(|tally| {
             tally.pages += 1;
             tally.rows += rows as u64;
-        }
+        });
     }
 
     /// One row was read.
     pub(crate) fn row(&self) {
-        if self.is_on {
-            self.tally().rows += 1;
-        }
+        self.count(|tally| tally.rows += 1);
     }
 
     /// Records that an earlier attempt, whose response was lost, was found to be applied.
     pub(crate) fn resolved(&self) {
-        if self.is_on {
-            self.tally().by_earlier_attempt = true;
-        }
+        self.count(|tally| tally.by_earlier_attempt = true);
     }
 
     /// An attempt is sent.
     fn sent(&self, number: u32, waited: Duration) {
-        if self.is_on {
-            let mut tally = self.tally();
+        self.count(|tally| {
             tally.attempts += 1;
             tally.retries += u32::from(number > 1);
             tally.waited += waited;
             tally.is_refused = false;
-        }
+        });
     }
 
     /// Records that the response to an attempt is a refusal.
     fn refused(&self) {
-        if self.is_on {
-            self.tally().is_refused = true;
-        }
+        self.count(|tally| tally.is_refused = true);
     }
 
     /// Records the last response to a request, or that no response came.
     pub(super) fn responded(&self, client_request_id: &str, reply: Option<&Reply>) {
-        if self.is_on {
-            let mut tally = self.tally();
+        self.count(|tally| {
             tally.client_request_id = Some(client_request_id.to_owned());
             tally.request_id = reply.and_then(Reply::request_id).map(str::to_owned);
             tally.outcome_open |= reply.is_some_and(|reply| reply.open.is_some());
-        }
-    }
-
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        });
     }
 
     /// Reports how the call ended.
@@ -219,7 +213,7 @@ impl CallTrace<'_> {
         if !self.is_on {
             return;
         }
-        let tally = self.tally();
+        let tally = lock(&self.tally);
         if !self.span.is_disabled() {
             self.record(&tally, outcome);
         }
@@ -245,7 +239,7 @@ impl CallTrace<'_> {
     /// Emits the event of a failed call. Its text names no entity.
     fn warn(&self, error: &Error) {
         // The tally is empty where only events are enabled.
-        let tally = self.tally();
+        let tally = lock(&self.tally);
         let request_id = || error.request_id().or(tally.request_id.as_deref());
         let client_request_id = || error.client_request_id().or(tally.client_request_id.as_deref());
         self.span.in_scope(|| {
@@ -341,7 +335,7 @@ fn record_error(span: &Span, kind: &str) {
     span.record("error.type", kind);
 }
 
-/// The service's code, or what sort of error it is otherwise.
+/// The service's code, or the kind of another error.
 fn error_type(error: &Error) -> &str {
     match error.kind() {
         ErrorKind::Configuration => "configuration",

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{KeyText, Text};
-use crate::entity::{DecodeError, KeyError, KeyNumber, KeyPart, Row};
+use crate::entity::{DecodeError, KeyError, KeyNumber, KeyPart, Row, TickKey};
 use crate::key::{KeyForm, KeyLayout, KeyPiece};
 
 /// A field that is the PartitionKey or the RowKey.
@@ -62,6 +62,26 @@ impl<T: KeyPart> KeyField for T {
     fn read_row_key(row: &mut Row<'_>) -> Result<Self, DecodeError> {
         row.row_key()
     }
+}
+
+/// Refuses a time whose digits below 100 ns a key would not hold.
+pub fn check_ticks<T: TickKey>(field: &str, value: &T) -> Result<(), KeyError> {
+    if value.has_part_below_ticks() {
+        return Err(KeyError::new(format!(
+            "`{field}` has digits below 100 ns, which a key does not hold (`trunc_subsecs(7)` of chrono removes them)"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a row whose two keys have different values of a field that is in both.
+pub fn check_both_keys(
+    row: &Row<'_>,
+    field: &str,
+    in_partition_key: Option<&str>,
+    in_row_key: Option<&str>,
+) -> Result<(), DecodeError> {
+    row.check_both_keys(field, in_partition_key, in_row_key)
 }
 
 /// A key of an entity from the texts of its parts.

@@ -14,7 +14,7 @@ use super::*;
 use crate::dialect::Dialect;
 use crate::edm::{EdmDateTime, EdmValue, ToEdm};
 use crate::entity::DynamicEntity;
-use crate::wire::{json_read, json_write};
+use crate::wire::{ReadError, json_read, json_write};
 
 /// An entity with one property, declared with the Edm type of `D`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,8 +60,8 @@ fn read<V: Serialize + DeserializeOwned, D: ToEdm>(
     json_write::entity(&mut body, &dynamic, "p", "r", None, Dialect::default()).unwrap();
     match json_read::read_entity::<Serde<Single<V, D>>>(&body, true) {
         Ok(entity) => Ok(entity.0.value),
-        Err(json_read::ReadError::Decode(error)) => Err(error),
-        Err(error @ json_read::ReadError::Json(_)) => panic!("{error:?}"),
+        Err(ReadError::Decode(error)) => Err(error),
+        Err(error) => panic!("{error:?}"),
     }
 }
 
@@ -268,8 +268,8 @@ impl SerdeEntity for Blog {
 fn read_blog(json: &str, typed: bool) -> Result<Blog, DecodeError> {
     match json_read::read_entity::<Serde<Blog>>(json.as_bytes(), typed) {
         Ok(Serde(blog)) => Ok(blog),
-        Err(json_read::ReadError::Decode(error)) => Err(error),
-        Err(json_read::ReadError::Json(error)) => panic!("{error}"),
+        Err(ReadError::Decode(error)) => Err(error),
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -341,7 +341,7 @@ fn errors_of_the_entity_as_a_whole_name_no_property() {
     let nothing = refusal(DynamicEntity::from_entity(&Serde(Loose([(None::<u8>, None)].into()))));
     assert_eq!((number, nothing), (NAME.to_owned(), NAME.to_owned()));
 
-    let Err(json_read::ReadError::Decode(error)) = json_read::read_entity::<Serde<Loose<String>>>(
+    let Err(ReadError::Decode(error)) = json_read::read_entity::<Serde<Loose<String>>>(
         br#"{"PartitionKey":"p","RowKey":"r"}"#,
         true,
     ) else {

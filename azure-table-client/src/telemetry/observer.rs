@@ -87,15 +87,7 @@ impl Sending<'_> {
     }
 }
 
-impl fmt::Debug for Sending<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sending")
-            .field("operation", &self.operation)
-            .field("table", &self.table)
-            .field("attempt", &self.attempt)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Sending<'_>, |it| operation: it.operation, table: it.table, attempt: it.attempt);
 
 /// An attempt that has ended.
 #[derive(Clone)]
@@ -137,24 +129,20 @@ impl<'a> Received<'a> {
     }
 }
 
-impl fmt::Debug for Received<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Received")
-            .field("operation", &self.operation)
-            .field("table", &self.table)
-            .field("attempt", &self.attempt)
-            .field("client_request_id", &self.client_request_id)
-            .field("outcome", &self.outcome)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Received<'_>, |it|
+    operation: it.operation,
+    table: it.table,
+    attempt: it.attempt,
+    client_request_id: it.client_request_id,
+    outcome: it.outcome,
+);
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AttemptOutcome {
     /// The HTTP status of the response; for a batch, the status of the operation inside.
-    Answered(u16),
+    Responded(u16),
     /// No response came within the time limit.
     TimedOut,
     /// The transport failed before the response was complete.
@@ -166,7 +154,7 @@ pub enum AttemptOutcome {
 impl AttemptOutcome {
     /// Returns whether the service requests less load (429 or 503).
     pub const fn is_throttled(self) -> bool {
-        matches!(self, Self::Answered(429 | 503))
+        matches!(self, Self::Responded(429 | 503))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The transport over the network. Only this file and the builder's HTTP settings name reqwest.
 
-use std::fmt;
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue, Method, header};
@@ -155,13 +154,7 @@ impl Transport for HttpTransport {
     }
 }
 
-impl fmt::Debug for HttpTransport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpTransport")
-            .field("max_response_bytes", &self.max_response_bytes)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(HttpTransport, |it| max_response_bytes: it.max_response_bytes);
 
 #[cfg(all(
     test,

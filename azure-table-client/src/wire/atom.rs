@@ -15,23 +15,12 @@ use std::fmt;
 pub(crate) use read::{read_one, read_page};
 pub(crate) use write::{entity, table_name};
 
-use crate::entity::DecodeError;
-
 /// The namespace of feeds, entries and their parts.
 pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
 /// The namespace of properties, by tradition with the prefix `d`.
 pub(crate) const DATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices";
 /// The namespace of types and null markers, by tradition with the prefix `m`.
 pub(crate) const METADATA: &str = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata";
-
-/// The reason why an Atom body could not be read.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    /// The body is not XML, or has another form than expected.
-    Atom(AtomError),
-    /// An entity in it does not fit the struct.
-    Decode(DecodeError),
-}
 
 /// The error of a body that is not Atom.
 #[derive(Debug)]
@@ -40,15 +29,6 @@ pub(crate) enum AtomError {
     Xml(quick_xml::Error),
     /// The XML has another form than expected.
     Form(&'static str),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Atom(error) => error.fmt(f),
-            Self::Decode(error) => error.fmt(f),
-        }
-    }
 }
 
 impl fmt::Display for AtomError {
@@ -65,12 +45,6 @@ impl std::error::Error for AtomError {}
 impl From<quick_xml::Error> for AtomError {
     fn from(error: quick_xml::Error) -> Self {
         Self::Xml(error)
-    }
-}
-
-impl From<AtomError> for ReadError {
-    fn from(error: AtomError) -> Self {
-        Self::Atom(error)
     }
 }
 

@@ -116,6 +116,10 @@ impl QueryString {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
 }
 
 #[cfg(test)]

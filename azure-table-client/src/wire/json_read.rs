@@ -11,16 +11,8 @@ use serde::de::{
 };
 
 use self::row::{RowReader, RowSeed, Texts};
+use super::ReadError;
 use crate::entity::{DecodeError, Form, ReadRow, Row};
-
-/// The reason why a JSON body could not be read.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    /// The body is not JSON, or has another form than expected.
-    Json(serde_json::Error),
-    /// An entity in it does not fit the struct.
-    Decode(DecodeError),
-}
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 pub(crate) fn read_page<T>(
@@ -192,7 +184,7 @@ impl<'de> RowsSeed<'_, '_, 'de> {
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
         (self.consume)(Step::Row(&mut self.reader.row)).map_err(|error| {
             *self.failure = Some(error);
-            E::custom("an entity does not fit")
+            E::custom("an entity is not valid")
         })
     }
 

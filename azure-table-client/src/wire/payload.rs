@@ -3,9 +3,9 @@
 
 use http::HeaderValue;
 
-use super::{Metadata, atom, headers, json_read, json_write};
+use super::{Metadata, ReadError, atom, headers, json_read, json_write};
 use crate::dialect::Dialect;
-use crate::entity::{DecodeError, EncodeError, Form, ReadRow, TableEntity};
+use crate::entity::{EncodeError, Form, ReadRow, TableEntity};
 
 /// The format of requests and responses.
 ///
@@ -37,33 +37,6 @@ impl Default for PayloadFormat {
 impl From<Metadata> for PayloadFormat {
     fn from(level: Metadata) -> Self {
         Self::Json(level)
-    }
-}
-
-/// The reason why a body could not be read.
-#[derive(Debug)]
-pub(crate) enum ReadError {
-    Json(serde_json::Error),
-    Atom(atom::AtomError),
-    /// An entity in it does not fit the struct.
-    Decode(DecodeError),
-}
-
-impl From<json_read::ReadError> for ReadError {
-    fn from(error: json_read::ReadError) -> Self {
-        match error {
-            json_read::ReadError::Json(error) => Self::Json(error),
-            json_read::ReadError::Decode(error) => Self::Decode(error),
-        }
-    }
-}
-
-impl From<atom::ReadError> for ReadError {
-    fn from(error: atom::ReadError) -> Self {
-        match error {
-            atom::ReadError::Atom(error) => Self::Atom(error),
-            atom::ReadError::Decode(error) => Self::Decode(error),
-        }
     }
 }
 
@@ -145,8 +118,8 @@ impl PayloadFormat {
         reader: &dyn ReadRow<T>,
     ) -> Result<Vec<T>, ReadError> {
         match self {
-            Self::Json(_) => Ok(json_read::read_page(body, form, reader)?),
-            Self::Atom => Ok(atom::read_page(body, form, reader)?),
+            Self::Json(_) => json_read::read_page(body, form, reader),
+            Self::Atom => atom::read_page(body, form, reader),
         }
     }
 
@@ -158,8 +131,8 @@ impl PayloadFormat {
         reader: &dyn ReadRow<T>,
     ) -> Result<T, ReadError> {
         match self {
-            Self::Json(_) => Ok(json_read::read_one(body, form, reader)?),
-            Self::Atom => Ok(atom::read_one(body, form, reader)?),
+            Self::Json(_) => json_read::read_one(body, form, reader),
+            Self::Atom => atom::read_one(body, form, reader),
         }
     }
 }

@@ -45,14 +45,17 @@ impl fmt::Display for Unsupported {
         match self {
             Self::Format(version, format) => write!(
                 f,
-                "service version {version} has no {}: JSON goes with versions from {} on, and Atom \
-                 with those before {}",
+                "service version {version} has no {}: JSON requires version {} or later, and Atom \
+                 a version before {}",
                 format.name(),
                 ServiceVersion::V2013_08_15,
                 ServiceVersion::V2015_12_11
             ),
             Self::Operation(version, operation, since) => {
-                write!(f, "service version {version} has no {operation}; it came with {since}")
+                write!(
+                    f,
+                    "service version {version} has no {operation}, which requires {since} or later"
+                )
             }
             Self::OperationOf(dialect, operation) => {
                 write!(f, "{} has no {operation}", dialect.name())
@@ -60,7 +63,7 @@ impl fmt::Display for Unsupported {
             Self::AtomOf(dialect) => write!(f, "{} has no Atom: use JSON", dialect.name()),
             Self::VersionOf(dialect, version) => write!(
                 f,
-                "{} has no service version {version}: it came with {}, the first one with JSON",
+                "{} has no service version {version}: use {} or later, which has JSON",
                 dialect.name(),
                 ServiceVersion::V2013_08_15
             ),
@@ -137,7 +140,7 @@ impl Protocol {
         self.format
     }
 
-    /// Refuses an operation that came with a later version, or that the service does not have.
+    /// Refuses an operation that requires a later version, or that the service does not have.
     pub(crate) fn check(self, operation: Operation) -> Result<(), Unsupported> {
         if self.dialect == Dialect::CosmosDb && operation.document() == Document::Xml {
             return Err(Unsupported::OperationOf(self.dialect, operation));
@@ -202,7 +205,7 @@ mod tests {
             assert_eq!(of(None).unwrap().version_header(), version.as_str());
         }
         let error = Protocol::new(ServiceVersion::V2015_12_11, Some(ATOM)).unwrap_err().to_string();
-        for part in ["2015-12-11 has no Atom", "JSON goes with versions from 2013-08-15 on"] {
+        for part in ["2015-12-11 has no Atom", "JSON requires version 2013-08-15 or later"] {
             assert!(error.contains(part), "{error}");
         }
     }

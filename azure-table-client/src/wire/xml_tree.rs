@@ -97,7 +97,7 @@ impl Document {
         Self(DECLARATION.to_vec())
     }
 
-    /// `<name>` and what `inner` writes, or `<name />` if that is nothing.
+    /// Writes `<name>` with the content of `inner`, or `<name />` if the content is empty.
     pub(crate) fn element(&mut self, name: &str, inner: impl FnOnce(&mut Self)) {
         let start = self.0.len();
         self.push(["<", name, ">"]);

@@ -43,7 +43,14 @@ pub(crate) enum Discriminator {
 impl ContainerAttrs {
     pub(crate) fn read(attrs: &[Attribute], place: Place, errors: &mut Errors) -> Self {
         let mut items = Items::read(attrs, place, errors);
+        let as_i32 = items.take("as_i32");
         let rename_all = items.text("rename_all").and_then(|text| {
+            if let Some(as_i32) = &as_i32 {
+                let message = format!(
+                    "`rename_all` cannot be combined with `{as_i32}`, which stores the numbers of the variants: remove one of them"
+                );
+                errors.report(&text, message);
+            }
             let rule = RenameRule::from_spelling(&text.value());
             if rule.is_none() {
                 let message = typo::unknown("case", &text.value(), RenameRule::spellings());
@@ -74,7 +81,7 @@ impl ContainerAttrs {
             no_constructors: items.take("no_constructors").is_some(),
             deny_unknown: items.take("deny_unknown"),
             discriminator: by_property.or(by_row_key.map(|_| Discriminator::RowKey)),
-            as_i32: items.take("as_i32").is_some(),
+            as_i32: as_i32.is_some(),
             of,
             reading: Reading::take(&mut items, errors),
             crate_path,

@@ -12,6 +12,12 @@ use crate::errors::Errors;
 pub(crate) struct FieldAttrs {
     /// The role of the field, and the attribute that declares it; `None` for a property.
     pub(crate) role: Option<(Role, Item)>,
+    /// `row_key`, on a field that is the PartitionKey too.
+    pub(crate) row_key_too: Option<Item>,
+    /// The field is part of a key, and stored as a property too.
+    pub(crate) also_property: Option<Item>,
+    /// A value that would be stored inexactly is an error.
+    pub(crate) exact: Option<Item>,
     pub(crate) rename: Option<LitStr>,
     pub(crate) aliases: Vec<LitStr>,
     pub(crate) default: Option<DefaultValue>,
@@ -64,6 +70,8 @@ pub(crate) struct TableAttrs {
 pub(crate) struct ProjectedAttrs {
     /// The column, if it is not of the field's name.
     pub(crate) column: Option<Punctuated<Ident, Token![.]>>,
+    /// Whether the field receives the version of the row.
+    pub(crate) is_etag: bool,
 }
 
 const ROLES: [(&str, Role); 11] = [
@@ -79,7 +87,7 @@ const ROLES: [(&str, Role); 11] = [
     ("split", Role::Split),
     ("computed", Role::Computed),
 ];
-const CODECS: [&str; 4] = ["as_string", "as_padded", "as_i64", "as_i32"];
+const CODECS: [&str; 5] = ["as_string", "as_padded", "as_json", "as_i64", "as_i32"];
 /// The attributes for properties, besides `rename`, `default` and the codecs.
 const OF_PROPERTIES: [&str; 7] =
     ["alias", "skip_if", "read_only", "on_missing", "on_null", "on_mistyped", "accept"];
@@ -88,11 +96,13 @@ impl FieldAttrs {
     pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
         let mut items = Items::read(attrs, Place::Field, errors);
         let mut role: Option<(Role, Item)> = None;
+        let mut row_key_too = None;
         for (name, found) in ROLES {
             let Some(item) = items.take(name) else {
                 continue;
             };
             match &role {
+                Some((Role::PartitionKey, _)) if found == Role::RowKey => row_key_too = Some(item),
                 Some((_, first)) => errors.report(
                     &item,
                     format!("`{item}` cannot be combined with `{first}`: remove one of them"),
@@ -105,8 +115,28 @@ impl FieldAttrs {
                 || CODECS.contains(&name)
                 || matches!(name, "rename" | "default" | "with")
         });
+        let also_property = items.take("also_property");
+        let exact = items.take("on_inexact");
+        if let Some(item) = &exact
+            && let Some(text) = item.text()
+            && text.value() != "error"
+        {
+            errors.report(
+                text,
+                "write `error`: without `on_inexact`, the digits below 100 ns are dropped",
+            );
+        }
+        if let (Some(item), Some((role, of))) = (&exact, &role)
+            && !role.is_key()
+        {
+            errors.report(item, format!("`{item}` cannot be combined with `{of}`: it is for a property or a key that is a time"));
+        }
         if let Some((role, item)) = &role {
             for extra in &of_property {
+                // The key is stored twice: as the text of a key, and as a property.
+                if role.is_key() && also_property.is_some() {
+                    continue;
+                }
                 if let Some(why) = role.refuses(extra) {
                     let message = format!("`{extra}` cannot be combined with `{item}`: {why}");
                     errors.report(extra, message);
@@ -126,6 +156,15 @@ impl FieldAttrs {
                 codec = Some(Codec::BuiltIn(item));
             }
         }
+        if let (Some(item), None) = (&exact, &role)
+            && also_property.is_none()
+        {
+            if codec.is_some() {
+                errors.report(item, format!("`{item}` is for a time that is stored as a DateTime: remove it, or the other way to store the field"));
+            } else {
+                codec = Some(Codec::BuiltIn(item.clone()));
+            }
+        }
         let default = items.take("default").and_then(|item| DefaultValue::read(&item, errors));
         let skip_if = items.text("skip_if").and_then(|text| {
             let function = text.parse();
@@ -137,6 +176,9 @@ impl FieldAttrs {
         });
         Self {
             role,
+            row_key_too,
+            also_property,
+            exact,
             rename: items.text("rename"),
             aliases: items.texts("alias"),
             default,
@@ -145,6 +187,19 @@ impl FieldAttrs {
             read_only: items.take("read_only").is_some(),
             reading: Reading::take(&mut items, errors),
             of_property,
+        }
+    }
+
+    /// Refuses attributes that a key which is a property too cannot have: the property is not read.
+    pub(crate) fn refuse_reading(&self, also_property: &Item, errors: &mut Errors) {
+        let is_of_writing = |item: &&Item| {
+            item.name() == "rename" || item.name() == "with" || CODECS.contains(&item.name())
+        };
+        for item in self.of_property.iter().filter(|item| !is_of_writing(item)) {
+            errors.report(
+                item,
+                format!("`{item}` cannot be combined with `{also_property}`: the field is read from the key"),
+            );
         }
     }
 
@@ -157,6 +212,10 @@ impl FieldAttrs {
 }
 
 impl Role {
+    pub(crate) const fn is_key(&self) -> bool {
+        matches!(self, Self::PartitionKey | Self::RowKey)
+    }
+
     /// Returns the reason why a field of this role cannot have `extra`, an attribute for properties.
     fn refuses(&self, extra: &Item) -> Option<&'static str> {
         match (self, extra.name()) {
@@ -214,14 +273,22 @@ fn raw_ident(input: ParseStream<'_>) -> syn::Result<Ident> {
 
 impl ProjectedAttrs {
     pub(crate) fn read(attrs: &[Attribute], errors: &mut Errors) -> Self {
-        let column = Items::read(attrs, Place::ProjectedField, errors).text("column");
+        let mut items = Items::read(attrs, Place::ProjectedField, errors);
+        let etag = items.take("etag");
+        let column = items.text("column");
+        if let (Some(etag), Some(column)) = (&etag, &column) {
+            errors.report(
+                column,
+                format!("`{etag}` is the version of the row, and not a column: remove one of them"),
+            );
+        }
         let column = column.and_then(|text| {
             let path = text.parse_with(|input: ParseStream<'_>| {
                 Punctuated::parse_separated_nonempty_with(input, raw_ident)
             });
             errors.unless_ok(path, &text, "write a column, such as `text` or `home.city`")
         });
-        Self { column }
+        Self { column, is_etag: etag.is_some() }
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) enum Place {
     Projection,
     /// A field that is a column of another struct.
     ProjectedField,
+    /// A struct that is stored as its only field.
+    Newtype,
 }
 
 /// A word that is valid in `#[table(...)]`.
@@ -55,8 +57,8 @@ enum Value {
 }
 
 #[rustfmt::skip]
-const KEYS: [Key; 37] = {
-    use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, ProjectedField, Projection, Set, Table};
+const KEYS: [Key; 40] = {
+    use Place::{Choice, Choices, Entity, Field, Group, Kind, Kinds, Newtype, ProjectedField, Projection, Set, Table};
     use Value::{Always, Fields, Never, Optional};
     const fn key(name: &'static str, value: Value, places: &'static [Place], elsewhere: &'static str) -> Key {
         Key { name, value, places, elsewhere }
@@ -66,17 +68,18 @@ const KEYS: [Key; 37] = {
     [
         key("name", Always, &[Entity, Kinds, Table], "names the table: move it to the struct that is the entity, or write `rename` to name a property"),
         key("rename_all", Always, &[Entity, Kinds, Group, Choices], "is for all fields: move it to the struct, or write `rename` to name a property"),
-        key("crate", Always, &[Entity, Kinds, Group, Choices, Set, Projection], "is for the whole struct: move it there"),
+        key("crate", Always, &[Entity, Kinds, Group, Choices, Set, Projection, Newtype], "is for the whole struct: move it there"),
         key("partition_key", Never, &[Field], "marks a field of a struct: move it to the one that holds the key"),
         key("row_key", Never, &[Field], "marks a field of a struct: move it to the one that holds the key"),
         key("partition_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
         key("row_key", Fields, &[Entity], "is for a struct with #[derive(TableEntity)]"),
+        key("also_property", Never, &[Field], "marks a field that is a key or a part of one: move it there"),
         key("no_constructors", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
         key("deny_unknown", Never, &[Entity], "is for a struct with #[derive(TableEntity)]"),
         key("discriminator", Always, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
         key("discriminator_in_row_key", Never, &[Kinds], "is for an enum with #[derive(TableEntity)], whose variants are kinds of entities"),
         key("timestamp", Never, &[Field], "marks a field: move it to the one that receives the Timestamp"),
-        key("etag", Never, &[Field], "marks a field: move it to the one that receives the ETag"),
+        key("etag", Never, &[Field, ProjectedField], "marks a field: move it to the one that receives the ETag"),
         key("skip", Never, &[Field], "marks a field: move it to the one that is not stored"),
         key("extra", Never, &[Field], "marks a field: move it to the one that keeps the other properties"),
         key("errors", Never, &[Field], "marks a field: move it to the one that receives the errors"),
@@ -91,12 +94,14 @@ const KEYS: [Key; 37] = {
         key("with", Always, &[Field], PROPERTY),
         key("as_string", Never, &[Field], PROPERTY),
         key("as_padded", Never, &[Field], PROPERTY),
+        key("as_json", Never, &[Field], PROPERTY),
         key("as_i64", Never, &[Field], PROPERTY),
         key("as_i32", Never, &[Field, Choices], PROPERTY),
         key("read_only", Never, &[Field], PROPERTY),
         key("on_missing", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
         key("on_null", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
         key("on_mistyped", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
+        key("on_inexact", Always, &[Field], "is for a field that is a time: move it there"),
         key("accept", Always, &[Entity, Group, Field], "is for properties: move it to a field or to the struct"),
         key("of", Always, &[Projection], "is for a struct with #[derive(Projection)], and names the entity"),
         key("column", Always, &[ProjectedField], "is for a field of a struct with #[derive(Projection)]"),
@@ -269,6 +274,7 @@ impl Items {
                 Place::Field | Place::Kind | Place::Choice => "rename",
                 Place::Projection => "of",
                 Place::ProjectedField => "column",
+                Place::Newtype => "crate",
             };
             let message = format!("`{key}` is missing: write `{key} = {}`", quote!(#literal));
             return Err(syn::Error::new_spanned(literal, message));

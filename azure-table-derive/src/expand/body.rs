@@ -90,48 +90,20 @@ impl Body<'_> {
         };
         let mut reads = Vec::new();
         for (index, property) in self.properties.iter().enumerate() {
+            if property.is_copy {
+                continue;
+            }
             let value = property.read(self, &column(index));
             let ident = property.field.ident;
             reads.push(quote!(#ident: #value?));
         }
         let mut at = column(self.properties.len());
         for block in &self.blocks {
-            let Field { ident, ty } = block.field;
-            let group = match block.kind {
-                BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>),
-                BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>),
-                BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>),
-            };
-            let read = |row: TokenStream, first: &TokenStream| match block.kind {
-                BlockKind::Flatten { .. } => quote!(#group::read_properties(#row, #first)),
-                BlockKind::Series { .. } => {
-                    let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
-                    let accept = accept.tokens();
-                    quote!(#group::read(#row, #first, #accept))
-                }
-                BlockKind::Split { .. } => quote!(#group::read(#row, #first)),
-            };
-            let takes_default =
-                self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
-            let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
-                .then_some(&DefaultValue::Trait);
-            let value = match block.default.as_ref().or(shared) {
-                None => read(quote!(__row), &at),
-                Some(default) => {
-                    let default = default.value(ty);
-                    let read = read(quote!(__row), &quote!(__first));
-                    quote! {
-                        __table::read_block_or(
-                            __row,
-                            #at..#at + #group::SIZE,
-                            |__row, __first| #read,
-                            || #default,
-                        )
-                    }
-                }
-            };
+            let ident = block.field.ident;
+            let value = self.read_block(block, &at);
+            let field = block.field_trait();
             reads.push(quote!(#ident: #value?));
-            at = quote!(#at + #group::SIZE);
+            at = quote!(#at + #field::SIZE);
         }
         for (Field { ident, ty }, default) in &self.skipped {
             let default = default.value(ty);
@@ -158,19 +130,68 @@ impl Body<'_> {
         reads
     }
 
-    /// The struct of these fields, the computed ones included.
+    /// Reads a field that is several properties. The number of its first column is `first`.
+    pub(super) fn read_block(&self, block: &Block<'_>, first: &TokenStream) -> TokenStream {
+        let field = block.field_trait();
+        let read = |row: TokenStream, first: &TokenStream| match block.kind {
+            BlockKind::Flatten { .. } => quote!(#field::read_properties(#row, #first)),
+            BlockKind::Series { .. } => {
+                let accept = block.accept.or(self.reading.accept).unwrap_or(Accept::Exact);
+                let accept = accept.tokens();
+                quote!(#field::read(#row, #first, #accept))
+            }
+            BlockKind::Split { .. } => quote!(#field::read(#row, #first)),
+        };
+        let takes_default =
+            self.reading.missing.as_ref().is_some_and(|(policy, _)| *policy == Policy::Default);
+        let shared = (takes_default && !matches!(block.kind, BlockKind::Flatten { .. }))
+            .then_some(&DefaultValue::Trait);
+        match block.default.as_ref().or(shared) {
+            None => read(quote!(__row), first),
+            Some(default) => {
+                let default = default.value(block.field.ty);
+                let read = read(quote!(__row), &quote!(__first));
+                quote! {
+                    __table::read_block_or(
+                        __row,
+                        #first..#first + #field::SIZE,
+                        |__row, __first| #read,
+                        || #default,
+                    )
+                }
+            }
+        }
+    }
+
+    /// The struct of these fields, the computed ones included. The copies of keys are compared with them.
     pub(super) fn build(&self, reads: &[TokenStream]) -> TokenStream {
-        if self.computed.is_empty() {
+        let copies = self.properties.iter().enumerate().filter(|(_, property)| property.is_copy);
+        let copies: Vec<_> = copies.map(|(index, property)| property.check_copy(index)).collect();
+        if self.computed.is_empty() && copies.is_empty() {
             return quote!(__table::Ok(Self { #(#reads,)* }));
         }
         let computed = self.computed.iter().map(|(Field { ident, ty }, function)| {
             let value = quote_spanned!(function.span()=> let __value: #ty = #function(&__entity););
             quote!(#value __entity.#ident = __value;)
         });
+        let mutable = (!self.computed.is_empty()).then(|| quote!(mut));
         quote! {
-            let mut __entity = Self { #(#reads,)* };
+            let #mutable __entity = Self { #(#reads,)* };
+            #(#copies)*
             #(#computed)*
             __table::Ok(__entity)
+        }
+    }
+}
+
+impl Block<'_> {
+    /// The field's type as an implementation of the trait of its kind.
+    pub(super) fn field_trait(&self) -> TokenStream {
+        let ty = self.field.ty;
+        match self.kind {
+            BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>),
+            BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>),
+            BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>),
         }
     }
 }
@@ -210,6 +231,25 @@ impl Property<'_> {
         }
         let write = encode(quote!(__value));
         quote!(if let __table::Some(__value) = &self.#ident { #write })
+    }
+
+    /// Compares the property with the key that the field was read from.
+    fn check_copy(&self, index: usize) -> TokenStream {
+        let Field { ident, ty } = self.field;
+        let index = Literal::usize_unsuffixed(index);
+        match &self.codec {
+            None => quote_spanned! {ty.span()=>
+                __table::check_copy::<#ty>(__row, #index, &__entity.#ident)?;
+            },
+            Some(codec) => {
+                let module = codec.module();
+                quote_spanned! {module.span()=>
+                    let __encoded: __table::Result<_, __table::ConvertError> =
+                        #module::encode(&__entity.#ident);
+                    __table::check_encoded_copy(__row, #index, __encoded)?;
+                }
+            }
+        }
     }
 
     /// A function that reads the column of a row.
@@ -314,7 +354,8 @@ impl Codec {
         match self {
             Self::Module(path) => quote!(#path),
             Self::BuiltIn(item) => {
-                let name = proc_macro2::Ident::new(item.name(), item.span());
+                let name = if item.name() == "on_inexact" { "exact" } else { item.name() };
+                let name = proc_macro2::Ident::new(name, item.span());
                 quote_spanned!(item.span()=> __table::codec::#name)
             }
         }

@@ -53,6 +53,8 @@ impl<'a> Bounds<'a> {
                     let ty = property.inner_of_option().unwrap_or(ty);
                     match item.name() {
                         "as_string" => self.require(ty, &quote!(__table::codec::Textual)),
+                        "as_json" => self.require(ty, &quote!(__table::codec::Json)),
+                        "on_inexact" => self.require(ty, &quote!(__table::DateTimeValue)),
                         "as_padded" => self.require(ty, &quote!(__table::codec::Padded)),
                         "as_i32" => {
                             self.require(ty, &quote!(__table::codec::Integral<__table::i32>));
@@ -97,7 +99,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-fn mentions(tokens: TokenStream, parameters: &[&Ident]) -> bool {
+pub(super) fn mentions(tokens: TokenStream, parameters: &[&Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Ident(ident) => parameters.contains(&&ident),
         TokenTree::Group(group) => mentions(group.stream(), parameters),

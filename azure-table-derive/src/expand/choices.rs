@@ -144,6 +144,13 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
     let other_number = other
         .as_ref()
         .map(|(other, value)| quote!(Self::#other(__number) => *#value::as_value(__number),));
+    // Rust sorts a variant for all other values as a whole, and the service by each value.
+    let ordered = choices.other.is_none().then(|| {
+        quote! {
+            #[automatically_derived]
+            impl __table::OrderedEdm for #ident {}
+        }
+    });
     let known = known(choices);
     let no_variant = match &other {
         Some((other, value)) => quote!(__table::Ok(Self::#other(#value::from_value(__number)))),
@@ -175,6 +182,8 @@ fn as_number(choices: &Choices<'_>) -> TokenStream {
                 #no_variant
             }
         }
+
+        #ordered
 
         #[automatically_derived]
         impl __table::From<#ident> for __table::EdmValue {

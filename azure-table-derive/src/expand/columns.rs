@@ -1,95 +1,199 @@
-//! The struct of columns, for conditions on their values. It is next to the user's type, so that
-//! messages and documentation can name it.
+//! The columns of entities, groups and enums of entities, for conditions on their values.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Generics, Visibility, WhereClause, parse_quote};
+use syn::{Data, DeriveInput, Type, Visibility, parse_quote};
 
+use super::column_struct::{Column, ColumnStruct, Columns};
 use crate::attr::{Codec, ContainerAttrs};
 use crate::kinds::Kinds;
-use crate::model::{BlockKind, Body, Entity, Key, Property};
+use crate::model::{Block, BlockKind, Body, Entity, Key, Property};
 use crate::rename::RenameRule;
 
-/// The items next to the user's type, and the items inside the block of implementations.
-pub(super) struct Columns {
-    pub(super) beside: TokenStream,
-    pub(super) within: TokenStream,
-    /// The members of the implementation of `PropertyGroup`.
-    pub(super) members: TokenStream,
-}
-
-struct Column {
-    name: Ident,
-    doc: String,
-    ty: TokenStream,
-    value: TokenStream,
-}
-
-pub(super) fn of_entity(entity: &Entity<'_>, attrs: &ContainerAttrs) -> Columns {
+pub(super) fn of_entity(
+    entity: &Entity<'_>,
+    input: &DeriveInput,
+    attrs: &ContainerAttrs,
+) -> Columns {
     let mut columns = Vec::new();
-    columns.extend(key(&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"));
-    columns.extend(key(&entity.row_key, "row_key", "RowKey", "ROW_KEY"));
-    of_body(&entity.body, &mut columns);
-    Struct {
-        ident: entity.body.ident,
-        generics: entity.body.generics,
-        vis: entity.vis,
+    // One name cannot be that of both columns.
+    let are_same = entity.partition_key.is_single
+        && entity.row_key.is_single
+        && entity.partition_key.parts().any(|field| entity.is_shared(field));
+    let keys = [
+        (&entity.partition_key, "partition_key", "PartitionKey", "PARTITION_KEY"),
+        (&entity.row_key, "row_key", "RowKey", "ROW_KEY"),
+    ];
+    for (key, name, property, layout) in keys {
+        columns.extend(of_key(key, input, are_same, name, property, layout));
+    }
+    of_body(&entity.body, input, &mut columns);
+    for (key, _, property, _) in keys {
+        of_parts(key, input, property, &mut columns);
+    }
+    let has_entity = !columns.is_empty();
+    let etag =
+        entity.body.etag.as_ref().map_or_else(|| format_ident!("etag"), |etag| etag.ident.clone());
+    of_etag(etag, &mut columns);
+    ColumnStruct {
+        input,
+        has_entity,
         columns,
+        methods: TokenStream::new(),
         codecs: codecs(&entity.body),
-        has_default: true,
+        is_group: false,
     }
     .expand(attrs, super::bounds::of_entity(entity).as_ref())
 }
 
-pub(super) fn of_group(body: &Body<'_>, vis: &Visibility, attrs: &ContainerAttrs) -> Columns {
+pub(super) fn of_group(body: &Body<'_>, input: &DeriveInput, attrs: &ContainerAttrs) -> Columns {
     let mut columns = Vec::new();
-    of_body(body, &mut columns);
-    Struct {
-        ident: body.ident,
-        generics: body.generics,
-        vis,
+    of_body(body, input, &mut columns);
+    columns.push(Column {
+        name: format_ident!("__whole"),
+        vis: Visibility::Inherited,
+        doc: None,
+        ty: quote!(__table::MultiColumn<__E, __F>),
+        value: quote! {
+            __table::MultiColumn::new(
+                __prefix,
+                <Self as __table::PropertyGroup>::SIZE,
+                <Self as __table::PropertyGroup>::columns,
+                __read,
+            )
+        },
+    });
+    ColumnStruct {
+        input,
+        has_entity: true,
         columns,
+        methods: TokenStream::new(),
         codecs: codecs(body),
-        has_default: false,
+        is_group: true,
     }
     .expand(attrs, super::bounds::of_body(body).as_ref())
 }
 
-pub(super) fn of_kinds(kinds: &Kinds<'_>, vis: &Visibility, attrs: &ContainerAttrs) -> Columns {
+pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &ContainerAttrs) -> Columns {
     let columns = kinds.variants.iter().map(|kind| {
         let ty = kind.ty;
         let name = RenameRule::Snake.apply_to_variant(&kind.ident.unraw().to_string());
         Column {
             name: syn::parse_str(&name).unwrap_or_else(|_| format_ident!("{name}_")),
-            doc: format!("The columns of `{}`.", kind.ident),
+            vis: parse_quote!(pub),
+            doc: Some(format!("The columns of `{}`.", kind.ident)),
             ty: quote_spanned!(ty.span()=> <#ty as __table::HasColumns>::Columns<__E>),
             value: quote_spanned!(ty.span()=> <#ty as __table::HasColumns>::typed_columns::<__E>(__prefix)),
         }
     });
-    let columns = columns.collect();
-    let (ident, generics) = (kinds.ident, kinds.generics);
-    let where_clause = generics.where_clause.as_ref();
-    Struct { ident, generics, vis, columns, codecs: Vec::new(), has_default: true }
-        .expand(attrs, where_clause)
+    let mut columns: Vec<_> = columns.collect();
+    let kind = kinds.property.as_ref().map(|property| {
+        let kind = super::kind_enum::name(kinds);
+        let column = quote! {
+            __table::Column::new("", #property, <#kind as __table::PropertyField>::read)
+        };
+        (quote!(__table::Column<__E, #kind>), column)
+    });
+    let kind_method = kind.as_ref().map(|(ty, column)| {
+        quote! {
+            /// The kind of the entity: the column `kind`, also if a variant has that name.
+            pub fn kind(&self) -> #ty {
+                #column
+            }
+        }
+    });
+    let name = format_ident!("kind");
+    let kind = kind.filter(|_| columns.iter().all(|column| column.name != name));
+    let has_entity = kind.is_some();
+    columns.extend(kind.map(|(ty, value)| Column {
+        name,
+        vis: parse_quote!(pub),
+        doc: Some("The kind of the entity, which the discriminator property holds.".to_owned()),
+        ty,
+        value,
+    }));
+    of_etag(format_ident!("etag"), &mut columns);
+    ColumnStruct {
+        input,
+        has_entity,
+        columns,
+        methods: quote!(#kind_method),
+        codecs: Vec::new(),
+        is_group: false,
+    }
+    .expand(attrs, kinds.generics.where_clause.as_ref())
 }
 
-fn key(key: &Key<'_>, name: &str, property: &str, layout: &str) -> Option<Column> {
+/// Adds the version, unless a property has the name.
+fn of_etag(name: Ident, columns: &mut Vec<Column>) {
+    if columns.iter().all(|column| column.name != name) {
+        columns.push(Column {
+            name,
+            vis: parse_quote!(pub),
+            doc: Some("The version of the row, for projections.".to_owned()),
+            ty: quote!(__table::ETagColumn),
+            value: quote!(__table::ETagColumn),
+        });
+    }
+}
+
+/// Returns the visibility of a field: its column is not more public.
+fn visibility(input: &DeriveInput, field: &Ident) -> Visibility {
+    let Data::Struct(data) = &input.data else { return Visibility::Inherited };
+    let field = data.fields.iter().find(|known| known.ident.as_ref() == Some(field));
+    field.map_or(Visibility::Inherited, |field| field.vis.clone())
+}
+
+fn of_key(
+    key: &Key<'_>,
+    input: &DeriveInput,
+    are_same: bool,
+    name: &str,
+    property: &str,
+    layout: &str,
+) -> Option<Column> {
     let parts: Vec<_> = key.parts().collect();
     let first = parts.first()?;
-    let name = if key.is_single { first.ident.clone() } else { format_ident!("{name}") };
+    let is_named = key.is_single && !are_same;
+    let name = if is_named { first.ident.clone() } else { format_ident!("{name}") };
     let layout = format_ident!("{layout}");
     let types = parts.iter().map(|field| field.ty);
+    let narrowest =
+        parts.iter().map(|field| visibility(input, field.ident)).max_by_key(|vis| match vis {
+            Visibility::Public(_) => 0,
+            Visibility::Restricted(_) => 1,
+            Visibility::Inherited => 2,
+        });
     Some(Column {
         name,
-        doc: format!("The {property}."),
+        vis: narrowest.unwrap_or(Visibility::Inherited),
+        doc: Some(format!("The {property}.")),
         ty: quote!(__table::KeyColumn<__E, (#(#types,)*)>),
         value: quote!(__table::KeyColumn::new(#property, <Self as __table::TypedKeys>::#layout)),
     })
 }
 
-fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
+/// Adds a field for each part of a key that is no column itself. The compiler's message about its use names the
+/// column of the whole key.
+fn of_parts(key: &Key<'_>, input: &DeriveInput, property: &str, columns: &mut Vec<Column>) {
+    let ty = format_ident!("{property}Part");
+    for part in key.parts() {
+        if columns.iter().any(|column| column.name == *part.ident) {
+            continue;
+        }
+        columns.push(Column {
+            name: part.ident.clone(),
+            vis: visibility(input, part.ident),
+            doc: None,
+            ty: quote!(__table::#ty<__E>),
+            value: quote!(__table::#ty::new()),
+        });
+    }
+}
+
+fn of_body(body: &Body<'_>, input: &DeriveInput, columns: &mut Vec<Column>) {
     for property in &body.properties {
         if is_unnamed(body, property) {
             continue;
@@ -99,47 +203,75 @@ fn of_body(body: &Body<'_>, columns: &mut Vec<Column>) {
         let read = property.read_column(body);
         let aliases = &property.aliases;
         columns.push(Column {
-            name: property.field.ident.clone(),
-            doc: format!("The property `{name}`."),
+            name: property.column.as_ref().unwrap_or(property.field.ident).clone(),
+            vis: visibility(input, property.field.ident),
+            doc: Some(format!("The property `{name}`.")),
             ty: column_type(property, codec),
             value: quote!(__table::Column::new(__prefix, #name, #read) #(.or(__prefix, #aliases))*),
         });
     }
     for block in &body.blocks {
-        let ty = block.field.ty;
-        let (doc, ty, value) = match &block.kind {
-            BlockKind::Flatten { prefix } => (
-                "A group of properties.",
-                quote_spanned!(ty.span()=> <#ty as __table::PropertyGroup>::Columns<__E>),
-                quote_spanned! {ty.span()=>
-                    <#ty as __table::PropertyGroup>::typed_columns::<__E>(
-                        &__table::String::from_iter([__prefix, #prefix])
-                    )
-                },
-            ),
-            BlockKind::Series { .. } => {
-                let name = block.kind.series_name();
-                (
-                    "A series of properties.",
-                    quote_spanned!(ty.span()=> __table::SeriesColumns<__E, <#ty as __table::SeriesField>::Element>),
-                    quote_spanned!(ty.span()=> __table::SeriesColumns::new(__prefix, #name)),
-                )
-            }
-            BlockKind::Split { .. } => continue,
-        };
-        columns.push(Column { name: block.field.ident.clone(), doc: doc.to_owned(), ty, value });
+        let (doc, ty, value) = of_block(body, block);
+        let name = block.field.ident.clone();
+        let vis = visibility(input, &name);
+        columns.push(Column { name, vis, doc: Some(doc.to_owned()), ty, value });
     }
     if let Some(field) = &body.timestamp {
         let ty = field.ty;
         let compared = crate::model::inner_of_option(ty).unwrap_or(ty);
         columns.push(Column {
             name: field.ident.clone(),
-            doc: "The Timestamp.".to_owned(),
+            vis: visibility(input, field.ident),
+            doc: Some("The Timestamp.".to_owned()),
             ty: quote!(__table::Column<__E, #compared, __table::AsIs, #ty>),
             value: quote! {
                 __table::Column::timestamp(|__row, _| <#ty as __table::TimestampField>::read(__row))
             },
         });
+    }
+}
+
+/// The documentation, the type and the value of the column of a field that is several properties.
+fn of_block(body: &Body<'_>, block: &Block<'_>) -> (&'static str, TokenStream, TokenStream) {
+    let ty: &Type = block.field.ty;
+    let read = body.read_block(block, &quote!(__first));
+    let read = quote!(|__row, __first| #read);
+    match &block.kind {
+        BlockKind::Flatten { prefix } => (
+            "A group of properties.",
+            quote_spanned!(ty.span()=> <#ty as __table::PropertyGroup>::Columns<__E, #ty>),
+            quote_spanned! {ty.span()=>
+                <#ty as __table::PropertyGroup>::typed_columns::<__E, #ty>(
+                    &__table::String::from_iter([__prefix, #prefix]),
+                    #read,
+                )
+            },
+        ),
+        BlockKind::Series { .. } => {
+            let name = block.kind.series_name();
+            let whole = multi_column(&block.field_trait(), &name, &read);
+            (
+                "A series of properties.",
+                quote_spanned!(ty.span()=> __table::SeriesColumns<__E, #ty>),
+                quote_spanned!(ty.span()=> __table::SeriesColumns::new(#name, #whole)),
+            )
+        }
+        BlockKind::Split { name } => (
+            "A value in several properties.",
+            quote_spanned!(ty.span()=> __table::MultiColumn<__E, #ty>),
+            multi_column(&block.field_trait(), &quote!(#name), &read),
+        ),
+    }
+}
+
+fn multi_column(field: &TokenStream, name: &TokenStream, read: &TokenStream) -> TokenStream {
+    quote! {
+        __table::MultiColumn::new(
+            __prefix,
+            #field::SIZE,
+            |__columns| #field::columns(__columns, #name),
+            #read,
+        )
     }
 }
 
@@ -162,6 +294,8 @@ fn codec(body: &Body<'_>, property: &Property<'_>) -> Option<TokenStream> {
         Codec::BuiltIn(item) => match item.name() {
             "as_string" => quote!(__table::codec::AsString),
             "as_padded" => quote!(__table::codec::AsPadded),
+            "as_json" => quote!(__table::codec::AsJson),
+            "on_inexact" => quote!(__table::codec::Exact),
             "as_i32" => quote!(__table::codec::AsI32),
             _ => quote!(__table::codec::AsI64),
         },
@@ -204,116 +338,6 @@ fn codecs(body: &Body<'_>) -> Vec<(Ident, TokenStream)> {
                 }
             };
             (name, implementation)
-        })
-        .collect()
-}
-
-struct Struct<'a> {
-    ident: &'a Ident,
-    generics: &'a Generics,
-    vis: &'a Visibility,
-    columns: Vec<Column>,
-    codecs: Vec<(Ident, TokenStream)>,
-    /// Whether conditions are on the type itself by default.
-    has_default: bool,
-}
-
-impl Struct<'_> {
-    fn expand(self, attrs: &ContainerAttrs, where_clause: Option<&WhereClause>) -> Columns {
-        let Self { ident, generics, vis, columns, codecs, has_default } = self;
-        let client = attrs.client();
-        let name = format_ident!("{ident}Columns");
-        let (impl_generics, ty_generics, _) = generics.split_for_impl();
-
-        let mut own = generics.clone();
-        for parameter in &mut own.params {
-            match parameter {
-                GenericParam::Type(parameter) => parameter.default = None,
-                GenericParam::Const(parameter) => parameter.default = None,
-                GenericParam::Lifetime(_) => {}
-            }
-        }
-        let entity: syn::TypeParam =
-            if has_default { parse_quote!(__E = #ident #ty_generics) } else { parse_quote!(__E) };
-        own.params.push(GenericParam::Type(entity));
-        own.where_clause = where_clause.map(|clause| {
-            // `__table` is not in scope next to the type.
-            syn::parse2(at_client(clause.to_token_stream(), &client))
-                .unwrap_or_else(|_| parse_quote!(where))
-        });
-        let arguments = generics.params.iter().map(|parameter| match parameter {
-            GenericParam::Type(parameter) => parameter.ident.to_token_stream(),
-            GenericParam::Const(parameter) => parameter.ident.to_token_stream(),
-            GenericParam::Lifetime(parameter) => parameter.lifetime.to_token_stream(),
-        });
-        let arguments = quote!(<#(#arguments,)* __E>);
-
-        let docs = columns.iter().map(|column| format!(" {}", column.doc));
-        let names: Vec<_> = columns.iter().map(|column| &column.name).collect();
-        let types = columns.iter().map(|column| at_client(column.ty.clone(), &client));
-        let values = columns.iter().map(|column| &column.value);
-        let (codec_names, codec_impls): (Vec<_>, Vec<_>) = codecs.into_iter().unzip();
-        let doc = format!(" The columns of [`{ident}`], for conditions in queries.");
-        let codec_doc = format!(" The codec of a property of [`{ident}`].");
-        let where_of_own = &own.where_clause;
-        let beside = quote! {
-            #[doc = #doc]
-            #[automatically_derived]
-            #[allow(dead_code, deprecated, private_interfaces, private_bounds, missing_debug_implementations, unreachable_pub, unused_qualifications, clippy::all, clippy::pedantic)]
-            #vis struct #name #own #where_of_own {
-                #(
-                    #[doc = #docs]
-                    pub #names: #types,
-                )*
-                #[doc(hidden)]
-                pub __of: ::std::marker::PhantomData<fn() -> (__E, #ident #ty_generics)>,
-            }
-            #(
-                #[doc = #codec_doc]
-                #[doc(hidden)]
-                #[allow(dead_code, missing_debug_implementations)]
-                #vis struct #codec_names;
-            )*
-        };
-        let members = quote! {
-            type Columns<__E> = #name #arguments;
-
-            fn typed_columns<__E>(__prefix: &__table::str) -> #name #arguments {
-                #name {
-                    #(#names: #values,)*
-                    __of: ::std::marker::PhantomData,
-                }
-            }
-        };
-        // A group has them in its own trait.
-        let (members, has_columns) = if has_default {
-            let has_columns = quote! {
-                #[automatically_derived]
-                impl #impl_generics __table::HasColumns for #ident #ty_generics #where_clause {
-                    #members
-                }
-            };
-            (TokenStream::new(), has_columns)
-        } else {
-            (members, TokenStream::new())
-        };
-        Columns { beside, within: quote!(#has_columns #(#codec_impls)*), members }
-    }
-}
-
-/// The tokens with the path of the client in place of `__table`.
-fn at_client(tokens: TokenStream, client: &TokenStream) -> TokenStream {
-    tokens
-        .into_iter()
-        .flat_map(|token| match token {
-            proc_macro2::TokenTree::Ident(ident) if ident == "__table" => client.clone(),
-            proc_macro2::TokenTree::Group(group) => {
-                let mut inner =
-                    proc_macro2::Group::new(group.delimiter(), at_client(group.stream(), client));
-                inner.set_span(group.span());
-                proc_macro2::TokenTree::Group(inner).into()
-            }
-            other => other.into(),
         })
         .collect()
 }

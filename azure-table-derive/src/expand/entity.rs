@@ -1,6 +1,7 @@
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
 
 use super::bounds;
 use crate::model::{Entity, Field, Key};
@@ -41,6 +42,7 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
         &quote!(read_partition_key),
         &quote!(partition_key_parts),
         &quote!(read_partition_key_part),
+        |_| false,
         &mut reads,
     );
     let row_key_parts = entity.row_key.read(
@@ -48,18 +50,14 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
         &quote!(read_row_key),
         &quote!(row_key_parts),
         &quote!(read_row_key_part),
+        |field| entity.is_shared(field),
         &mut reads,
     );
+    let same_parts = same_parts(entity);
     let build = body.build(&reads);
-    let set_etag = body.etag.as_ref().map(|Field { ident, ty }| {
-        quote! {
-            fn set_etag(&mut self, __etag: &__table::ETag) {
-                self.#ident = <#ty as __table::ETagField>::of(__etag);
-            }
-        }
-    });
-    let partition_key = entity.partition_key.text(&quote!(PARTITION_KEY));
-    let row_key = entity.row_key.text(&quote!(ROW_KEY));
+    let set_etag = body.etag.as_ref().map(set_etag);
+    let partition_key = entity.key_text(&entity.partition_key, &quote!(PARTITION_KEY));
+    let row_key = entity.key_text(&entity.row_key, &quote!(ROW_KEY));
     let partition_parts = entity.partition_key.parts().map(|field| field.ty);
     let key_types = entity.has_constructors.then(|| {
         let name = ident.unraw().to_string();
@@ -101,6 +99,7 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
                 #refuse_others
                 #partition_key_parts
                 #row_key_parts
+                #same_parts
                 #build
             }
 
@@ -123,6 +122,45 @@ pub(super) fn expand(entity: &Entity<'_>) -> TokenStream {
     }
 }
 
+fn set_etag(Field { ident, ty }: &Field<'_>) -> TokenStream {
+    quote! {
+        fn set_etag(&mut self, __etag: &__table::ETag) {
+            self.#ident = <#ty as __table::ETagField>::of(__etag);
+        }
+    }
+}
+
+/// The comparison of the fields that are in both keys. They are read from the PartitionKey.
+fn same_parts(entity: &Entity<'_>) -> TokenStream {
+    let text = |key: &Key<'_>, part: &str, field: &Field<'_>| {
+        let at = key.parts().position(|part| part.ident == field.ident).unwrap_or_default();
+        let text = quote::format_ident!("__{part}_{at}");
+        if key.is_single { quote!(__table::None) } else { quote!(__table::Some(&*#text)) }
+    };
+    let shared = entity.partition_key.parts().filter(|field| entity.is_shared(field));
+    shared
+        .map(|field| {
+            let name = field.ident.unraw().to_string();
+            let in_partition_key = text(&entity.partition_key, "read_partition_key_part", field);
+            let in_row_key = text(&entity.row_key, "read_row_key_part", field);
+            quote!(__table::check_both_keys(__row, #name, #in_partition_key, #in_row_key)?;)
+        })
+        .collect()
+}
+
+impl Entity<'_> {
+    /// The text of a key of `self`, after the checks of its parts.
+    fn key_text(&self, key: &Key<'_>, layout: &TokenStream) -> TokenStream {
+        let text = key.text(layout);
+        let exact = self.exact.iter().filter(|field| key.has(field));
+        let checks = exact.map(|Field { ident, ty }| {
+            let name = ident.unraw().to_string();
+            quote_spanned!(ty.span()=> __table::check_ticks::<#ty>(#name, &self.#ident)?;)
+        });
+        quote!(#(#checks)* #text)
+    }
+}
+
 impl Key<'_> {
     /// The text of the key of `self`.
     fn text(&self, layout: &TokenStream) -> TokenStream {
@@ -137,17 +175,19 @@ impl Key<'_> {
         quote!(__table::write_key(<Self as __table::TypedKeys>::#layout, &[#(#texts),*]))
     }
 
-    /// Adds the code that reads the fields of the key; returns the statements before it.
+    /// Adds the code that reads the fields of the key, except those that are read from the other key; returns the
+    /// statements before it.
     fn read(
         &self,
         layout: &TokenStream,
         whole: &TokenStream,
         parts: &TokenStream,
         part: &TokenStream,
+        is_read: impl Fn(&Field<'_>) -> bool,
         reads: &mut Vec<TokenStream>,
     ) -> Option<TokenStream> {
         if self.is_single {
-            for Field { ident, ty } in self.parts() {
+            for Field { ident, ty } in self.parts().filter(|field| !is_read(field)) {
                 reads.push(quote!(#ident: <#ty as __table::KeyField>::#whole(__row)?));
             }
             return None;
@@ -157,7 +197,9 @@ impl Key<'_> {
             .enumerate()
             .map(|(at, _)| quote::format_ident!("__{}_{at}", part.to_string()))
             .collect();
-        for (Field { ident, ty }, text) in self.parts().zip(&texts) {
+        for (Field { ident, ty }, text) in
+            self.parts().zip(&texts).filter(|(field, _)| !is_read(field))
+        {
             reads.push(quote!(#ident: <#ty as __table::KeyField>::#part(__row, &#text)?));
         }
         Some(quote! {

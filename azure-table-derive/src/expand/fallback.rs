@@ -55,9 +55,9 @@ pub(super) fn group(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
             const SIZE: __table::usize = 0;
-            type Columns<__E> = ();
+            type Columns<__E, __F> = ();
 
-            fn typed_columns<__E>(_: &__table::str) {}
+            fn typed_columns<__E, __F>(_: &__table::str, _: __table::ReadGroup<__F>) {}
 
             fn columns(_: &mut __table::Columns) {}
 
@@ -107,6 +107,25 @@ pub(super) fn choices(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
             }
 
             fn from_key(_: __table::Text<'_>) -> __table::Result<Self, __table::KeyError> {
+                loop {}
+            }
+        }
+    }
+}
+
+pub(super) fn newtype(input: &DeriveInput, _: &ContainerAttrs) -> TokenStream {
+    let ident = &input.ident;
+    let (impl_generics, ty_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::TableValue for #ident #ty_generics #where_clause {
+            type Inner = __table::String;
+
+            fn inner(&self) -> &__table::String {
+                loop {}
+            }
+
+            fn from_inner(_: __table::String) -> Self {
                 loop {}
             }
         }

@@ -2,7 +2,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::bounds;
-use crate::model::{BlockKind, Body};
+use crate::model::{Block, Body};
 
 /// `PropertyGroup`.
 pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
@@ -11,21 +11,14 @@ pub(super) fn expand(body: &Body<'_>, columns: &TokenStream) -> TokenStream {
     let where_clause = bounds::of_body(body);
     let names = body.names();
     let own = body.properties.len();
-    let sizes = body.blocks.iter().map(|block| {
-        let ty = block.field.ty;
-        match block.kind {
-            BlockKind::Flatten { .. } => quote!(<#ty as __table::PropertyGroup>::SIZE),
-            BlockKind::Series { .. } => quote!(<#ty as __table::SeriesField>::SIZE),
-            BlockKind::Split { .. } => quote!(<#ty as __table::SplitField>::SIZE),
-        }
-    });
+    let fields = body.blocks.iter().map(Block::field_trait);
     let further_columns = body.further_columns();
     let writes = body.writes();
     let build = body.build(&body.reads(Some(&quote!(__first))));
     quote! {
         #[automatically_derived]
         impl #impl_generics __table::PropertyGroup for #ident #ty_generics #where_clause {
-            const SIZE: __table::usize = #own #(+ #sizes)*;
+            const SIZE: __table::usize = #own #(+ #fields::SIZE)*;
             #columns
 
             fn columns(__columns: &mut __table::Columns) {

@@ -41,6 +41,10 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
     let where_clause = bounds::of_entity(entity);
     let (partition_arguments, partition_names) = entity.partition_key.arguments();
     let (row_arguments, row_names) = entity.row_key.arguments();
+    let shared = entity.row_key.parts().map(|field| entity.is_shared(field));
+    let row_arguments = row_arguments.into_iter().zip(shared);
+    let row_arguments =
+        row_arguments.filter(|(_, is_shared)| !is_shared).map(|(argument, _)| argument);
     let partition_prefix = entity.partition_key.prefix(
         vis,
         "partition_prefix",
@@ -69,7 +73,10 @@ fn constructors(entity: &Entity<'_>) -> TokenStream {
                 #(#row_arguments,)*
             ) -> __table::Result<__table::EntityKey, __table::KeyError> {
                 __table::Ok(__table::EntityKey {
-                    partition_key: Self::partition(#(#partition_names),*)?,
+                    partition_key: __table::key(
+                        <Self as __table::TypedKeys>::PARTITION_KEY,
+                        &[#(__table::KeyArgument::key_text(&#partition_names)?),*],
+                    )?,
                     row_key: __table::key(
                         <Self as __table::TypedKeys>::ROW_KEY,
                         &[#(__table::KeyArgument::key_text(&#row_names)?),*],

@@ -15,6 +15,9 @@ pub(super) fn expand(projection: &Projection<'_>) -> TokenStream {
     let Projection { ident, generics, of, fields } = projection;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let columns = fields.iter().map(|field| {
+        if field.is_etag {
+            return quote!(__table::ETagColumn);
+        }
         let column =
             field.column.as_ref().map_or(field.ident.to_token_stream(), |column| quote!(#column));
         quote_spanned!(field.ident.span()=> __columns.#column)

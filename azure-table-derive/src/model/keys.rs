@@ -31,6 +31,11 @@ pub(crate) enum KeyPiece<'a> {
 }
 
 impl<'a> Key<'a> {
+    /// Whether the field is a part of the key.
+    pub(crate) fn has(&self, field: &Field<'_>) -> bool {
+        self.parts().any(|part| part.ident == field.ident)
+    }
+
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Field<'a>> + Clone {
         self.pieces.iter().filter_map(|piece| match piece {
             KeyPiece::Part(field, _) => Some(field),
@@ -90,13 +95,9 @@ impl<'a> KeySource<'a> {
         }
     }
 
-    /// The key; `fields` are all of the struct, and `used` those that are in a key already.
-    pub(super) fn resolve(
-        self,
-        fields: &[Field<'a>],
-        used: &mut HashSet<String>,
-        errors: &mut Errors,
-    ) -> Option<Key<'a>> {
+    /// The key; `fields` are all of the struct.
+    pub(super) fn resolve(self, fields: &[Field<'a>], errors: &mut Errors) -> Option<Key<'a>> {
+        let mut used = HashSet::new();
         let Some(on_struct) = self.on_struct else {
             let field = self.on_field?;
             let pieces = vec![KeyPiece::Part(field, Form::Plain)];
@@ -112,10 +113,7 @@ impl<'a> KeySource<'a> {
                 return None;
             };
             if !used.insert(name.to_owned()) {
-                errors.report(
-                    known,
-                    format!("`{name}` is in a key already: a field is in one key, once"),
-                );
+                errors.report(known, format!("`{name}` is in this key already: write it once"));
                 return None;
             }
             Some(*field)

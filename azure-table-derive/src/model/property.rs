@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt as _;
 use syn::{ExprPath, GenericArgument, LitStr, PathArguments, Type};
 
@@ -26,6 +26,10 @@ pub(crate) struct Property<'a> {
     pub(crate) codec: Option<Codec>,
     pub(crate) read_only: bool,
     pub(crate) reading: Reading,
+    /// The field is read from a key, and the property is compared with it.
+    pub(crate) is_copy: bool,
+    /// The name of the column, if it is not that of the field.
+    pub(crate) column: Option<Ident>,
 }
 
 /// A field that is stored as several properties, after the fields that are one property.
@@ -83,6 +87,16 @@ pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
     }
 }
 
+fn refuse_nested_option(field: Field<'_>, errors: &mut Errors) {
+    if inner_of_option(field.ty).and_then(inner_of_option).is_some() {
+        errors.report(
+            field.ty,
+            "an Option in an Option is read as one of them, since a row has a property or not: write one Option; \
+             for three cases, write an enum with #[derive(TableEnum)]",
+        );
+    }
+}
+
 /// The properties so far.
 pub(super) struct Properties<'a> {
     rename_all: RenameRule,
@@ -126,7 +140,33 @@ impl<'a> Properties<'a> {
         }
     }
 
+    /// Adds a field that is part of a key, and a property too. A key of one field has the column of the field's name.
+    pub(super) fn add_copy(
+        &mut self,
+        field: Field<'a>,
+        attrs: FieldAttrs,
+        is_whole_key: bool,
+        errors: &mut Errors,
+    ) {
+        let (name, named_at) = self.name(field, attrs.rename);
+        self.claim(&name, field, &named_at, errors);
+        let column = is_whole_key.then(|| format_ident!("{}_property", field.ident.unraw()));
+        self.list.push(Property {
+            field,
+            name,
+            aliases: Vec::new(),
+            default: None,
+            skip_if: None,
+            codec: attrs.codec,
+            read_only: false,
+            reading: Reading::default(),
+            is_copy: true,
+            column,
+        });
+    }
+
     pub(super) fn add(&mut self, field: Field<'a>, attrs: FieldAttrs, errors: &mut Errors) {
+        refuse_nested_option(field, errors);
         let (name, named_at) = self.name(field, attrs.rename);
         self.claim(&name, field, &named_at, errors);
         for alias in &attrs.aliases {
@@ -141,6 +181,8 @@ impl<'a> Properties<'a> {
             codec: attrs.codec,
             read_only: attrs.read_only,
             reading: attrs.reading,
+            is_copy: false,
+            column: None,
         };
         let is_option = property.inner_of_option().is_some();
         if let Some(function) = &property.skip_if {
@@ -175,6 +217,7 @@ impl<'a> Properties<'a> {
         item: &Item,
         errors: &mut Errors,
     ) {
+        refuse_nested_option(field, errors);
         let (default, accept) = (attrs.default, attrs.reading.accept);
         let kind = match role {
             Role::Flatten => {

@@ -3,6 +3,7 @@
 mod cancel;
 mod conflicts;
 mod data_service_context;
+mod find;
 mod losses;
 mod merge_options;
 mod model;
@@ -13,6 +14,8 @@ mod transitions;
 use azure_table_client::context::{EntityState, TableContext};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, TableClient, TableEntity};
+
+const KEY: (&str, &str) = ("c", "1");
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Blogs", rename_all = "PascalCase")]

@@ -321,3 +321,98 @@ async fn a_set_opens_lists_creates_and_deletes_its_tables() {
     assert_eq!(database.delete_if_exists().await.unwrap(), ["Channels", "Timeline", "Audit"]);
     assert!(database.delete_if_exists().await.unwrap().is_empty());
 }
+
+async fn timeline() -> TableClient<Item> {
+    let items = MockTableService::new().client().table::<Item>();
+    items.create().await.unwrap();
+    for item in [Item::Post(post(1)), Item::Post(post(2)), Item::Photo(photo(3))] {
+        items.insert(&item).await.unwrap();
+    }
+    let mut video = DynamicEntity::new("joe", "0000000000000000000_Video");
+    video.set("EntityType", "Video");
+    items.insert(&Item::Other(video)).await.unwrap();
+    items
+}
+
+#[tokio::test]
+async fn a_condition_compares_the_kind() {
+    let items = timeline().await;
+    let kinds = async |condition: azure_table_client::filter::Condition<Item>| {
+        let found = items.query().filter(|_| condition).select(|i| i.kind).await;
+        found.unwrap().into_vec()
+    };
+    let columns = || <Item as azure_table_client::filter::HasColumns>::typed_columns::<Item>("");
+    let video = ItemKind::Other("Video".into());
+    assert_eq!(kinds(columns().kind().eq(ItemKind::Photo)).await, [ItemKind::Photo]);
+    assert_eq!(kinds(columns().kind().eq(&video)).await, std::slice::from_ref(&video));
+    assert_eq!(kinds(columns().kind().ne(ItemKind::Post)).await, [video.clone(), ItemKind::Photo]);
+    let listed = [ItemKind::Photo, ItemKind::Post];
+    assert_eq!(
+        kinds(columns().kind().is_in(listed)).await,
+        [ItemKind::Photo, ItemKind::Post, ItemKind::Post]
+    );
+    assert_eq!(items.query().filter(|i| i.kind().eq(ItemKind::Post)).count().await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn one_kind_is_read_as_its_struct() {
+    let items = timeline().await;
+    let photos = items.query().of_kind::<Photo>().await.unwrap();
+    assert_eq!(photos, [photo(3)]);
+    let posts = items.query().filter(|i| i.kind().ne(ItemKind::Photo)).of_kind::<Post>();
+    assert_eq!(posts.await.unwrap(), [post(2), post(1)]);
+    let none = items.query().filter(|i| i.kind().eq(ItemKind::Photo)).of_kind::<Post>();
+    assert!(none.await.unwrap().is_empty());
+    // Conditions before and after are combined.
+    let second = items.query().of_kind::<Post>().filter(|p| p.row_key.eq(at(2)));
+    assert_eq!(second.await.unwrap(), [post(2)]);
+    let texts = items.query().of_kind::<Post>().select(|p| (p.text, p.rating));
+    assert_eq!(texts.await.unwrap(), [("Hello".to_owned(), 3), ("Hello".to_owned(), 3)]);
+    let some = items.query().of_kind::<Post>().select_names(["Text", "Rating"]);
+    assert_eq!(some.await.unwrap(), [post(2), post(1)]);
+}
+
+/// Two kinds with the same struct, which knows all its properties.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "Documents", discriminator = "Kind")]
+enum Document {
+    Draft(Page),
+    Final(Page),
+    // The column of this variant has the name of the method.
+    Kind(Counter),
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(deny_unknown)]
+struct Page {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: u32,
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+struct Counter {
+    #[table(partition_key)]
+    user: String,
+    #[table(row_key)]
+    id: u32,
+    count: i32,
+}
+
+#[tokio::test]
+async fn kinds_with_one_struct_are_read_together() {
+    let notes = MockTableService::new().client().table::<Document>();
+    notes.create().await.unwrap();
+    let text = |id| Page { user: "joe".into(), id, text: "Hello".into() };
+    let counter = Counter { user: "joe".into(), id: 3, count: 5 };
+    for note in
+        [Document::Draft(text(1)), Document::Final(text(2)), Document::Kind(counter.clone())]
+    {
+        notes.insert(&note).await.unwrap();
+    }
+    assert_eq!(notes.query().of_kind::<Page>().await.unwrap(), [text(1), text(2)]);
+    let counters = notes.query().filter(|n| n.kind.count.eq(5) & n.kind().eq(DocumentKind::Kind));
+    assert_eq!(counters.of_kind::<Counter>().await.unwrap(), [counter]);
+}

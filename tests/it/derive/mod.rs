@@ -3,12 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
+mod columns;
 mod evolution;
 mod fields;
+mod key_fields;
 mod keys;
 mod kinds;
 mod policies;
 mod random;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,14 +1,19 @@
 //! Random values and random sets of properties survive a round trip.
 
+use std::time::Duration;
+
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::entity::PropertyGroup;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity};
+use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity, TableValue};
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use uuid::Uuid;
+
+#[derive(Debug, Clone, PartialEq, TableValue)]
+struct Serial(String);
 
 #[derive(Debug, Clone, PartialEq, PropertyGroup)]
 struct Group {
@@ -32,6 +37,14 @@ struct Everything {
     time: EdmDateTime,
     id: Uuid,
     data: Vec<u8>,
+    digest: [u8; 4],
+    day: NaiveDate,
+    local: Option<NaiveDateTime>,
+    timeout: Duration,
+    drift: TimeDelta,
+    serial: Serial,
+    #[table(as_json)]
+    json: Vec<(String, i64)>,
     maybe: Option<i64>,
     #[table(as_i64)]
     counted: u32,
@@ -84,6 +97,9 @@ prop_compose! {
         (tenant, number, at, name) in (text(), any::<i64>(), date_time(), text()),
         (text, flag, small, big, real) in (text(), any::<bool>(), any::<i32>(), any::<i64>(), real()),
         (time, id, data) in (date_time(), any::<u128>(), vec(any::<u8>(), 0..40)),
+        (digest, moment, local) in (any::<[u8; 4]>(), date_time(), proptest::option::of(date_time())),
+        (span, drift, serial) in (any::<(u64, u32)>(), any::<i64>(), text()),
+        json in vec((text(), any::<i64>()), 0..3),
         (maybe, counted) in (any::<Option<i64>>(), any::<u32>()),
         group in proptest::option::of((any::<i64>(), any::<u128>())),
         series in proptest::array::uniform3(proptest::option::of(real())),
@@ -91,7 +107,10 @@ prop_compose! {
     ) -> Everything {
         Everything {
             tenant, number, at: at.to_chrono(), name, text, flag, small, big, real, time,
-            id: Uuid::from_u128(id), data, maybe, counted,
+            id: Uuid::from_u128(id), data, digest, day: moment.to_chrono().date_naive(),
+            local: local.map(|time| time.to_chrono().naive_utc()),
+            timeout: Duration::new(span.0, span.1 % 1_000_000_000),
+            drift: TimeDelta::nanoseconds(drift), serial: Serial(serial), json, maybe, counted,
             group: group.map(|(wide, huge)| Group { wide, huge }),
             series, long, others,
         }

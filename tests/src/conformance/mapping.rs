@@ -1,7 +1,9 @@
 //! Derived structs: typed keys, groups, series, large values, several kinds.
 
+use std::time::Duration;
+
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::entity::{Descending, Escaped, KeyPart, KeyRange, PropertyGroup};
+use azure_table_client::entity::{Bucketed, Descending, Escaped, KeyPart, KeyRange, PropertyGroup};
 use azure_table_client::filter::Filter;
 use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity, TableEnum};
 use chrono::{NaiveDate, TimeDelta};
@@ -34,6 +36,11 @@ pub async fn keys_of_every_type_are_in_order(target: &Target) {
     in_order(&table, "date", &days).await;
     let instants = days.map(|day| day.and_hms_nano_opt(1, 2, 3, 100).unwrap().and_utc());
     in_order(&table, "instant", &instants).await;
+    in_order(&table, "naive", &instants.map(|instant| instant.naive_utc())).await;
+    let spans = [0, 1, 999, 1_000, 1_001, u64::MAX].map(Duration::from_millis);
+    in_order(&table, "duration", &spans).await;
+    let deltas = [TimeDelta::MIN, TimeDelta::milliseconds(-1), TimeDelta::zero(), TimeDelta::MAX];
+    in_order(&table, "delta", &deltas).await;
     let mut newest = [EdmDateTime::MIN, EdmDateTime::MAX].map(Descending);
     newest.reverse();
     in_order(&table, "newest instant", &newest).await;
@@ -253,5 +260,33 @@ pub async fn kinds_in_one_table(target: &Target) {
     let newest = table.get(("joe", "000003_Video")).await.unwrap().into_inner();
     let Item::Other(video) = newest else { panic!("{newest:?}") };
     assert_eq!(video.value("Length"), Some(&EdmValue::Double(90.0)));
+    table.delete_table().await.unwrap();
+}
+
+/// A reading whose sensor is spread over several partitions.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+pub struct Reading {
+    #[table(partition_key)]
+    sensor: Bucketed<String, 5>,
+    #[table(row_key)]
+    at: u32,
+}
+
+/// Rows of one key in several partitions are read together.
+pub async fn a_key_over_several_partitions(target: &Target) {
+    let table = target.table::<Reading>().await;
+    for at in 0..20 {
+        for sensor in ["s1", "s2"] {
+            let sensor = Bucketed::new(sensor.to_owned(), &at).unwrap();
+            table.insert(&Reading { sensor, at }).await.unwrap();
+        }
+    }
+    let key = Reading::key(Bucketed::new("s1".to_owned(), &7_u32).unwrap(), 7_u32).unwrap();
+    assert_eq!(table.get(&key).await.unwrap().at, 7);
+    let all = table.query().filter(|r| r.sensor.in_all_buckets("s1")).await.unwrap();
+    let mut times: Vec<u32> = all.iter().map(|reading| reading.at).collect();
+    times.sort_unstable();
+    assert_eq!(times, (0..20).collect::<Vec<_>>());
+    assert!(all.iter().all(|reading| *reading.sensor == "s1"));
     table.delete_table().await.unwrap();
 }

@@ -1,7 +1,10 @@
 //! Every Edm type survives a round trip.
 
+use std::time::Duration;
+
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::{DynamicEntity, IfMatch, TableClient};
+use azure_table_client::{DynamicEntity, IfMatch, TableClient, TableEntity, TableValue};
+use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use uuid::Uuid;
 
 use crate::Target;
@@ -142,5 +145,57 @@ pub async fn properties_keep_their_types_over_updates(target: &Target) {
             assert_eq!(read.value(name), Some(value), "{name}");
         }
     }
+    table.delete_table().await.unwrap();
+}
+
+/// An id that is its own type.
+#[derive(Debug, Clone, PartialEq, TableValue)]
+pub struct Serial(String);
+
+/// Fields whose types have no Edm type of their own.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+pub struct Device {
+    #[table(partition_key, also_property)]
+    serial: Serial,
+    #[table(row_key)]
+    since: NaiveDateTime,
+    digest: [u8; 32],
+    image: Box<[u8]>,
+    built: NaiveDate,
+    checked: Option<NaiveDateTime>,
+    timeout: Duration,
+    drift: TimeDelta,
+    #[table(as_json)]
+    ports: Vec<(String, u16)>,
+}
+
+/// Types that are stored as another type are read back, and found by filters.
+pub async fn types_without_an_edm_type(target: &Target) {
+    let table = target.table::<Device>().await;
+    let built = NaiveDate::from_ymd_opt(2009, 4, 14).unwrap();
+    let device = Device {
+        serial: Serial("S-1'\u{e9}".into()),
+        since: built.and_hms_nano_opt(1, 2, 3, 456_789_100).unwrap(),
+        digest: std::array::from_fn(|at| u8::try_from(at * 8).unwrap()),
+        image: vec![0, 255].into(),
+        built,
+        checked: built.and_hms_nano_opt(23, 59, 59, 999_999_900),
+        timeout: Duration::new(93_784, 500_000_000),
+        drift: TimeDelta::nanoseconds(-1),
+        ports: vec![("http \"x\"".into(), 80)],
+    };
+    table.insert(&device).await.unwrap();
+    let key = Device::key(&device.serial, device.since).unwrap();
+    assert_eq!(table.get(&key).await.unwrap().entity, device);
+    let later = built.succ_opt().unwrap();
+    let found = table.query().filter(|d| {
+        d.serial_property.eq(&device.serial)
+            & d.digest.eq(device.digest)
+            & d.built.between(built, later)
+            & d.checked.lt(later.and_hms_opt(0, 0, 0).unwrap())
+            & d.timeout.eq(device.timeout)
+            & d.drift.ne(device.drift * 2)
+    });
+    assert_eq!(found.await.unwrap(), [device]);
     table.delete_table().await.unwrap();
 }

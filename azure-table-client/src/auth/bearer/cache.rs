@@ -1,7 +1,6 @@
 //! One token at a time, renewed before it expires.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use azure_core::credentials::{AccessToken, TokenCredential};
@@ -14,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
+use crate::lock::lock;
 
 /// The time before its expiry at which a token is renewed.
 const MARGIN: Duration = Duration::from_secs(5 * 60);
@@ -105,7 +105,7 @@ impl Cache {
             Some(valid) => match clock.timeout(RENEWAL_WAIT, renewal.fetched).await {
                 Some(fetched) => fetched,
                 None => {
-                    self.state().paused_until = clock.now().checked_add(PAUSE);
+                    lock(&self.state).paused_until = clock.now().checked_add(PAUSE);
                     return Ok(Some(valid));
                 }
             },
@@ -116,7 +116,7 @@ impl Cache {
     /// A step under the lock; nothing waits in it.
     fn step(&self, clock: &SharedClock) -> Step {
         let now = clock.now();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let valid = state.valid(now).cloned();
         let is_paused = state.paused_until.is_some_and(|until| now < until);
         if let Some(token) = &valid
@@ -146,7 +146,7 @@ impl Cache {
         fetched: Result<NewToken, Error>,
         now: SystemTime,
     ) -> Result<Token, Error> {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let is_first = state.renewal.as_ref().is_some_and(|renewal| renewal.id == id);
         if is_first {
             state.renewal = None;
@@ -174,7 +174,7 @@ impl Cache {
     /// Drops this token, which the service refuses although it has not expired. Does nothing if the token has
     /// been renewed since.
     pub(super) fn reject(&self, token: &Token) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.token.as_ref().is_some_and(|kept| kept.id == token.id) {
             state.token = None;
         }
@@ -183,20 +183,15 @@ impl Cache {
     /// Has the credential of this tenant made, if that has not been done.
     pub(super) fn adopt(&self, tenant: &str) -> Result<(), Error> {
         let TokenSource::Tenant(by_tenant) = &self.source else { return Ok(()) };
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.found.is_none() {
             let found = by_tenant(tenant).map_err(|error| {
-                Error::credential(format!("there is no credential of the tenant {tenant}"))
+                Error::credential(format!("no credential is known for the tenant {tenant}"))
                     .with_source(error)
             })?;
             state.found = Some(found);
         }
         Ok(())
-    }
-
-    /// Every change of the state is one step, so that a panic of the credential's maker leaves it whole.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -221,11 +216,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Token").field("expires", &self.expires).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Token, |it| expires: it.expires);
 
 async fn fetch(
     credential: Arc<dyn TokenCredential>,
@@ -235,10 +226,11 @@ async fn fetch(
     let scopes = [&*scope];
     let token =
         clock.timeout(LIMIT, credential.get_token(&scopes, None)).await.ok_or_else(|| {
-            Error::credential(format!("the credential gave no token within {LIMIT:?}"))
+            Error::credential(format!("the credential returned no token within {LIMIT:?}"))
         })?;
     let token = token.map_err(|error| {
-        Error::credential(format!("the credential gave no token for {scope}")).with_source(error)
+        Error::credential(format!("the credential returned no token for {scope}"))
+            .with_source(error)
     })?;
     NewToken::new(&token)
 }

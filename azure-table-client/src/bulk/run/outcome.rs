@@ -24,14 +24,12 @@ impl Run {
         let cause = Arc::new(error.clone());
         if error.outcome() == Outcome::Applied {
             // The service applied the chunk, and its response lacks the ETags.
-            let applied =
-                || RowOutcome::Applied { etag: None, confirmation: Confirmation::Response };
-            self.end(chunk.rows.into_iter().map(|row| (row, applied())));
+            let confirmation = Confirmation::Response;
+            self.end_chunk(chunk, &RowOutcome::Applied { etag: None, confirmation });
         } else if chunk.open.is_some() {
             self.read_back(chunk, &error);
         } else {
-            let failed = || RowOutcome::Failed(Arc::clone(&cause));
-            self.end(chunk.rows.into_iter().map(|row| (row, failed())));
+            self.end_chunk(chunk, &RowOutcome::Failed(Arc::clone(&cause)));
         }
         let error = cause;
         match next {
@@ -77,8 +75,7 @@ impl Run {
         };
         let is_unknown = error.outcome() == Outcome::Unknown;
         let ended = if is_unknown { RowOutcome::Unknown } else { RowOutcome::Failed };
-        let error = Arc::new(error);
-        self.end(chunk.rows.into_iter().map(|row| (row, ended(Arc::clone(&error)))));
+        self.end_chunk(chunk, &ended(Arc::new(error)));
     }
 
     /// Sends nothing more.
@@ -99,8 +96,11 @@ impl Run {
         if chunk.open.is_some() {
             return self.read_back(chunk, error);
         }
-        let not_attempted = || RowOutcome::NotAttempted(Arc::clone(error));
-        self.end(chunk.rows.into_iter().map(|row| (row, not_attempted())));
+        self.end_chunk(chunk, &RowOutcome::NotAttempted(Arc::clone(error)));
+    }
+
+    fn end_chunk(&mut self, chunk: Chunk, outcome: &RowOutcome) {
+        self.end(chunk.rows.into_iter().map(|row| (row, outcome.clone())));
     }
 
     /// Sets the outcomes of rows in the window.
@@ -108,13 +108,7 @@ impl Run {
         let now = self.core.clock.instant();
         let mut results = Vec::new();
         for (row, outcome) in rows {
-            let open = match &outcome {
-                outcome if outcome.is_resolved() => None,
-                RowOutcome::Failed(error)
-                | RowOutcome::Unknown(error)
-                | RowOutcome::NotAttempted(error) => Some(Arc::clone(error)),
-                RowOutcome::Applied { .. } => None,
-            };
+            let open = outcome.error().filter(|_| !outcome.is_resolved()).cloned();
             let stuck = self.window.end(&row, open.as_ref(), now);
             results.push(result(row, outcome));
             if let Some(error) = open {

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use super::Query;
 use crate::client::pages::select_keys;
-use crate::entity::{DecodeError, EachResult, Lenient, ReadRow, Readable, TableEntity};
+use crate::entity::{
+    DecodeError, EachResult, HasKind, Lenient, OfKind, ReadRow, Readable, TableEntity,
+};
 use crate::error::Error;
-use crate::filter::{HasColumns, Projected, Projection, ProjectionOf};
+use crate::filter::{
+    CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
+};
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 
 impl<E: TableEntity> Query<E> {
@@ -34,6 +38,90 @@ impl<E: TableEntity> Query<E> {
     }
 }
 
+impl<E: TableEntity> Query<E> {
+    /// Returns only the rows of one kind of an enum of entities, as the struct `K` of that kind. Further conditions
+    /// and selections are on the columns of `K`. Replaces an earlier selection.
+    ///
+    /// ```
+    /// use azure_table_client::{TableEntity, mock::MockTableService};
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Post {
+    ///     #[table(partition_key)]
+    ///     user: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     text: String,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Photo {
+    ///     #[table(partition_key)]
+    ///     user: String,
+    ///     #[table(row_key)]
+    ///     id: u32,
+    ///     width: i32,
+    /// }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "Timeline", discriminator = "EntityType")]
+    /// enum Item {
+    ///     Post(Post),
+    ///     Photo(Photo),
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// # let items = MockTableService::new().client().table::<Item>();
+    /// # items.create().await?;
+    /// items.insert(&Item::Post(Post { user: "joe".into(), id: 1, text: "Hello".into() })).await?;
+    /// items.insert(&Item::Photo(Photo { user: "joe".into(), id: 2, width: 640 })).await?;
+    ///
+    /// let photos = items.query().of_kind::<Photo>().filter(|p| p.user.eq("joe")).await?;
+    /// assert_eq!((photos.len(), photos[0].width), (1, 640));
+    ///
+    /// // All kinds but one, as the enum:
+    /// let others = items.query().filter(|i| i.kind().ne(ItemKind::Photo)).await?;
+    /// assert!(matches!(&others[0], Item::Post(post) if post.text == "Hello"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias("OfType", "discriminator", "ResolveType"))]
+    pub fn of_kind<K: TableEntity + 'static>(self) -> Query<K>
+    where
+        E: HasKind<K> + 'static,
+    {
+        let property = E::DISCRIMINATOR.unwrap_or_default();
+        let kinds = E::KINDS.iter().map(|kind| Filter::compare(property, CompareOp::Eq, *kind));
+        let query = match kinds.reduce(|one, other| Ok(one? | other?)) {
+            Some(kinds) => self.and(kinds.and_then(QueryFilter::checked)),
+            None => self,
+        };
+        query.reading(Arc::new(OfKind::<E>::new()), Ok(Vec::new()))
+    }
+}
+
+#[doc(hidden)]
+impl<E, T> Query<E, T> {
+    /// Does not compile: the service returns rows in key order.
+    pub fn order_by<K>(self, _: impl FnOnce(E::Columns<E>) -> K) -> Self
+    where
+        E: HasColumns + SortedByTheService,
+    {
+        self
+    }
+}
+
+/// Rows that the service sorts by a property. No type implements it.
+#[diagnostic::on_unimplemented(
+    message = "the Table service cannot sort the rows of `{Self}` by a column",
+    label = "no order except that of the keys",
+    note = "rows are returned in the order of PartitionKey and RowKey: put what you sort by first into the row key, with `Descending` for newest first",
+    note = "or sort the results in the program: `let mut rows = query.await?.into_vec(); rows.sort_by_key(|row| row.rating);`"
+)]
+#[doc(hidden)]
+pub trait SortedByTheService {}
+
 impl<E, T> Query<E, T> {
     /// Transfers only these columns, and returns their values: `|b| b.text` reads texts, and
     /// `|b| (b.text, b.rating)` reads pairs. Replaces an earlier selection.
@@ -46,6 +134,7 @@ impl<E, T> Query<E, T> {
     /// # Errors
     /// Selecting a property twice is an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput) when
     /// the query is sent.
+    #[doc(alias("$select", "Select", "projection", "map"))]
     pub fn select<P: Projection<E>>(
         self,
         columns: impl FnOnce(E::Columns<E>) -> P,
@@ -166,11 +255,11 @@ impl<E, T> Query<E, T> {
         self.reading(Arc::new(Lenient), select)
     }
 
-    fn reading<U>(
+    fn reading<V, U>(
         self,
         reader: Arc<dyn ReadRow<U>>,
         select: Result<Vec<String>, Error>,
-    ) -> Query<E, U> {
+    ) -> Query<V, U> {
         Query {
             core: self.core,
             table: self.table,

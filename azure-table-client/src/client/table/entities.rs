@@ -39,6 +39,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Entity](https://learn.microsoft.com/rest/api/storageservices/insert-entity), `POST`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
+    #[doc(alias("add", "AddEntity", "create_entity", "POST"))]
     pub fn insert(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Insert)
     }
@@ -52,6 +53,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("find", "GetEntity", "get_entity", "Retrieve"))]
     pub fn get(&self, key: impl IntoKey) -> Call<Stored<T>> {
         Call::new(&self.core, self.read_at(key), entity::fetched)
     }
@@ -68,6 +70,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Query Entities](https://learn.microsoft.com/rest/api/storageservices/query-entities), `GET`.
     /// Retries: [read](crate::guide::errors#retry-classes).
+    #[doc(alias("GetEntityIfExists", "FirstOrDefault"))]
     pub fn get_if_exists(&self, key: impl IntoKey) -> Call<Option<Stored<T>>> {
         Call::new(&self.core, self.read_at(key), entity::fetched_if_exists)
             .expecting(ErrorCode::is_missing_entity)
@@ -141,6 +144,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
+    #[doc(alias("MERGE", "PATCH", "UpdateEntity", "update_entity", "update"))]
     pub fn merge(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Merge, &condition.into())
     }
@@ -152,6 +156,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
+    #[doc(alias("PUT", "UpdateEntity", "update_entity", "update"))]
     pub fn replace(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
         self.update(entity, Update::Replace, &condition.into())
     }
@@ -181,6 +186,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Or Merge Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-merge-entity), `MERGE`.
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
+    #[doc(alias("upsert", "UpsertEntity", "upsert_entity", "InsertOrMerge"))]
     pub fn insert_or_merge(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Merge))
     }
@@ -193,6 +199,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Insert Or Replace Entity](https://learn.microsoft.com/rest/api/storageservices/insert-or-replace-entity), `PUT`.
     /// Retries: [repeatable](crate::guide::errors#retry-classes).
+    #[doc(alias("upsert", "UpsertEntity", "upsert_entity", "InsertOrReplace"))]
     pub fn insert_or_replace(&self, entity: &T) -> Call<Written> {
         self.write(entity, Write::Upsert(Update::Replace))
     }
@@ -208,6 +215,7 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
+    #[doc(alias("remove", "DeleteEntity", "delete_entity"))]
     pub fn delete(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
         let request = self.delete_request(key, &condition.into());
         Call::new(&self.core, request, Reply::done)

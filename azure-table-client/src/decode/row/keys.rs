@@ -35,6 +35,28 @@ impl<'de> Row<'de> {
         K::from_key(text).map_err(|error| self.error(slot, DecodeReason::Key(error.0)))
     }
 
+    /// Compares the texts of a field that is in both keys. `None` is the text of a whole key.
+    pub(crate) fn check_both_keys(
+        &self,
+        field: &str,
+        in_partition_key: Option<&str>,
+        in_row_key: Option<&str>,
+    ) -> Result<(), DecodeError> {
+        let text = |part: Option<&str>, slot| match part {
+            Some(text) => Ok(Cow::Owned(text.to_owned())),
+            None => self.key_text(slot),
+        };
+        let in_partition_key = text(in_partition_key, PARTITION_KEY)?;
+        let in_row_key = text(in_row_key, ROW_KEY)?;
+        if in_partition_key == in_row_key {
+            return Ok(());
+        }
+        let reason = format!(
+            "`{field}` is {in_partition_key:?} in the PartitionKey and {in_row_key:?} in the RowKey"
+        );
+        Err(self.error(ROW_KEY, DecodeReason::Key(reason)))
+    }
+
     /// The text of a key. It stays in the row, so that later errors can name the entity.
     fn key_text(&self, slot: usize) -> Result<Cow<'de, str>, DecodeError> {
         let reason = match &self.slots[slot].value {

@@ -6,12 +6,11 @@
 
 use super::super::failure::Failure;
 use super::super::request::RawRequest;
-use super::fields::SasFields;
+use super::fields::{Restrictions, SasFields};
 use super::grant::{Access, AccountAccess};
 use super::refused;
-use super::restrictions::Restrictions;
 use crate::auth::SharedKey;
-use crate::auth::sas_signature::{AccountSasFields, HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN};
+use crate::auth::sas_signature::{HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, for_account};
 use crate::edm::EdmDateTime;
 
 /// The permissions of all services of an account.
@@ -35,7 +34,7 @@ pub(super) fn check(
     }
     fields.mandatory("se")?;
     restrictions.check_time(now)?;
-    let text = signed(key.account(), fields).string_to_sign();
+    let text = for_account(key.account(), &|name| fields.text(name));
     if !key.verify(&text, fields.mandatory("sig")?) {
         return Err(refused("the signature of the SAS does not match"));
     }
@@ -47,21 +46,6 @@ pub(super) fn check(
         resource_types: resource_types.to_owned(),
         permissions: permissions.to_owned(),
     }))
-}
-
-fn signed<'f>(account: &'f str, fields: &'f SasFields<'_>) -> AccountSasFields<'f> {
-    AccountSasFields {
-        account,
-        version: fields.text("sv"),
-        permissions: fields.text("sp"),
-        services: fields.text("ss"),
-        resource_types: fields.text("srt"),
-        start: fields.text("st"),
-        expiry: fields.text("se"),
-        ip: fields.text("sip"),
-        protocol: fields.text("spr"),
-        encryption_scope: fields.text("ses"),
-    }
 }
 
 /// A field with letters of `known`, each at most once, in any order.

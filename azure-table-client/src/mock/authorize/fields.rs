@@ -1,6 +1,7 @@
-//! The fields of a shared access signature.
+//! The fields of a shared access signature, and its restrictions of time, address and protocol.
 
 use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr};
 
 use url::form_urlencoded;
 
@@ -8,6 +9,7 @@ use super::super::failure::Failure;
 use super::super::request::RawRequest;
 use super::refused;
 use crate::auth::read_time;
+use crate::auth::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
@@ -55,5 +57,102 @@ impl<'q> SasFields<'q> {
             return Err(refused("the version of the SAS is missing or not supported"));
         }
         Ok(version)
+    }
+}
+
+pub(super) struct Restrictions {
+    pub(super) start: Option<EdmDateTime>,
+    pub(super) expiry: Option<EdmDateTime>,
+    addresses: Option<IpRange>,
+    https_only: bool,
+}
+
+impl Restrictions {
+    pub(super) fn read(fields: &SasFields<'_>, version: &str) -> Result<Self, Failure> {
+        let (start, expiry) = (fields.time("st")?, fields.time("se")?);
+        if version < RESTRICTS_ORIGIN {
+            return Ok(Self { start, expiry, addresses: None, https_only: false });
+        }
+        let addresses = fields.optional("sip")?.map(|text| {
+            IpRange::read(text).ok_or_else(|| refused("the IP range of the SAS is malformed"))
+        });
+        let https_only = match fields.optional("spr")? {
+            None | Some("https,http" | "http,https") => false,
+            Some("https") => true,
+            Some(_) => return Err(refused("the protocols of the SAS are invalid")),
+        };
+        Ok(Self { start, expiry, addresses: addresses.transpose()?, https_only })
+    }
+
+    /// Checks that `now` is between start and expiry, as far as they are set.
+    pub(super) fn check_time(&self, now: EdmDateTime) -> Result<(), Failure> {
+        if self.start.is_some_and(|start| now < start) {
+            return Err(refused("the SAS is not valid yet"));
+        }
+        let start = self.start.unwrap_or(now);
+        if self.expiry.is_some_and(|expiry| expiry <= now || expiry <= start) {
+            return Err(refused("the SAS has expired"));
+        }
+        Ok(())
+    }
+
+    /// Checks the address and the protocol of the request.
+    pub(super) fn check_origin(&self, request: &RawRequest<'_>) -> Result<(), Failure> {
+        if self.addresses.is_some_and(|addresses| !addresses.contains(request.sender)) {
+            return Err(Failure::source_ip_mismatch(request.sender));
+        }
+        let is_https = request.origin.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));
+        if self.https_only && !is_https {
+            return Err(Failure::protocol_mismatch());
+        }
+        Ok(())
+    }
+}
+
+/// An inclusive range of IPv4 addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IpRange(Ipv4Addr, Ipv4Addr);
+
+impl IpRange {
+    /// Parses `168.1.5.65` or `168.1.5.60-168.1.5.70`.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (first <= last).then_some(Self(first, last))
+    }
+
+    pub(super) fn contains(self, address: IpAddr) -> bool {
+        match address.to_canonical() {
+            IpAddr::V4(address) => self.0 <= address && address <= self.1,
+            IpAddr::V6(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_include_both_ends() {
+        for (range, address, expected) in [
+            ("168.1.5.65", "168.1.5.65", true),
+            ("168.1.5.65", "168.1.5.66", false),
+            ("168.1.5.60-168.1.5.70", "168.1.5.60", true),
+            ("168.1.5.60-168.1.5.70", "168.1.5.70", true),
+            ("168.1.5.60-168.1.5.70", "168.1.5.59", false),
+            ("168.1.5.60-168.1.5.70", "168.1.5.71", false),
+            ("9.0.0.0-10.0.0.0", "9.255.0.1", true),
+            ("168.1.5.65", "::ffff:168.1.5.65", true),
+            ("127.0.0.1", "::1", false),
+        ] {
+            let range = IpRange::read(range).unwrap();
+            assert_eq!(range.contains(address.parse().unwrap()), expected, "{range:?} {address}");
+        }
+        for bad in
+            ["", "-", "1.2.3", "1.2.3.4-", "1.2.3.4-1.2.3.3", "::1", "1.2.3.4-1.2.3.5-1.2.3.6"]
+        {
+            assert_eq!(IpRange::read(bad), None, "{bad}");
+        }
     }
 }

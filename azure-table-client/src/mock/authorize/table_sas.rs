@@ -8,11 +8,10 @@ use super::super::core::Core;
 use super::super::failure::Failure;
 use super::super::policies::{Policy, TABLE_PERMISSIONS, are_ordered};
 use super::super::request::RawRequest;
-use super::fields::SasFields;
+use super::fields::{Restrictions, SasFields};
 use super::grant::{Access, KeyRange, TableAccess};
 use super::refused;
-use super::restrictions::Restrictions;
-use crate::auth::sas_signature::{RESTRICTS_ORIGIN, TableSasFields};
+use crate::auth::sas_signature::{RESTRICTS_ORIGIN, for_table};
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
@@ -35,7 +34,7 @@ pub(super) fn check(
         return Err(refused("the permissions of the SAS are unknown or in the wrong order"));
     }
     restrictions.check_time(now)?;
-    let text = signed(core.rules.account(), fields).string_to_sign();
+    let text = for_table(core.rules.account(), &|name| fields.text(name));
     if !core.rules.credential.verify(&text, fields.mandatory("sig")?) {
         return Err(refused("the signature of the SAS does not match"));
     }
@@ -58,24 +57,6 @@ pub(super) fn check(
         reports_reason: requested.as_ref().map_or(version, ServiceVersion::as_str)
             >= RESTRICTS_ORIGIN,
     }))
-}
-
-fn signed<'f>(account: &'f str, fields: &'f SasFields<'_>) -> TableSasFields<'f> {
-    TableSasFields {
-        account,
-        table: fields.text("tn"),
-        version: fields.text("sv"),
-        permissions: fields.text("sp"),
-        start: fields.text("st"),
-        expiry: fields.text("se"),
-        identifier: fields.text("si"),
-        ip: fields.text("sip"),
-        protocol: fields.text("spr"),
-        start_partition_key: fields.text("spk"),
-        start_row_key: fields.text("srk"),
-        end_partition_key: fields.text("epk"),
-        end_row_key: fields.text("erk"),
-    }
 }
 
 /// Adds the fields of a policy. The signature must not have the same fields.

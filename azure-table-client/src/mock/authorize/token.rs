@@ -4,17 +4,13 @@
 //!
 //! [authorize]: https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory
 
-use std::sync::Arc;
-
 use http::header;
 
+use super::super::core::TokenCheck;
 use super::super::failure::Failure;
 use super::super::request::RawRequest;
 use super::refused;
 use crate::wire::headers::X_MS_VERSION;
-
-/// Returns `true` if a token is valid.
-pub(in super::super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// The challenge in a 401 response.
 pub(in super::super) const CHALLENGE: &str = "Bearer authorization_uri=https://login.microsoftonline.com/\

@@ -1,7 +1,7 @@
 //! Delayed requests.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep_until};
@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::super::MockTableService;
 use super::super::request::{RawRequest, Request};
 use super::Effects;
+use crate::lock::lock;
 use crate::transport::{HttpRequest, HttpResponse};
 
 /// Requests that arrived but are delayed. When a request is due, it is delivered by the task that waits for
@@ -47,16 +48,16 @@ impl MockTableService {
         let due = now.checked_add(effects.delay_request).unwrap_or(now + NEVER);
         let (arrived, response) = (self.core().clock.now(), Arc::clone(&slot));
         let delayed = DelayedRequest { due, arrived, request, sender, effects, response };
-        self.0.faults.delayed.0.lock().unwrap_or_else(PoisonError::into_inner).push(delayed);
+        lock(&self.0.faults.delayed.0).push(delayed);
         sleep_until(due).await;
         self.deliver_due();
-        slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&slot).take()
     }
 
     /// Delivers all delayed requests that are due.
     pub(in crate::mock) fn deliver_due(&self) {
         // The lock is held until all are delivered, so that no later access overtakes them.
-        let mut delayed = self.0.faults.delayed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut delayed = lock(&self.0.faults.delayed.0);
         if delayed.is_empty() {
             return;
         }
@@ -69,7 +70,7 @@ impl MockTableService {
             let request = RawRequest::in_process(&request, sender);
             let request = Request::read(request, &self.core().rules);
             let delivered = self.deliver(&request, &effects, arrived);
-            *response.lock().unwrap_or_else(PoisonError::into_inner) = Some(delivered);
+            *lock(&response) = Some(delivered);
         }
     }
 }

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::super::failure::Failure;
-use super::fault::FaultKind;
 use super::random;
 use crate::transport::HttpResponse;
 use crate::wire::headers::http_date;
@@ -65,6 +64,21 @@ pub(in crate::mock) enum PageEnd {
     After(usize),
     /// At a row of the page that this random number selects.
     Random(u64),
+}
+
+/// The kind of a fault.
+#[derive(Debug, Clone)]
+pub(super) enum FaultKind {
+    Break(Break),
+    DelayRequest(Duration),
+    DelayReply(Duration),
+    Replace(Replacement),
+    Throttle(u32, Replacement),
+    CutBody,
+    DeliverTwice,
+    /// After this many rows, or after a random number of rows.
+    EndPage(Option<usize>),
+    HoldName(Duration),
 }
 
 impl Effects {

@@ -5,9 +5,8 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::super::failure::Failure;
-use super::effects::{Break, Replacement, ReplacementBody, RetryAfter};
-use super::scope::Scope;
-use super::subject::Subject;
+use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
+use super::scope::{Scope, Subject};
 use crate::wire::Operation;
 
 /// A fault: its effect, the requests it can strike, and how often it strikes.
@@ -38,20 +37,6 @@ pub struct Fault {
     pub(super) probability: f64,
     pub(super) skip: u64,
     pub(super) times: usize,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum FaultKind {
-    Break(Break),
-    DelayRequest(Duration),
-    DelayReply(Duration),
-    Replace(Replacement),
-    Throttle(u32, Replacement),
-    CutBody,
-    DeliverTwice,
-    /// After this many rows, or after a random number of rows.
-    EndPage(Option<usize>),
-    HoldName(Duration),
 }
 
 /// The effect of a fault.
@@ -122,7 +107,7 @@ impl Fault {
 
     /// An error response with this status and code. The request is applied only with
     /// [`after_commit`](Self::after_commit). A number that is not a status counts as 500.
-    pub fn answer(status: u16, code: &'static str) -> Self {
+    pub fn error(status: u16, code: &'static str) -> Self {
         Self::failure(Failure {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use super::subject::Subject;
+use super::scope::Subject;
 
 /// One token bucket per partition. It fills at the allowed rate, up to the entities of one second.
 #[derive(Debug, Default)]

@@ -203,7 +203,9 @@ fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: Reply) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(&DATA_SERVICE_VERSION, HeaderValue::from_static(version));
-    writer.response(status, &headers, &body);
+    let reason = status.canonical_reason().unwrap_or_default();
+    let start = ["HTTP/1.1 ", status.as_str(), " ", reason];
+    writer.message(&start, None, &headers, None, &body);
 }
 
 /// Writes the response of a failure. An empty changeset has no operation, and therefore no response.

@@ -26,7 +26,7 @@ pub(super) fn get(
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
     check_table_name(&path.table)?;
-    let select = Select::of(exchange)?;
+    let select = Select::of(exchange.request)?;
     let now = core.clock.now();
     let store = core.store.at(exchange.grant.location, now);
     let table = store.existing_table(&path.table, now)?;

@@ -1,15 +1,17 @@
 //! An authorized request and the settings of its response.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, StatusCode};
 
-use super::{Select, query};
+use super::Select;
 use crate::edm::EdmDateTime;
 use crate::mock::authorize::Grant;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
-use crate::mock::payload::{Item, Payload};
-use crate::mock::reply::{BaseUrl, Reply};
+use crate::mock::payload::{BaseUrl, Item, Payload};
+use crate::mock::reply::Reply;
 use crate::mock::request::{Preference, Protocol, Request};
 use crate::wire::PayloadFormat;
 
@@ -82,11 +84,41 @@ impl<'a> Exchange<'a> {
         let Some(text) = self.request.raw.option(name).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        query::read_token(&text).map(Some).ok_or_else(Failure::invalid_input)
+        read_token(&text).map(Some).ok_or_else(Failure::invalid_input)
     }
 
     /// Adds a continuation token to a reply.
     pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
-        reply.text_header(name.clone(), &query::write_token(key));
+        reply.text_header(name.clone(), &write_token(key));
+    }
+}
+
+/// Writes a token in the service's form: `1!<length>!<base64>`, with `-` for `=`.
+pub(in crate::mock) fn write_token(key: &str) -> String {
+    let text = STANDARD.encode(key).replace('=', "-");
+    format!("1!{}!{text}", text.len())
+}
+
+fn read_token(token: &str) -> Option<String> {
+    let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
+    if length.parse() != Ok(text.len()) {
+        return None;
+    }
+    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_the_form_of_the_service() {
+        assert_eq!(write_token("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
+        for key in ["", "r", "rk801016e8123", "é\u{1f600}"] {
+            assert_eq!(read_token(&write_token(key)).as_deref(), Some(key));
+        }
+        for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
+            assert_eq!(read_token(bad), None, "{bad}");
+        }
     }
 }

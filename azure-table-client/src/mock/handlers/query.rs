@@ -4,8 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 
 use super::evaluate;
@@ -66,7 +64,7 @@ pub(super) fn query(
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let plan = Plan::of(filter.as_ref());
-    let select = Select::of(exchange)?;
+    let select = Select::of(exchange.request)?;
     let token = token(exchange)?;
     let (granted, start) = (exchange.grant.keys(), start(token.as_ref(), &plan));
     let start = if by_keys(granted.start(), start).is_gt() { granted.start() } else { start };
@@ -179,20 +177,6 @@ fn property<'r>(
     }
 }
 
-/// Writes a token in the service's form: `1!<length>!<base64>`, with `-` for `=`.
-pub(in crate::mock) fn write_token(key: &str) -> String {
-    let text = STANDARD.encode(key).replace('=', "-");
-    format!("1!{}!{text}", text.len())
-}
-
-pub(super) fn read_token(token: &str) -> Option<String> {
-    let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
-    if length.parse() != Ok(text.len()) {
-        return None;
-    }
-    String::from_utf8(STANDARD.decode(text.replace('-', "=")).ok()?).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -208,17 +192,6 @@ mod tests {
             [(early, 0, false), (early, 63, false), (early, 64, true), (now, 64, false)]
         {
             assert_eq!(page(started, scanned).is_out_of_time(), expected, "{scanned}");
-        }
-    }
-
-    #[test]
-    fn tokens_have_the_form_of_the_service() {
-        assert_eq!(write_token("pk801016e8"), "1!16!cGs4MDEwMTZlOA--");
-        for key in ["", "r", "rk801016e8123", "é\u{1f600}"] {
-            assert_eq!(read_token(&write_token(key)).as_deref(), Some(key));
-        }
-        for bad in ["", "1!", "1!3!cGs4", "2!4!cGs4", "1!4!c$s4", "x"] {
-            assert_eq!(read_token(bad), None, "{bad}");
         }
     }
 

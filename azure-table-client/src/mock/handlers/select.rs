@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::exchange::Exchange;
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::mock::failure::Failure;
+use crate::mock::request::Request;
 
 /// The selected properties, and the text that the response repeats.
 pub(in crate::mock) struct Select {
@@ -13,11 +13,11 @@ pub(in crate::mock) struct Select {
 }
 
 impl Select {
-    pub(super) fn of(exchange: &Exchange<'_>) -> Result<Option<Self>, Failure> {
-        let Some(text) = exchange.request.raw.option("$select") else {
+    pub(super) fn of(request: &Request<'_>) -> Result<Option<Self>, Failure> {
+        let Some(text) = request.raw.option("$select") else {
             return Ok(None);
         };
-        if !exchange.protocol.has_select() {
+        if !request.protocol()?.has_select() {
             return Err(Failure::invalid_input());
         }
         let mut seen = HashSet::new();

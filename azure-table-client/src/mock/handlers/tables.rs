@@ -6,13 +6,11 @@ use super::evaluate;
 use super::exchange::Exchange;
 use super::query::filter;
 use crate::edm::EdmCow;
-use crate::entity::Row;
 use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
-use crate::mock::request::RequestBody;
 use crate::mock::store::JournalEntry;
 use crate::wire::headers;
 
@@ -20,7 +18,7 @@ use crate::wire::headers;
 const TABLES: &str = "Tables";
 
 pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
-    let name = name_in(exchange.request.body()?)?;
+    let name = exchange.request.body()?.table_name()?;
     let name = name.ok_or_else(Failure::properties_need_value)?;
     check_own_table_name(&name)?;
     let mut store = core.store.write();
@@ -73,10 +71,4 @@ pub(super) fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failur
         Exchange::add_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
     }
     Ok(reply)
-}
-
-/// The name of the table in the body of a create request, if the body has one.
-pub(in crate::mock) fn name_in(body: RequestBody<'_>) -> Result<Option<String>, Failure> {
-    let mut row = body.row(Row::of_columns(&["TableName"]))?;
-    row.optional(0).map_err(|_| Failure::invalid_input())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::edm::{DateTimeError, EdmDateTime, EdmType};
-use crate::entity::{Annotation, DynamicEntity, Form, RawProperty, RawValue, Row};
+use crate::entity::{Annotation, Columns, DynamicEntity, Form, RawProperty, RawValue, Row};
 use crate::mock::failure::Failure;
 use crate::mock::store::Properties;
 use crate::wire::{atom, json_read};
@@ -23,6 +23,12 @@ impl<'a> RequestBody<'a> {
             Self::Atom(body) => atom::read::read_row(body, row).ok(),
         };
         row.ok_or_else(Failure::invalid_input)
+    }
+
+    /// The name of the table in the body of a create request, if the body has one.
+    pub(in crate::mock) fn table_name(self) -> Result<Option<String>, Failure> {
+        let mut row = self.row(Row::with(Columns::new(&["TableName"]), false, Form::WHOLE))?;
+        row.optional(0).map_err(|_| Failure::invalid_input())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::failure::Failure;
 use super::super::xml;
-use super::{CorsRule, HeaderNames, Logging, Metrics, Retention, ServiceProperties, has_cors};
+use super::{CorsRule, HeaderNames, Logging, Metrics, ServiceProperties, has_cors};
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::Element;
 
@@ -34,14 +34,14 @@ impl ServiceProperties {
         if has_cors(version) {
             let names = ["Logging", "HourMetrics", "MinuteMetrics", "Cors"];
             let [logging, hour, minute, cors] = xml::fields(&root, names)?;
-            set(&mut new.logging, logging, Logging::read)?;
-            set(&mut new.hour_metrics, hour, Metrics::read)?;
-            set(&mut new.minute_metrics, minute, Metrics::read)?;
+            set(&mut new.logging, logging, read_logging)?;
+            set(&mut new.hour_metrics, hour, read_metrics)?;
+            set(&mut new.minute_metrics, minute, read_metrics)?;
             set(&mut new.cors, cors, rules)?;
         } else {
             let [logging, metrics] = xml::fields(&root, ["Logging", "Metrics"])?;
-            new.logging = Logging::read(required(logging)?)?;
-            new.hour_metrics = Metrics::read(required(metrics)?)?;
+            new.logging = read_logging(required(logging)?)?;
+            new.hour_metrics = read_metrics(required(metrics)?)?;
         }
         *self = new;
         Ok(())
@@ -80,44 +80,38 @@ fn check_version(element: Option<&Element>) -> Result<()> {
     is_first.then_some(()).ok_or_else(Failure::invalid_xml)
 }
 
-impl Logging {
-    fn read(element: &Element) -> Result<Self> {
-        let names = ["Version", "Read", "Write", "Delete", "RetentionPolicy"];
-        let [version, read, write, delete, retention] = xml::fields(element, names)?;
-        check_version(version)?;
-        let (read, write, delete) = (flag(read)?, flag(write)?, flag(delete)?);
-        Ok(Self { read, write, delete, retention: Retention::read(required(retention)?)? })
-    }
+fn read_logging(element: &Element) -> Result<Logging> {
+    let names = ["Version", "Read", "Write", "Delete", "RetentionPolicy"];
+    let [version, read, write, delete, retention] = xml::fields(element, names)?;
+    check_version(version)?;
+    let (read, write, delete) = (flag(read)?, flag(write)?, flag(delete)?);
+    Ok(Logging { read, write, delete, retention_days: read_retention(required(retention)?)? })
 }
 
-impl Metrics {
-    fn read(element: &Element) -> Result<Self> {
-        let names = ["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"];
-        let [version, enabled, include_apis, retention] = xml::fields(element, names)?;
-        check_version(version)?;
-        let enabled = flag(enabled)?;
-        // `IncludeAPIs` is present exactly if the metrics are enabled.
-        if enabled != include_apis.is_some() {
-            return Err(Failure::invalid_xml());
-        }
-        let include_apis = enabled && flag(include_apis)?;
-        Ok(Self { enabled, include_apis, retention: Retention::read(required(retention)?)? })
+fn read_metrics(element: &Element) -> Result<Metrics> {
+    let names = ["Version", "Enabled", "IncludeAPIs", "RetentionPolicy"];
+    let [version, enabled, include_apis, retention] = xml::fields(element, names)?;
+    check_version(version)?;
+    let enabled = flag(enabled)?;
+    // `IncludeAPIs` is present exactly if the metrics are enabled.
+    if enabled != include_apis.is_some() {
+        return Err(Failure::invalid_xml());
     }
+    let include_apis = enabled && flag(include_apis)?;
+    Ok(Metrics { enabled, include_apis, retention_days: read_retention(required(retention)?)? })
 }
 
-impl Retention {
-    fn read(element: &Element) -> Result<Self> {
-        let [enabled, days] = xml::fields(element, ["Enabled", "Days"])?;
-        if flag(enabled)? != days.is_some() {
-            return Err(Failure::invalid_xml());
-        }
-        let Some(days) = days else {
-            return Ok(Self(None));
-        };
-        match xml::leaf(days)?.trim().parse() {
-            Ok(days @ 1..=MAX_DAYS) => Ok(Self(Some(days))),
-            _ => Err(Failure::invalid_xml()),
-        }
+fn read_retention(element: &Element) -> Result<Option<u16>> {
+    let [enabled, days] = xml::fields(element, ["Enabled", "Days"])?;
+    if flag(enabled)? != days.is_some() {
+        return Err(Failure::invalid_xml());
+    }
+    let Some(days) = days else {
+        return Ok(None);
+    };
+    match xml::leaf(days)?.trim().parse() {
+        Ok(days @ 1..=MAX_DAYS) => Ok(Some(days)),
+        _ => Err(Failure::invalid_xml()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
@@ -11,10 +11,9 @@ use tracing::error;
 
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
-use super::journal::{Journal, JournalEntry};
-use super::table::{StoredEntity, Written};
-use super::{Storage, Store, StoredKey, StoredProperties, Version};
+use super::{JournalEntry, StoredEntity, StoredKey, StoredProperties, Version, Written};
 use crate::edm::EdmDateTime;
+use crate::lock::lock;
 
 /// Table names in their original case, by lower-case name.
 const TABLES: TableDefinition<'_, &str, &str> = TableDefinition::new("tables");
@@ -42,25 +41,10 @@ pub(in crate::mock) struct Disk {
 /// A database and its content.
 #[derive(Debug)]
 pub(in crate::mock) struct Opened {
-    disk: Disk,
-    entries: Vec<JournalEntry>,
+    pub(super) disk: Disk,
+    pub(super) entries: Vec<JournalEntry>,
     /// The latest Timestamp of a deleted row.
-    last_deleted: EdmDateTime,
-}
-
-impl Opened {
-    /// Returns the tables of the database, and a journal that writes to it.
-    pub(in crate::mock) fn into_storage(self, mut journal: Journal) -> Storage {
-        let mut store = Store::newer_than(self.last_deleted);
-        for entry in &self.entries {
-            store.replay(entry);
-            if let Some(replica) = &journal.replica {
-                replica.replay(entry);
-            }
-        }
-        journal.disk = Some(self.disk);
-        Storage::new(store, journal)
-    }
+    pub(super) last_deleted: EdmDateTime,
 }
 
 #[derive(Debug)]
@@ -108,7 +92,7 @@ impl Disk {
     }
 
     pub(super) fn add(&self, entry: JournalEntry) {
-        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&self.queue);
         queue.added += 1;
         if let Some(to_writer) = &queue.to_writer {
             // `written` reports a writer that has stopped.
@@ -118,7 +102,7 @@ impl Disk {
 
     /// Waits until all changes so far are on disk.
     pub(in crate::mock) async fn written(&self) -> Result<(), DiskFailed> {
-        let added = self.queue.lock().unwrap_or_else(PoisonError::into_inner).added;
+        let added = lock(&self.queue).added;
         let mut progress = self.progress.clone();
         let state = progress.wait_for(|state| state.written >= added || state.has_failed).await;
         match state {
@@ -134,7 +118,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).to_writer = None;
+        lock(&self.queue).to_writer = None;
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
         }
@@ -265,8 +249,8 @@ fn load(database: &Database) -> Result<(Vec<JournalEntry>, EdmDateTime), redb::E
     Ok((entries, last_deleted.unwrap_or(EdmDateTime::MIN)))
 }
 
-fn corrupted(what: &str) -> redb::Error {
-    redb::Error::Corrupted(format!("the stored {what} cannot be read"))
+fn corrupted(name: &str) -> redb::Error {
+    redb::Error::Corrupted(format!("the stored {name} cannot be read"))
 }
 
 fn time_of(ticks: i64) -> EdmDateTime {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 
 use super::super::json::push_property;
+use super::version::Version;
 use crate::edm::EdmCow;
 use crate::entity::{Annotation, RawValue};
 
@@ -27,6 +28,13 @@ pub(in crate::mock) struct Member<'r> {
     text: &'r str,
     /// The offset in `text` after the annotation.
     bare: usize,
+}
+
+/// A row without its keys.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::mock) struct StoredEntity {
+    pub(in crate::mock) version: Version,
+    pub(in crate::mock) properties: StoredProperties,
 }
 
 impl StoredProperties {

@@ -1,9 +1,14 @@
-//! The tables at both locations, and the journal between them.
+//! The tables at both locations, and the journal that copies changes to the disk and to the secondary
+//! location, in their order.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::SystemTime;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, SystemTime};
 
-use super::{Journal, Store};
+#[cfg(feature = "mock-data")]
+use super::disk::{Disk, Opened};
+use super::{JournalEntry, Store};
+use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
 
@@ -20,13 +25,26 @@ impl Storage {
         Self { primary: RwLock::new(primary), journal }
     }
 
-    /// Locks the primary tables. A panic of another holder is ignored, since every write is one step.
+    /// The content of a database, which keeps all further changes.
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
+        let mut store = Store::newer_than(opened.last_deleted);
+        for entry in &opened.entries {
+            store.replay(entry);
+            if let Some(replica) = &journal.replica {
+                replica.replay(entry);
+            }
+        }
+        journal.disk = Some(opened.disk);
+        Self::new(store, journal)
+    }
+
     pub(in crate::mock) fn read(&self) -> RwLockReadGuard<'_, Store> {
-        self.primary.read().unwrap_or_else(PoisonError::into_inner)
+        read(&self.primary)
     }
 
     pub(in crate::mock) fn write(&self) -> RwLockWriteGuard<'_, Store> {
-        self.primary.write().unwrap_or_else(PoisonError::into_inner)
+        write(&self.primary)
     }
 
     /// Locks the tables at a location. Access policies are always read from the primary.
@@ -48,5 +66,125 @@ impl Storage {
     /// The secondary location shows all writes before this time.
     pub(in crate::mock) fn last_sync_time(&self, now: SystemTime) -> SystemTime {
         self.journal.replica.as_ref().map_or(now, |replica| replica.last_sync(now))
+    }
+}
+
+/// The receivers of changes.
+#[derive(Debug)]
+pub(in crate::mock) struct Journal {
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) disk: Option<Disk>,
+    pub(in crate::mock) replica: Option<Replica>,
+}
+
+impl Journal {
+    pub(in crate::mock) fn new(replica: Option<Replica>) -> Self {
+        Self {
+            #[cfg(feature = "mock-data")]
+            disk: None,
+            replica,
+        }
+    }
+
+    /// Adds a change. The caller still holds the lock under which it made the change.
+    pub(in crate::mock) fn add(
+        &self,
+        now: impl FnOnce() -> SystemTime,
+        entry: impl Fn() -> JournalEntry,
+    ) {
+        #[cfg(feature = "mock-data")]
+        if let Some(disk) = &self.disk {
+            disk.add(entry());
+        }
+        if let Some(replica) = &self.replica {
+            replica.add(now(), entry());
+        }
+    }
+}
+
+/// A copy of the store that is `lag` behind it.
+#[derive(Debug)]
+pub(in crate::mock) struct Replica {
+    lag: Duration,
+    /// Changes that have not arrived yet, and the time of each.
+    in_flight: Mutex<VecDeque<(SystemTime, JournalEntry)>>,
+    store: RwLock<Store>,
+}
+
+impl Replica {
+    pub(in crate::mock) fn new(lag: Duration) -> Self {
+        Self { lag, in_flight: Mutex::default(), store: RwLock::default() }
+    }
+
+    pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
+        let mut in_flight = lock(&self.in_flight);
+        in_flight.push_back((time, entry));
+        // Apply changes even without reads, so that the queue stays short.
+        self.arrive(&mut in_flight, time);
+    }
+
+    /// Applies the changes that have arrived by now.
+    fn arrive(&self, in_flight: &mut VecDeque<(SystemTime, JournalEntry)>, now: SystemTime) {
+        let has_arrived = |(time, _): &&(SystemTime, JournalEntry)| self.has_arrived(*time, now);
+        let arrived = in_flight.iter().take_while(has_arrived).count();
+        if arrived > 0 {
+            let mut store = write(&self.store);
+            for (_, entry) in in_flight.drain(..arrived) {
+                store.replay(&entry);
+            }
+        }
+    }
+
+    /// Applies a change from the disk at once, since it is older than the service.
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
+        write(&self.store).replay(entry);
+    }
+
+    /// The tables at the secondary location now.
+    pub(in crate::mock) fn store(&self, now: SystemTime) -> RwLockReadGuard<'_, Store> {
+        self.arrive(&mut lock(&self.in_flight), now);
+        read(&self.store)
+    }
+
+    /// All changes before this time have arrived.
+    pub(in crate::mock) fn last_sync(&self, now: SystemTime) -> SystemTime {
+        let in_flight = lock(&self.in_flight);
+        let missing = in_flight.iter().find(|(time, _)| !self.has_arrived(*time, now));
+        missing.map_or(now, |(time, _)| *time)
+    }
+
+    fn has_arrived(&self, time: SystemTime, now: SystemTime) -> bool {
+        time.checked_add(self.lag).is_some_and(|due| due <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_there_when_the_lag_is_over() {
+        let replica = Replica::new(Duration::from_secs(10));
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        replica.add(at(100), JournalEntry::Created("Blogs".into()));
+        replica.add(at(105), JournalEntry::Created("Posts".into()));
+        let tables = |now| replica.store(now).tables().count();
+        assert_eq!(replica.last_sync(at(109)), at(100));
+        assert_eq!(tables(at(109)), 0);
+        assert_eq!(replica.last_sync(at(110)), at(105));
+        assert_eq!(tables(at(110)), 1);
+        assert_eq!(tables(at(115)), 2);
+        assert_eq!(replica.last_sync(at(115)), at(115));
+    }
+
+    #[test]
+    fn the_queue_stays_short_without_reads() {
+        let replica = Replica::new(Duration::from_secs(10));
+        for seconds in 0..1000 {
+            let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            replica.add(made, JournalEntry::Created("Blogs".into()));
+        }
+        assert_eq!(lock(&replica.in_flight).len(), 10);
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::super::failure::Failure;
 use super::super::policies::Policies;
 use super::key::{KeyText, OrderedKey, StoredKey};
-use super::properties::StoredProperties;
-use super::version::Version;
+use super::properties::StoredEntity;
 use super::write::Write;
 use crate::edm::EdmDateTime;
+use crate::lock::{read, write};
 
 /// The number of rows after which a scan releases its locks.
 const ROWS_PER_LOCK: usize = 1000;
@@ -30,13 +30,6 @@ pub(in crate::mock) struct Table {
 
 /// The rows of a partition, by RowKey.
 type Rows = BTreeMap<OrderedKey, Arc<StoredEntity>>;
-
-/// A row without its keys.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::mock) struct StoredEntity {
-    pub(in crate::mock) version: Version,
-    pub(in crate::mock) properties: StoredProperties,
-}
 
 /// Receives a row and its keys, and decides whether the scan continues.
 pub(in crate::mock) type VisitRow<'s> =
@@ -230,15 +223,6 @@ impl Table {
 
 fn from<'k>(key: &'k &str) -> (Bound<&'k (dyn KeyText + 'k)>, Bound<&'k (dyn KeyText + 'k)>) {
     (Bound::Included(key), Bound::Unbounded)
-}
-
-/// Locks for reading. A panic of another holder is ignored, since every write is one step.
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

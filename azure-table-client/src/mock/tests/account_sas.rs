@@ -1,21 +1,8 @@
 use super::*;
-use crate::auth::sas_signature::AccountSasFields;
+use crate::auth::sas_signature::for_account;
 
 fn signed(fields: &[(&str, &str)]) -> String {
-    let get = |name| field(fields, name);
-    let text = AccountSasFields {
-        account: "devstoreaccount1",
-        version: get("sv"),
-        permissions: get("sp"),
-        services: get("ss"),
-        resource_types: get("srt"),
-        start: get("st"),
-        expiry: get("se"),
-        ip: get("sip"),
-        protocol: get("spr"),
-        encryption_scope: get("ses"),
-    };
-    sas_query(fields, &text.string_to_sign())
+    sas_query(fields, &for_account("devstoreaccount1", &|name| field(fields, name)))
 }
 
 fn sas(resource_types: &str, permissions: &str) -> String {

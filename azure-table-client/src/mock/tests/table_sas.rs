@@ -3,29 +3,13 @@ mod policies;
 use std::net::Ipv6Addr;
 
 use super::*;
-use crate::auth::sas_signature::TableSasFields;
+use crate::auth::sas_signature::for_table;
 
 const ENTITY: &str = "/Blogs(PartitionKey='b',RowKey='2')";
 const KEYS: &str = r#"{"PartitionKey":"b","RowKey":"2"}"#;
 
 fn signed(fields: &[(&str, &str)]) -> String {
-    let get = |name| field(fields, name);
-    let text = TableSasFields {
-        account: "devstoreaccount1",
-        table: get("tn"),
-        version: get("sv"),
-        permissions: get("sp"),
-        start: get("st"),
-        expiry: get("se"),
-        identifier: get("si"),
-        ip: get("sip"),
-        protocol: get("spr"),
-        start_partition_key: get("spk"),
-        start_row_key: get("srk"),
-        end_partition_key: get("epk"),
-        end_row_key: get("erk"),
-    };
-    sas_query(fields, &text.string_to_sign())
+    sas_query(fields, &for_table("devstoreaccount1", &|name| field(fields, name)))
 }
 
 /// A signature with these permissions for an hour, and more fields.

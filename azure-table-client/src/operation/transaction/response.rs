@@ -1,13 +1,14 @@
 //! The responses to entity group transactions, and to single operations in a batch.
 
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 
+use super::super::batch::messages;
 use super::super::server_wait::HEADERS_IN_MILLISECONDS;
 use super::super::{Confirmation, Reply, Request, ResponseInfo, Written};
 use super::{Committed, OperationResult, Sent};
 use crate::error::{Error, Outcome};
 use crate::etag::ETag;
-use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+use crate::wire::multipart::{Message, MultipartError};
 use crate::wire::{Operation, headers};
 
 /// Reads the response to a transaction.
@@ -27,12 +28,9 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         return Err(refused(inner(&reply, message, request)?, id, request, sent));
     }
     if messages.len() != sent.len() {
-        let error = Error::unexpected_reply(format!(
-            "the response has {} results for {} operations",
-            messages.len(),
-            sent.len()
-        ));
-        return Err(reply.unusable(error, request).with_outcome(Outcome::Unknown));
+        let (results, operations) = (messages.len(), sent.len());
+        let message = format!("the response has {results} results for {operations} operations");
+        return Err(reply.unexpected(message, request).with_outcome(Outcome::Unknown));
     }
     let result = |message: &Message<'_>| {
         let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
@@ -95,74 +93,6 @@ pub(crate) fn only(reply: Reply, request: &Request) -> Result<Reply, Error> {
     }
 }
 
-/// Returns the status of the response, or of the operation in it that failed.
-pub(in crate::operation) fn status_of(
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> StatusCode {
-    if status != StatusCode::ACCEPTED {
-        return status;
-    }
-    // The failed operation is the first part.
-    let first = first(headers, body).and_then(|message| message.status().ok());
-    first.filter(|status| is_failure(*status)).unwrap_or(status)
-}
-
-/// Returns the headers of the operation in a batch that failed.
-pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed?.headers().ok()
-}
-
-/// Returns the body of the operation in a batch that failed.
-pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed.map(|message| message.body)
-}
-
-fn is_failure(status: StatusCode) -> bool {
-    !status.is_success()
-}
-
-/// Returns the first response in a batch.
-fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
-    match parts(headers, body).ok()?.next()?.ok()? {
-        Part::Message(message) => Some(message),
-        Part::Parts(mut changeset) => match changeset.next()?.ok()? {
-            Part::Message(message) => Some(message),
-            Part::Parts(_) => None,
-        },
-    }
-}
-
-fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
-}
-
-/// Returns the responses in a batch, including those in a changeset.
-fn messages<'a>(
-    headers: &'a HeaderMap,
-    body: &'a [u8],
-) -> Result<Vec<Message<'a>>, MultipartError> {
-    let mut messages = Vec::new();
-    for part in parts(headers, body)? {
-        match part? {
-            Part::Message(message) => messages.push(message),
-            Part::Parts(changeset) => {
-                for part in changeset {
-                    match part? {
-                        Part::Message(message) => messages.push(message),
-                        Part::Parts(_) => return Err(MultipartError::Depth),
-                    }
-                }
-            }
-        }
-    }
-    Ok(messages)
-}
-
 /// Returns a response in a batch as a response of its own.
 fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Reply, Error> {
     let of = |error| unreadable(reply, request, error);
@@ -177,19 +107,8 @@ fn inner(reply: &Reply, message: &Message<'_>, request: &Request) -> Result<Repl
             headers.insert(name, value.clone());
         }
     }
-    Ok(Reply {
-        status: message.status().map_err(of)?,
-        headers,
-        body: reply.body.slice_ref(message.body),
-        asked: reply.asked,
-        attempts: reply.attempts,
-        client_request_id: reply.client_request_id.clone(),
-        open: reply.open,
-        state_matches: reply.state_matches,
-        confirmation: reply.confirmation,
-        location: reply.location,
-        signed: reply.signed.clone(),
-    })
+    let (status, body) = (message.status().map_err(of)?, reply.body.slice_ref(message.body));
+    Ok(Reply { status, headers, body, ..reply.clone() })
 }
 
 /// Returns the error of a batch that the service accepted, with a response that cannot be read.

@@ -19,12 +19,9 @@ use crate::wire::service_error;
 pub(in crate::pipeline) struct AttemptTrace<'t> {
     call: &'t CallTrace<'t>,
     span: Span,
-    number: u32,
-    waited: Duration,
-    location: Location,
-    client_request_id: &'t str,
-    sent_bytes: usize,
     started: Instant,
+    /// What observers receive, if the attempt ends without a response.
+    received: Received<'t>,
     is_over: bool,
 }
 
@@ -60,21 +57,21 @@ impl<'t> AttemptTrace<'t> {
             "azure.service.request.id" = field::Empty,
             "azure_table.client_request_id" = client_request_id,
         );
-        let sent_bytes = request.body.len();
-        let started = call.pipeline.clock.instant();
-        let is_over = false;
         call.sent(number, waited);
-        Self {
-            call,
-            span,
-            number,
-            waited,
+        let received = Received {
+            operation: call.operation,
+            table: &call.table,
             location,
+            attempt: number,
+            waited,
             client_request_id,
-            sent_bytes,
-            started,
-            is_over,
-        }
+            duration: Duration::ZERO,
+            sent_bytes: request.body.len(),
+            received_bytes: 0,
+            headers: None,
+            outcome: AttemptOutcome::Dropped,
+        };
+        Self { call, span, started: call.pipeline.clock.instant(), received, is_over: false }
     }
 
     /// Returns the span of the attempt.
@@ -87,15 +84,18 @@ impl<'t> AttemptTrace<'t> {
         if self.call.pipeline.observers.is_empty() {
             return HeaderMap::new();
         }
+        let Received { operation, table, location, attempt, waited, .. } = self.received;
+        let Received { client_request_id, sent_bytes: body_bytes, .. } = self.received;
+        let headers = HeaderMap::new();
         let mut sending = Sending {
-            operation: self.call.operation,
-            table: &self.call.table,
-            location: self.location,
-            attempt: self.number,
-            waited: self.waited,
-            client_request_id: self.client_request_id,
-            body_bytes: self.sent_bytes,
-            headers: HeaderMap::new(),
+            operation,
+            table,
+            location,
+            attempt,
+            waited,
+            client_request_id,
+            body_bytes,
+            headers,
         };
         for observer in &self.call.pipeline.observers {
             observer.before_send(&mut sending);
@@ -118,8 +118,7 @@ impl<'t> AttemptTrace<'t> {
                 record_error(&self.span, status.as_str());
             }
         }
-        let (headers, bytes) = (Some(&response.headers), response.body.len());
-        self.report(AttemptOutcome::Answered(status.as_u16()), headers, bytes);
+        self.report(AttemptOutcome::Responded(status.as_u16()), Some(response));
     }
 
     /// Records an attempt without a usable response.
@@ -129,13 +128,14 @@ impl<'t> AttemptTrace<'t> {
             None => ("timeout", AttemptOutcome::TimedOut),
         };
         record_error(&self.span, name);
-        self.report(outcome, None, 0);
+        self.report(outcome, None);
     }
 
     /// Returns whether the call expects this response.
     fn is_expected(&self, status: StatusCode, response: &HttpResponse) -> bool {
         // The secondary may lag behind; the primary is queried next.
-        let is_lag = self.location == Location::Secondary && status == StatusCode::NOT_FOUND;
+        let is_lag =
+            self.received.location == Location::Secondary && status == StatusCode::NOT_FOUND;
         let code = || Some(ErrorCode::from(service_error::parse(&response.body)?.code));
         is_lag
             || (status.is_client_error()
@@ -145,23 +145,17 @@ impl<'t> AttemptTrace<'t> {
                     .is_some_and(|expects| code().is_some_and(|code| expects(&code))))
     }
 
-    fn report(&mut self, outcome: AttemptOutcome, headers: Option<&HeaderMap>, bytes: usize) {
+    fn report(&mut self, outcome: AttemptOutcome, response: Option<&HttpResponse>) {
         self.is_over = true;
         if self.call.pipeline.observers.is_empty() {
             return;
         }
         let received = Received {
-            operation: self.call.operation,
-            table: &self.call.table,
-            location: self.location,
-            attempt: self.number,
-            waited: self.waited,
-            client_request_id: self.client_request_id,
             duration: self.call.pipeline.clock.since(self.started),
-            sent_bytes: self.sent_bytes,
-            received_bytes: bytes,
-            headers,
+            received_bytes: response.map_or(0, |response| response.body.len()),
+            headers: response.map(|response| &response.headers),
             outcome,
+            ..self.received.clone()
         };
         for observer in &self.call.pipeline.observers {
             observer.after_receive(&received);
@@ -173,7 +167,7 @@ impl Drop for AttemptTrace<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             record_error(&self.span, "cancelled");
-            self.report(AttemptOutcome::Dropped, None, 0);
+            self.report(AttemptOutcome::Dropped, None);
         }
     }
 }

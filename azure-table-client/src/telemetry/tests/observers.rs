@@ -87,8 +87,8 @@ async fn observers_are_told_of_attempts_waits_and_ends() {
     mock.faults().add(Fault::busy().times(1));
     table.insert(&entity()).await.unwrap();
     let told = notes.take();
-    assert!(told[1].starts_with("1 0ns Answered(503)"), "{told:?}");
-    assert!(told[3].starts_with("2 3s Answered(204)"), "{told:?}");
+    assert!(told[1].starts_with("1 0ns Responded(503)"), "{told:?}");
+    assert!(told[3].starts_with("2 3s Responded(204)"), "{told:?}");
     assert_eq!(told[4], "Insert succeeded 2 1 0 0");
     let counts = stats.of(Operation::Insert);
     assert_eq!((counts.calls, counts.requests, counts.retries, counts.throttled), (1, 2, 1, 1));

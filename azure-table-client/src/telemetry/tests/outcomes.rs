@@ -177,7 +177,7 @@ async fn an_expected_error_is_no_warning() {
 
     // A round that loses a race.
     mock.faults()
-        .add(Fault::answer(412, "UpdateConditionNotSatisfied").on(Operation::Merge).times(1));
+        .add(Fault::error(412, "UpdateConditionNotSatisfied").on(Operation::Merge).times(1));
     Recorder::start();
     let change = |entity: &mut DynamicEntity| {
         entity.set("City", "Timbuktu");

@@ -7,11 +7,12 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Namespace, ResolveResult};
 use quick_xml::reader::NsReader;
 
-use super::{ATOM, AtomError, DATA, METADATA, ReadError};
+use super::{ATOM, AtomError, DATA, METADATA};
 use crate::edm::EdmType;
 use crate::entity::{
     Annotation, DecodeError, Form, MAX_OTHERS, RawProperty, RawText, RawValue, ReadRow, Row,
 };
+use crate::wire::ReadError;
 use crate::wire::xml::{self, Reference};
 
 /// Deeper than anything that the protocol or an extension of Atom nests.
@@ -87,7 +88,8 @@ struct Document<'de> {
 impl<'de> Document<'de> {
     fn new(body: &'de [u8]) -> Result<Self, AtomError> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-        let body = std::str::from_utf8(body).map_err(|_| AtomError::Form("it is no UTF-8"))?;
+        let body =
+            std::str::from_utf8(body).map_err(|_| AtomError::Form("the body is not UTF-8"))?;
         let mut xml = NsReader::from_str(body);
         xml.config_mut().expand_empty_elements = true;
         Ok(Self { xml, depth: 0 })
@@ -164,13 +166,9 @@ impl<'de> Document<'de> {
                 self.skip()?;
                 continue;
             };
-            #[cfg(feature = "mock")]
             let repeated = !matches!(place.value, RawValue::Missing);
             *place = self.read_property(&element)?;
-            #[cfg(feature = "mock")]
-            {
-                row.repeated |= repeated;
-            }
+            row.repeated |= repeated;
         }
         Ok(())
     }
@@ -259,8 +257,10 @@ impl<'de> Document<'de> {
                 Event::CData(text) => Node::Text(text.xml10_content()),
                 Event::GeneralRef(reference) => Node::Reference(xml::resolve(&reference)),
                 // A DOCTYPE can define entities that expand without end, and the protocol does not use them.
-                Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not taken")),
-                Event::Eof if self.depth > 0 => return Err(AtomError::Form("it ends too early")),
+                Event::DocType(_) => return Err(AtomError::Form("a DOCTYPE is not accepted")),
+                Event::Eof if self.depth > 0 => {
+                    return Err(AtomError::Form("the body is truncated"));
+                }
                 Event::Eof => return Ok(None),
                 Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => continue,
             };

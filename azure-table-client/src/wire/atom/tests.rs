@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::write::property;
 use super::*;
 use crate::edm::{EdmCow, EdmDateTime, EdmValue};
-use crate::entity::{DecodeReason, DynamicEntity, Entities, Form, TableEntity};
+use crate::entity::{DecodeError, DecodeReason, DynamicEntity, Entities, Form, TableEntity};
+use crate::wire::ReadError;
 
 fn page<T: TableEntity>(body: &str) -> Result<Vec<T>, ReadError> {
     read_page(body.as_bytes(), Form::WHOLE, &Entities)

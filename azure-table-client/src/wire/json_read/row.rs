@@ -137,13 +137,9 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                     property.annotation = Annotation::from_name(&map.next_value_seed(TextSeed)?);
                 }
                 _ => {
-                    #[cfg(feature = "mock")]
                     let repeated = !matches!(property.value, RawValue::Missing);
                     property.value = read_value(&mut map, texts)?;
-                    #[cfg(feature = "mock")]
-                    {
-                        row.repeated |= repeated;
-                    }
+                    row.repeated |= repeated;
                 }
             }
         }

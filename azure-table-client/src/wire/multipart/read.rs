@@ -123,7 +123,7 @@ fn is_http(media_type: &str) -> bool {
 }
 
 impl<'a> Message<'a> {
-    /// A message whose body goes to the end.
+    /// A message whose body extends to the end.
     fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
         let (start, rest) = split_line(text.trim_ascii_start());
         let start = std::str::from_utf8(start).map_err(|_| MultipartError::Head)?;

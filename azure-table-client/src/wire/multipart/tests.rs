@@ -149,7 +149,7 @@ fn a_reply_is_written_as_the_service_writes_it() {
     ]
     .into_iter()
     .collect();
-    changeset.response(StatusCode::NO_CONTENT, &headers, b"");
+    changeset.message(&["HTTP/1.1 204 No Content"], None, &headers, None, b"");
     changeset.close();
     batch.close();
     let expected = "--batchresponse_1\r\n\
@@ -208,7 +208,7 @@ proptest! {
         let mut batch = Writer::new(&mut out, "b");
         let write = |parts: &mut Writer<'_>| {
             for body in &bodies {
-                parts.response(StatusCode::OK, &headers, body);
+                parts.message(&["HTTP/1.1 200 OK"], None, &headers, None, body);
             }
         };
         if nested {

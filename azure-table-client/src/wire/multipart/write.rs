@@ -1,7 +1,5 @@
 //! Writing a body of parts.
 
-#[cfg(any(test, feature = "mock"))]
-use http::StatusCode;
 use http::{HeaderName, HeaderValue, Method};
 
 /// Appends parts to `out`. The parts must not contain the boundary.
@@ -44,24 +42,13 @@ impl<'o> Writer<'o> {
         self.message(&start, id, headers, length, body);
     }
 
-    #[cfg(any(test, feature = "mock"))]
-    pub(crate) fn response<'h>(
-        &mut self,
-        status: StatusCode,
-        headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
-        body: &[u8],
-    ) {
-        let reason = status.canonical_reason().unwrap_or_default();
-        let start = ["HTTP/1.1 ", status.as_str(), " ", reason];
-        self.message(&start, None, headers, None, body);
-    }
-
     /// Ends the parts.
     pub(crate) fn close(mut self) {
         self.delimiter("--\r\n");
     }
 
-    fn message<'h>(
+    /// A request or a response, whose first line is `start`.
+    pub(crate) fn message<'h>(
         &mut self,
         start: &[&str],
         id: Option<usize>,

@@ -11,6 +11,32 @@ mod enum_number_with_rename {
     }
 }
 
+mod enum_number_with_rename_all {
+    use azure_table_client::TableEnum;
+
+    #[derive(TableEnum)]
+    #[table(as_i32, rename_all = "lowercase")]
+    enum Level {
+        Low = 1,
+    }
+}
+
+mod newtype_of_an_enum {
+    use azure_table_client::TableValue;
+
+    #[derive(TableValue)]
+    enum Level {
+        Low,
+    }
+}
+
+mod newtype_of_two_fields {
+    use azure_table_client::TableValue;
+
+    #[derive(TableValue)]
+    struct Point(f64, f64);
+}
+
 mod variants_of_the_same_text {
     use azure_table_client::TableEnum;
 

@@ -252,4 +252,60 @@ mod two_timestamps {
     }
 }
 
+mod option_in_an_option {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        text: Option<Option<String>>,
+    }
+}
+
+mod inexact_without_error {
+    use azure_table_client::TableEntity;
+    use chrono::{DateTime, Utc};
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(on_inexact = "collect")]
+        posted: DateTime<Utc>,
+    }
+}
+
+mod inexact_with_a_codec {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(on_inexact = "error", as_i64)]
+        posted: u64,
+    }
+}
+
+mod inexact_of_a_group {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(on_inexact = "error", flatten)]
+        posted: (),
+    }
+}
+
 fn main() {}

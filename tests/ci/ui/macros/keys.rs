@@ -1,10 +1,10 @@
 //! Errors that the macros report.
 
-mod field_in_two_keys {
+mod field_twice_in_a_key {
     use azure_table_client::TableEntity;
 
     #[derive(TableEntity)]
-    #[table(partition_key(channel), row_key(id, channel))]
+    #[table(partition_key(channel), row_key(id, channel, id))]
     struct Blog {
         channel: String,
         year: i32,
@@ -258,6 +258,32 @@ mod two_row_keys {
         id: String,
         #[table(row_key)]
         posted: String,
+    }
+}
+
+mod also_property_of_a_property {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(also_property)]
+        text: String,
+    }
+}
+
+mod also_property_with_default {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key, also_property, default, alias = "Id")]
+        id: String,
     }
 }
 

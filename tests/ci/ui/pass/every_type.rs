@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use azure_table_client::edm::EdmDateTime;
-use azure_table_client::entity::{Descending, NamedTable};
-use azure_table_client::{ETag, TableEntity};
-use chrono::{DateTime, Utc};
+use azure_table_client::entity::{Bucketed, Descending, Escaped, NamedTable};
+use azure_table_client::{ETag, TableEntity, TableEnum, TableValue};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -39,6 +39,20 @@ struct Everything {
     a_guid: Uuid,
     a_vec: Vec<u8>,
     some_bytes: bytes::Bytes,
+    boxed_bytes: Box<[u8]>,
+    an_array: [u8; 32],
+    a_date: NaiveDate,
+    a_naive_time: NaiveDateTime,
+    a_duration: std::time::Duration,
+    a_delta: TimeDelta,
+    descending: Descending<i32>,
+    escaped: Escaped,
+    a_newtype: UserId,
+    a_choice: Level,
+    #[table(as_json)]
+    json: Vec<(String, u8)>,
+    #[table(on_inexact = "error")]
+    exact: DateTime<Utc>,
     an_option: Option<i64>,
     #[table(default)]
     a_default: Option<String>,
@@ -48,6 +62,29 @@ struct Everything {
     skipped: std::time::Duration,
     #[table(skip, default = "std::time::Instant::now")]
     without_default: std::time::Instant,
+}
+
+#[derive(Debug, Clone, PartialEq, TableValue)]
+struct UserId(String);
+
+#[derive(Debug, Clone, Copy, PartialEq, TableEnum)]
+#[table(as_i32)]
+enum Level {
+    Low,
+    High,
+}
+
+#[derive(TableEntity)]
+#[table(row_key(span, delta, user, naive, level))]
+struct Keys {
+    #[table(partition_key)]
+    day: Bucketed<NaiveDate, 4>,
+    span: std::time::Duration,
+    delta: TimeDelta,
+    #[table(also_property)]
+    user: UserId,
+    naive: NaiveDateTime,
+    level: Level,
 }
 
 #[derive(TableEntity)]
@@ -88,7 +125,8 @@ struct OptionalTicks {
 
 fn main() {
     assert_eq!(Everything::TABLE_NAME, "Everything");
-    assert_eq!(Everything::COLUMNS.len(), 22);
+    assert_eq!(Everything::COLUMNS.len(), 34);
+    assert_eq!(Keys::COLUMNS, ["user"]);
     assert_eq!(Everything::COLUMNS.first(), Some(&"ownedText"));
     assert_eq!(Everything::COLUMNS.last(), Some(&"Größe"));
     assert!(KeysOnly::COLUMNS.is_empty());

@@ -12,8 +12,8 @@ mod facade {
 #[allow(dead_code)]
 mod azure_table_client {}
 
-use facade::tables::TableEntity;
 use facade::tables::entity::NamedTable;
+use facade::tables::{TableEntity, filter};
 
 #[derive(TableEntity)]
 #[table(name = "Blogs", crate = "crate::facade::tables")]
@@ -42,6 +42,10 @@ fn main() {
     assert_eq!(blog.partition_key().unwrap(), "c");
     assert_eq!(blog.row_key().unwrap(), "1");
     assert_eq!(blog.text, "Hello");
+    let condition = filter!(Blog, b => b.text == "Hello" && b.id in ["1", "2"]);
+    let columns = <Blog as filter::HasColumns>::typed_columns::<Blog>("");
+    let filter = condition(columns).into_filter().unwrap();
+    assert_eq!(filter.comparisons(), 3);
     let inner = inner::Inner { p: "p".into(), r: "r".into() };
     assert_eq!(inner.entity_key().unwrap(), ("p", "r").into());
 }

@@ -310,4 +310,47 @@ mod codec_stores_an_unsupported_type {
     }
 }
 
+mod as_json_without_serde {
+    use azure_table_client::TableEntity;
+
+    struct Link(String);
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(as_json)]
+        link: Link,
+    }
+}
+
+mod inexact_text {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: String,
+        #[table(on_inexact = "error")]
+        posted: String,
+    }
+}
+
+mod inexact_key {
+    use azure_table_client::TableEntity;
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key, on_inexact = "error")]
+        id: u32,
+        text: String,
+    }
+}
+
 fn main() {}

@@ -8,7 +8,7 @@ use std::pin::pin;
 
 use http::{HeaderValue, StatusCode};
 
-use super::attempts::Attempts;
+use super::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
 use crate::error::{Error, ErrorCode};
 use crate::transport::HttpResponse;
@@ -44,7 +44,7 @@ impl Attempts<'_> {
         let clock = &self.pipeline.clock;
         let token = clock.timeout_at(self.deadline, pin!(tokens.token(clock))).await;
         let token = token.unwrap_or_else(|| {
-            Err(Error::deadline(self.whole_deadline, "the credential gave no token in time"))
+            Err(Error::deadline(self.whole_deadline, "the credential returned no token in time"))
         });
         self.bearer.token = token.map_err(|error| self.failed(error))?;
         Ok(self.bearer.token.as_ref().map(Token::header))
@@ -104,7 +104,7 @@ impl Attempts<'_> {
                 return Some(
                     "The identity may lack a role such as Storage Table Data Contributor, or \
                      Storage Table Data Reader to read, which the owner of an account lacks as \
-                     well; a new one takes some minutes to be known."
+                     well; a new role takes effect after some minutes."
                         .to_owned(),
                 );
             }

@@ -1,0 +1,32 @@
+//! The programs on the documentation pages, which the documentation tests of the client compile and run.
+
+use std::fs;
+use std::path::Path;
+
+/// The page with a program for another crate.
+const OF_ANOTHER_CRATE: &str = "migration/azure_data_tables.md";
+
+#[test]
+fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../azure-table-client/docs");
+    let (mut folders, mut programs, mut left_out) = (vec![docs.clone()], 0, Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let page = path.strip_prefix(&docs).unwrap().display().to_string();
+            for line in fs::read_to_string(&path).unwrap().lines() {
+                let Some(kind) = line.trim_start().strip_prefix("```rust") else { continue };
+                programs += 1;
+                if !kind.is_empty() {
+                    left_out.push(page.clone());
+                }
+            }
+        }
+    }
+    assert!(programs > 30, "{programs} programs");
+    assert_eq!(left_out, [OF_ANOTHER_CRATE]);
+}
