@@ -186,9 +186,11 @@ async fn a_dropped_page_loses_no_row() {
     }
 }
 
-/// The finished calls: operation, attempts, operations, rows, and whether they succeeded.
+/// A finished call: operation, attempts, operations, rows, and whether it succeeded.
+type FinishedCall = (Operation, u32, usize, u64, bool);
+
 #[derive(Debug, Default)]
-struct Calls(Mutex<Vec<(Operation, u32, usize, u64, bool)>>);
+struct Calls(Mutex<Vec<FinishedCall>>);
 
 impl Observer for Calls {
     fn call_finished(&self, finished: &Finished<'_>) {

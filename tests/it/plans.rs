@@ -80,7 +80,7 @@ async fn scans_are_refused_on_request() {
 }
 
 /// 100 partitions of 100 rows.
-async fn wide(mock: &MockTableService) -> TableClient<DynamicEntity> {
+fn wide(mock: &MockTableService) -> TableClient<DynamicEntity> {
     let blogs = client(mock, ScanPolicy::Refuse);
     let rows = (0..10_000).map(|n| {
         let mut row = DynamicEntity::new(format!("{:02}", n / 100), format!("{:02}", n % 100));
@@ -91,7 +91,7 @@ async fn wide(mock: &MockTableService) -> TableClient<DynamicEntity> {
     blogs
 }
 
-/// `PartitionKey eq '…' or …` for a list of partitions.
+/// Returns a list of keys as text.
 fn any_of(property: &str, keys: &[&str]) -> String {
     let each = keys.iter().map(|key| format!("{property} eq '{key}'"));
     format!("({})", each.collect::<Vec<_>>().join(" or "))
@@ -100,7 +100,7 @@ fn any_of(property: &str, keys: &[&str]) -> String {
 #[tokio::test]
 async fn a_list_of_partitions_scans_these_partitions_only() {
     let mock = MockTableService::new();
-    let blogs = wide(&mock).await;
+    let blogs = wide(&mock);
     let query = || blogs.query().filter_text(&any_of("PartitionKey", &["99", "00", "99"]));
     let plan = query().plan().unwrap();
     assert_eq!((plan.kind, plan.queries), (PlanKind::Partition, 2));
@@ -131,7 +131,7 @@ async fn a_list_of_partitions_scans_these_partitions_only() {
 #[tokio::test]
 async fn alternatives_of_both_keys_are_point_reads() {
     let mock = MockTableService::new();
-    let blogs = wide(&mock).await;
+    let blogs = wide(&mock);
     let point = |p: &str, r: &str| format!("PartitionKey eq '{p}' and RowKey eq '{r}'");
     let text = format!("{} or {} or {}", point("99", "07"), point("00", "x"), point("00", "50"));
     let query = || blogs.query().filter_text(&text);
