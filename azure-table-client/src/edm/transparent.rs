@@ -65,6 +65,10 @@ impl<T: TableValue<Inner: ToEdm>> ToEdm for T {
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.inner().to_edm()
     }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.inner().aliases()
+    }
 }
 
 #[diagnostic::do_not_recommend]
