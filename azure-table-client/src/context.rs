@@ -147,9 +147,9 @@ impl TableContext {
     pub fn attach<T: NamedTable>(
         &mut self,
         entity: &T,
-        condition: impl Into<IfMatch>,
+        etag: impl Into<IfMatch>,
     ) -> Result<(), Error> {
-        self.table::<T>().attach(entity, condition)
+        self.table::<T>().attach(entity, etag)
     }
 
     /// Updates the tracked values; see [`ContextTable::update`].

@@ -49,7 +49,8 @@ use crate::limits::LimitError;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a table entity",
     label = "not a table entity",
-    note = "write #[derive(TableEntity)] on the struct, or use DynamicEntity for rows without one"
+    note = "write #[derive(TableEntity)] on the struct, and #[table(partition_key)] and #[table(row_key)] on its key fields",
+    note = "for rows without a struct, use `DynamicEntity`"
 )]
 pub trait TableEntity: Sized {
     /// The names of the properties that are read, in the order in which [`Row`] numbers them.

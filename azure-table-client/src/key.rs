@@ -88,7 +88,7 @@ impl From<&Self> for EntityKey {
     message = "`{Self}` is not the key of an entity",
     label = "not a key",
     note = "create it from typed parts by the entity's own function: `Blog::key(\"a\", 1)?`",
-    note = "or use a pair of texts (PartitionKey, RowKey) as they are stored, or an EntityKey"
+    note = "or use an EntityKey, or a pair of texts (PartitionKey, RowKey) exactly as they are stored; a number in a key is stored as digits of fixed width"
 )]
 pub trait IntoKey {
     #[doc(hidden)]

@@ -66,11 +66,13 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
     note = "types that are properties: String, bool, i32, i64, f64, DateTime<Utc>, EdmDateTime, Uuid, Vec<u8>, bytes::Bytes, smaller integers, and an Option of one",
-    note = "u64 and usize: write #[table(as_i64)] for Int64, or #[table(as_string)] or #[table(as_padded)] for text",
-    note = "an enum: write #[derive(TableEnum)] on it; a newtype: write #[derive(TableValue)] on it",
-    note = "a struct: write #[derive(PropertyGroup)] on it and #[table(flatten)] on the field; a list of up to 252 values: #[table(series)]",
-    note = "anything with serde: write #[table(as_json)]; a format of your own: #[table(with = \"module\")], or implement `ToEdm` and `FromEdm`",
-    note = "write #[table(skip)] to leave a field out"
+    note = "u64 and usize: write on the field #[table(as_i64)] for an Int64 up to i64::MAX, #[table(as_padded)] for text that sorts as the number, or #[table(as_string)]",
+    note = "an enum: write #[derive(TableEnum)] on the enum",
+    note = "a struct of one unnamed field, `struct Id(String)`: write #[derive(TableValue)] on that struct",
+    note = "a struct of named fields: write #[derive(PropertyGroup)] on that struct, and #[table(flatten)] on the field",
+    note = "a list of up to 252 values, with a property for each: write #[table(series)] on the field",
+    note = "anything with serde's derives, as text that filters cannot search: write #[table(as_json)] on the field",
+    note = "a format of your own: #[table(with = \"module\")]; #[table(skip)] leaves the field out"
 )]
 pub trait PropertyField: Sized {
     /// Writes the property unless there is nothing to write.

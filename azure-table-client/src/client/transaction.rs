@@ -101,13 +101,13 @@ impl<T: TableEntity> Transaction<T> {
     }
 
     /// Sets the properties of the entity. The service keeps the other properties of the row.
-    pub fn merge(self, entity: &T, condition: impl Into<IfMatch>) -> Self {
-        self.write(entity, Write::Update(Update::Merge, &condition.into()))
+    pub fn merge(self, entity: &T, etag: impl Into<IfMatch>) -> Self {
+        self.write(entity, Write::Update(Update::Merge, &etag.into()))
     }
 
     /// Replaces the entity; properties that it does not have are removed.
-    pub fn replace(self, entity: &T, condition: impl Into<IfMatch>) -> Self {
-        self.write(entity, Write::Update(Update::Replace, &condition.into()))
+    pub fn replace(self, entity: &T, etag: impl Into<IfMatch>) -> Self {
+        self.write(entity, Write::Update(Update::Replace, &etag.into()))
     }
 
     /// Inserts the entity, or sets its properties if it exists, in any version.
@@ -124,8 +124,8 @@ impl<T: TableEntity> Transaction<T> {
 
     /// Deletes the entity with these keys. Keys that no `T` has are refused, like in
     /// [`get`](super::TableClient::get).
-    pub fn delete(self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Self {
-        let (key, condition) = (key.into_key(), condition.into());
+    pub fn delete(self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Self {
+        let (key, condition) = (key.into_key(), etag.into());
         self.add(|batch| {
             let key =
                 key.map_err(|error| Error::from(error).with_batch(Some(batch.len()), None))?;

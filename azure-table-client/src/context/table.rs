@@ -49,14 +49,14 @@ impl<'c, T: TableEntity> ContextTable<'c, T> {
         self.context.tracker.add(&self.table, values, add)
     }
 
-    /// Tracks an entity that was not read. `condition` is its ETag, or [`IfMatch::Any`] for updates and deletes of
+    /// Tracks an entity that was not read. `etag` is its ETag, or [`IfMatch::Any`] for updates and deletes of
     /// any version.
     ///
     /// # Errors
     /// The entity is already tracked.
-    pub fn attach(&mut self, entity: &T, condition: impl Into<IfMatch>) -> Result<(), Error> {
+    pub fn attach(&mut self, entity: &T, etag: impl Into<IfMatch>) -> Result<(), Error> {
         let values = self.values(entity)?;
-        self.context.tracker.attach(&self.table, values, condition.into())
+        self.context.tracker.attach(&self.table, values, etag.into())
     }
 
     /// Updates the tracked values. The next save sends those that differ from the service's, or the whole entity with

@@ -104,7 +104,9 @@ impl<E> fmt::Debug for Condition<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition on entities of type `{E}`",
     label = "not a condition",
-    note = "compare a column, as in `b.rating.ge(3)`; a column of type `bool` is a condition by itself; `Query::filter_opt` accepts an Option"
+    note = "join conditions with `&` and `|`, not with `&&` and `||`: `b.channel.eq(\"a\") & b.rating.ge(3)`",
+    note = "compare a column by a method, not by an operator: `b.rating.eq(3)`, `b.rating.ge(3)`",
+    note = "a column of type `bool` is a condition by itself; `Query::filter_opt` accepts an Option"
 )]
 pub trait IntoCondition<E> {
     /// Returns the condition.

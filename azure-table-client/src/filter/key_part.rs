@@ -27,7 +27,7 @@ macro_rules! key_part {
                 Self { of: PhantomData }
             }
 
-            key_part!(@methods $trait: eq ne lt le gt ge is_in starts_with newer_than older_than);
+            key_part!(@methods $trait: eq ne lt le gt ge is_in starts_with newer_than newer_or_equal older_than older_or_equal);
 
             pub fn between<L, H>(&self, _: L, _: H) -> Condition<E>
             where
@@ -54,14 +54,14 @@ key_part!(
     ComparesPartitionKeyPart,
     "this field of `{Self}` is a part of the PartitionKey, and the service compares whole keys only",
     "not a column by itself",
-    "write `partition_key`, the column of the whole key: `b.partition_key.eq((a, b))`",
-    "`b.partition_key.starts_with((a,))` finds all keys with this first part"
+    "write `partition_key`, the column of the whole key: `b.partition_key.starts_with((a,))` for the first part, `b.partition_key.eq((a, b))` for all parts",
+    "to find rows by a later part alone, store it in a property of its own: #[table(also_property)]"
 );
 key_part!(
     RowKeyPart,
     ComparesRowKeyPart,
     "this field of `{Self}` is a part of the RowKey, and the service compares whole keys only",
     "not a column by itself",
-    "write `row_key`, the column of the whole key: `b.row_key.eq((a, b))`",
-    "`b.row_key.starts_with((a,))` finds all keys with this first part"
+    "write `row_key`, the column of the whole key: `b.row_key.starts_with((a,))` for the first part, `b.row_key.eq((a, b))` for all parts",
+    "to find rows by a later part alone, store it in a property of its own: #[table(also_property)]"
 );

@@ -81,8 +81,8 @@ impl<T: DateTimeValue> ColumnCodec<T> for Exact {
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` has no order in the service",
     label = "no `<`, `<=`, `>`, `>=` or `between` in the service",
-    note = "numbers, date-times and text have an order, and so have the stored forms of `as_padded`, `as_i32` and `as_i64`, and an enum with #[table(as_i32)] and without a variant `other`",
-    note = "other types have `eq`, `ne` and `is_in`"
+    note = "compare by `eq`, `ne` or `is_in`; a column of type `bool` is a condition by itself",
+    note = "numbers, date-times and text have an order, and so has what `as_padded`, `as_i32` and `as_i64` store"
 )]
 #[doc(hidden)]
 pub trait OrderedCodec<T>: ColumnCodec<T> {}
@@ -135,7 +135,7 @@ impl<T: TableValue<Inner: OrderedEdm>> OrderedEdm for T {}
 #[diagnostic::on_unimplemented(
     message = "a property of type `{Self}` is not text, and has no beginning",
     label = "`starts_with` is for text",
-    note = "compare numbers and date-times by `between`, `ge` and `lt`"
+    note = "compare numbers and date-times by `eq(3)`, `ge(30)`, `lt(40)` or `between(30, 39)`, inclusive"
 )]
 #[doc(hidden)]
 pub trait TextEdm: ToEdm {}
@@ -153,7 +153,7 @@ impl<T: TableValue<Inner: TextEdm>> TextEdm for T {}
 #[diagnostic::on_unimplemented(
     message = "a property of type `{T}` cannot be compared with `{Self}`",
     label = "not a `{T}`",
-    note = "compare with a value of the field's type, or a reference to one: `\"3\"` for String, `3` for integers, `3.0` for f64",
+    note = "compare with a value of the field's type, without `Some`, or a reference to one: text `\"abc\"`, an integer `3`, an f64 `3.0`",
     note = "a field with #[table(as_json)] cannot be compared: store the value that a filter needs in a property of its own"
 )]
 pub trait Literal<T, C> {

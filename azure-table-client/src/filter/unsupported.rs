@@ -21,24 +21,36 @@ unsupported!(
     FindsText: "the Table service cannot search within a text",
     "no such filter in the service",
     "`starts_with` finds a beginning; `eq` finds the whole text",
-    "to search by something else, store it in a property of its own: a word, the text in lower case, the text reversed",
-    "or filter the rows of a narrower query in the program: `rows.into_iter().filter(|row| row.text.contains(\"x\"))`"
+    "to find a word, store it in a property of its own and compare that",
+    "or query fewer rows, for example of one partition, and filter them in the program: `rows.into_iter().filter(|row| row.text.contains(\"x\"))`"
+);
+unsupported!(
+    FindsEnd: "the Table service cannot compare the end of a text",
+    "no such filter in the service",
+    "store the text reversed in a property of its own, and compare that: `b.text_reversed.starts_with(\"sr.\")`",
+    "or query fewer rows, for example of one partition, and filter them in the program: `rows.into_iter().filter(|row| row.text.ends_with(\".rs\"))`"
 );
 unsupported!(
     IgnoresCase: "the Table service compares text case-sensitively",
     "no such filter in the service",
-    "store the text in lower case in a property of its own, and compare it with text in lower case"
+    "store the text in lower case in a property of its own, and compare it with text in lower case: `b.text_lower.eq(\"hello\")`",
+    "or query fewer rows, for example of one partition, and compare them in the program"
 );
 unsupported!(
     FindsNull: "the Table service has no null, and cannot find rows by a property that they lack",
     "no such filter in the service",
-    "a row without the property matches no comparison with it; `b.rating.ge(i32::MIN)` finds the rows that have it",
-    "store a value that states it, such as a Boolean `is_rated`, and compare that: `b.is_rated.eq(false)`"
+    "store a value that states it, such as a Boolean `is_rated`, in every row, and compare that: `b.is_rated.eq(false)`",
+    "or query fewer rows, for example of one partition, and filter them in the program: `rows.into_iter().filter(|row| row.rating.is_none())`"
+);
+unsupported!(
+    FindsValue: "a column has no `is_some`: a row has the property if any comparison with it matches",
+    "no such filter in the service",
+    "compare with the least value: `b.rating.ge(i32::MIN)` finds the rows that have a rating"
 );
 unsupported!(
     ComparesInRust: "a column is not a Rust value: Rust's operators cannot compare it",
-    "a value to compare a column with",
-    "write a method: `b.rating.gt(3)`, and `eq`, `ne`, `lt`, `le`, `ge`; join conditions with `&` and `|`",
+    "write a method, such as `.eq(…)` or `.gt(…)`, instead of the operator",
+    "`==` is `b.rating.eq(3)`, `!=` is `ne`, `<` is `lt`, `<=` is `le`, `>` is `gt`, `>=` is `ge`; join conditions with `&` and `|`",
     "or write an expression: `filter!(Blog, b => b.rating > 3)`, with azure_table_client::filter"
 );
 
@@ -55,7 +67,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
     /// The service has no such function.
     pub fn ends_with<V>(&self, _: V) -> Condition<E>
     where
-        T: FindsText,
+        T: FindsEnd,
     {
         T::unsupported()
     }
@@ -79,7 +91,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
     /// The service has no such function.
     pub fn is_some(&self) -> Condition<E>
     where
-        F: FindsNull,
+        F: FindsValue,
     {
         F::unsupported()
     }
@@ -98,7 +110,7 @@ impl<E, P> KeyColumn<E, P> {
     /// The service has no such function.
     pub fn ends_with<V>(&self, _: V) -> Condition<E>
     where
-        P: FindsText,
+        P: FindsEnd,
     {
         P::unsupported()
     }

@@ -2,7 +2,7 @@
 
 use azure_table_client::client::QueryCost;
 use azure_table_client::entity::Descending;
-use azure_table_client::filter::PlanKind;
+use azure_table_client::filter::{HasColumns, PlanKind};
 use azure_table_client::{ErrorKind, TableClient, TableEntity};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -57,7 +57,12 @@ pub async fn long_lists_of_keys(target: &Target) {
     assert_eq!(query().count().await.unwrap(), 40);
     assert!(query().any().await.unwrap());
     // With another condition: request after request.
-    let query = || query().filter(|i| i.partition.eq("p1") & i.id.is_in(0..60) & i.group.ge(0));
+    let query = || {
+        let filter = |i: <Item as HasColumns>::Columns<Item>| {
+            i.partition.eq("p1") & i.id.is_in(0..60) & i.group.ge(0)
+        };
+        table.query().filter(filter)
+    };
     let plan = query().plan().unwrap();
     assert_eq!((plan.kind, plan.queries), (PlanKind::RowRange, 5));
     let found = query().await.unwrap();

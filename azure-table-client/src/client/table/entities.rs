@@ -145,8 +145,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Merge Entity](https://learn.microsoft.com/rest/api/storageservices/merge-entity), `MERGE`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("MERGE", "PATCH", "UpdateEntity", "update_entity", "update"))]
-    pub fn merge(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
-        self.update(entity, Update::Merge, &condition.into())
+    pub fn merge(&self, entity: &T, etag: impl Into<IfMatch>) -> Call<Written> {
+        self.update(entity, Update::Merge, &etag.into())
     }
 
     /// Replaces the entity, and returns the new version. Properties that `entity` does not have are removed.
@@ -157,8 +157,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Update Entity](https://learn.microsoft.com/rest/api/storageservices/update-entity2), `PUT`.
     /// Retries: [guarded, with `IfMatch::Any` repeatable](crate::guide::errors#retry-classes).
     #[doc(alias("PUT", "UpdateEntity", "update_entity", "update"))]
-    pub fn replace(&self, entity: &T, condition: impl Into<IfMatch>) -> Call<Written> {
-        self.update(entity, Update::Replace, &condition.into())
+    pub fn replace(&self, entity: &T, etag: impl Into<IfMatch>) -> Call<Written> {
+        self.update(entity, Update::Replace, &etag.into())
     }
 
     pub(in crate::client) fn update(
@@ -216,8 +216,8 @@ impl<T: TableEntity> TableClient<T> {
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
     #[doc(alias("remove", "DeleteEntity", "delete_entity"))]
-    pub fn delete(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<ResponseInfo> {
-        let request = self.delete_request(key, &condition.into());
+    pub fn delete(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Call<ResponseInfo> {
+        let request = self.delete_request(key, &etag.into());
         Call::new(&self.core, request, Reply::done)
     }
 
@@ -232,8 +232,8 @@ impl<T: TableEntity> TableClient<T> {
     ///
     /// REST: [Delete Entity](https://learn.microsoft.com/rest/api/storageservices/delete-entity1), `DELETE`.
     /// Retries: [guarded](crate::guide::errors#retry-classes).
-    pub fn delete_if_exists(&self, key: impl IntoKey, condition: impl Into<IfMatch>) -> Call<bool> {
-        let request = self.delete_request(key, &condition.into());
+    pub fn delete_if_exists(&self, key: impl IntoKey, etag: impl Into<IfMatch>) -> Call<bool> {
+        let request = self.delete_request(key, &etag.into());
         Call::new(&self.core, request, entity::deleted_if_exists)
             .expecting(ErrorCode::is_missing_entity)
     }
