@@ -364,4 +364,47 @@ mod select_of_an_unknown_column {
     }
 }
 
+mod json_in_a_filter {
+    use azure_table_client::{TableClient, TableEntity};
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: u32,
+        #[table(as_json)]
+        tags: Vec<String>,
+    }
+
+    fn query(blogs: &TableClient<Blog>) {
+        let _ = blogs.query().filter(|b| b.tags.eq(vec!["rust".to_owned()]));
+    }
+}
+
+mod order_of_an_enum_with_other_values {
+    use azure_table_client::{TableClient, TableEntity, TableEnum};
+
+    #[derive(TableEnum)]
+    #[table(as_i32)]
+    enum Level {
+        Low,
+        #[table(other)]
+        Other(i32),
+    }
+
+    #[derive(TableEntity)]
+    struct Blog {
+        #[table(partition_key)]
+        channel: String,
+        #[table(row_key)]
+        id: u32,
+        level: Level,
+    }
+
+    fn query(blogs: &TableClient<Blog>) {
+        let _ = blogs.query().filter(|b| b.level.ge(Level::Low));
+    }
+}
+
 fn main() {}
