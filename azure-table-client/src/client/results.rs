@@ -116,7 +116,7 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
-    pub async fn one_or_none(self) -> Result<Option<T>, Error> {
+    pub async fn single_or_none(self) -> Result<Option<T>, Error> {
         let table = self.table();
         let mut entities = self.take_at_most(2).await?;
         if entities.len() > 1 {
@@ -134,7 +134,7 @@ impl<E: 'static, T: Send + 'static> Query<E, T> {
     /// several.
     pub async fn single(self) -> Result<T, Error> {
         let table = self.table();
-        self.one_or_none()
+        self.single_or_none()
             .await?
             .ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
     }

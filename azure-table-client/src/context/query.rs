@@ -145,7 +145,7 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none or several.
     pub async fn single(self) -> Result<T, Error> {
         let table = Arc::clone(&self.table);
-        let entity = self.one_or_none().await?;
+        let entity = self.single_or_none().await?;
         entity.ok_or_else(|| Error::not_single(format!("the query of {table} has no result")))
     }
 
@@ -153,7 +153,7 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
     ///
     /// # Errors
     /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there are several.
-    pub async fn one_or_none(self) -> Result<Option<T>, Error> {
+    pub async fn single_or_none(self) -> Result<Option<T>, Error> {
         let table = Arc::clone(&self.table);
         let mut entities = self.map(|query| query.take_at_most(2)).await?;
         if entities.len() > 1 {

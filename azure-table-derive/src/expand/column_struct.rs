@@ -107,44 +107,10 @@ impl ColumnStruct<'_> {
                 #methods
             }
         });
-        let function = has_function.then(|| {
-            quote! {
-                #[automatically_derived]
-                #[allow(dead_code, private_bounds, private_interfaces, clippy::pedantic)]
-                impl #impl_generics #ident #ty_generics #where_clause {
-                    /// The columns, for conditions that are built outside a query.
-                    #vis fn columns() -> <Self as __table::HasColumns>::Columns<Self> {
-                        <Self as __table::HasColumns>::typed_columns("")
-                    }
-                }
-            }
-        });
+        let function = has_function.then(|| function(self.input, where_clause));
         // A group has them in its own trait.
         let (members, within) = if is_group {
-            let mut bounds: WhereClause =
-                parse_quote!(where Self: ::std::marker::Send + ::std::marker::Sync + 'static);
-            bounds
-                .predicates
-                .extend(own_where.map(|own| own.predicates.clone()).into_iter().flatten());
-            let projection = quote! {
-                #[automatically_derived]
-                impl #own_impl __table::Projection<__E> for #name #own_ty #bounds {
-                    type Output = __F;
-
-                    fn select(&self, __selection: &mut __table::Selection) {
-                        __table::Projection::select(&self.__whole, __selection);
-                    }
-
-                    fn read(
-                        &self,
-                        __row: &mut __table::Row<'_>,
-                        __next: &mut __table::usize,
-                    ) -> __table::Result<__F, __table::DecodeError> {
-                        __table::Projection::read(&self.__whole, __row, __next)
-                    }
-                }
-            };
-            (members, projection)
+            (members, projection_of_group(&name, &own))
         } else {
             let has_columns = quote! {
                 #[automatically_derived]
@@ -183,6 +149,48 @@ impl ColumnStruct<'_> {
                 .unwrap_or_else(|_| parse_quote!(where))
         });
         own
+    }
+}
+
+/// The function `columns` of the type.
+fn function(input: &DeriveInput, where_clause: Option<&WhereClause>) -> TokenStream {
+    let DeriveInput { ident, generics, vis, .. } = input;
+    let (impl_generics, ty_generics, _) = generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        #[allow(dead_code, private_bounds, private_interfaces, clippy::pedantic)]
+        impl #impl_generics #ident #ty_generics #where_clause {
+            /// The columns, for conditions that are built outside a query.
+            #vis fn columns() -> <Self as __table::HasColumns>::Columns<Self> {
+                <Self as __table::HasColumns>::typed_columns("")
+            }
+        }
+    }
+}
+
+/// The projection that reads a whole group.
+fn projection_of_group(columns: &Ident, generics: &Generics) -> TokenStream {
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let mut bounds: WhereClause =
+        parse_quote!(where Self: ::std::marker::Send + ::std::marker::Sync + 'static);
+    bounds.predicates.extend(where_clause.map(|own| own.predicates.clone()).into_iter().flatten());
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics __table::Projection<__E> for #columns #ty_generics #bounds {
+            type Output = __F;
+
+            fn select(&self, __selection: &mut __table::Selection) {
+                __table::Projection::select(&self.__whole, __selection);
+            }
+
+            fn read(
+                &self,
+                __row: &mut __table::Row<'_>,
+                __next: &mut __table::usize,
+            ) -> __table::Result<__F, __table::DecodeError> {
+                __table::Projection::read(&self.__whole, __row, __next)
+            }
+        }
     }
 }
 

@@ -40,7 +40,7 @@ async fn single_and_single_or_default() {
         let found = context(&mock).query::<Blog>().single().await;
         assert_eq!(found.as_ref().ok().map(|blog| &*blog.id), single);
         assert!(found.is_ok() || found.unwrap_err().kind() == ErrorKind::NotSingle);
-        let found = context(&mock).query::<Blog>().one_or_none().await;
+        let found = context(&mock).query::<Blog>().single_or_none().await;
         let id = found.as_ref().ok().map(|blog| blog.as_ref().map(|blog| &*blog.id));
         assert_eq!(id, single_or_default);
         assert!(found.is_ok() || found.unwrap_err().kind() == ErrorKind::NotSingle);
@@ -194,7 +194,7 @@ async fn a_missing_row() {
     let (mock, _) = with_blogs(0).await;
     let mut ctx = context(&mock);
     assert_eq!(query(&mut ctx).first().await.unwrap(), None);
-    assert_eq!(query(&mut ctx).one_or_none().await.unwrap(), None);
+    assert_eq!(query(&mut ctx).single_or_none().await.unwrap(), None);
     assert_eq!(ctx.find::<Blog>(KEY).await.unwrap(), None);
 }
 

@@ -110,12 +110,12 @@ pub async fn other_than_all(target: &Target) {
 
     let one = || query().filter_text("PartitionKey eq 'p1' and RowKey eq 'r00001'");
     assert_eq!(keys(&[one().single().await.unwrap()]), all[4..5]);
-    assert_eq!(keys(&[one().one_or_none().await.unwrap().unwrap()]), all[4..5]);
-    assert!(none().one_or_none().await.unwrap().is_none());
+    assert_eq!(keys(&[one().single_or_none().await.unwrap().unwrap()]), all[4..5]);
+    assert!(none().single_or_none().await.unwrap().is_none());
     for error in [
         none().single().await.unwrap_err(),
         query().single().await.unwrap_err(),
-        query().one_or_none().await.unwrap_err(),
+        query().single_or_none().await.unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotSingle, "{error}");
     }
