@@ -11,8 +11,8 @@ use super::{KeyArgument, KeyError, KeyPart};
 /// `15_2009-04-14`: the number of the bucket, with as many digits as `N - 1` has, an underscore, and the key.
 ///
 /// The bucket of a row comes from another value of the row, usually its RowKey: the [FNV-1a][fnv] hash of 64 bits of the
-/// UTF-8 bytes of that value's [key text](KeyPart::to_key), modulo `N`. The hash is part of the stored form and does not
-/// change. A row is read by its key, since its bucket can be computed; all rows of a day are read by
+/// UTF-8 bytes of that value's [key text](KeyPart::to_key) without leading zeros, modulo `N`: a number has the same
+/// bucket as a `u32` and as an `i64`. The hash is part of the stored form and does not change. A row is read by its key, since its bucket can be computed; all rows of a day are read by
 /// [`in_all_buckets`](crate::filter::KeyColumn::in_all_buckets), one query per bucket.
 ///
 /// ```
@@ -39,7 +39,7 @@ use super::{KeyArgument, KeyError, KeyPart};
 /// for id in 0..100 {
 ///     events.insert(&Event { day: Bucketed::new(day, &id)?, id, text: "…".into() }).await?;
 /// }
-/// assert_eq!(Event::partition(Bucketed::<_, 16>::new(day, &7)?)?, "08_2009-04-14");
+/// assert_eq!(Event::partition(Bucketed::<_, 16>::new(day, &7)?)?, "06_2009-04-14");
 /// let one = events.get(Event::key(Bucketed::new(day, &7)?, 7)).await?;
 /// assert_eq!(one.id, 7);
 /// let all = events.query().filter(|e| e.day.in_all_buckets(day)).await?;
@@ -78,7 +78,9 @@ impl<K, const N: u16> Bucketed<K, N> {
     /// `spread` has no key text.
     pub fn new(key: K, spread: &impl KeyPart) -> Result<Self, KeyError> {
         _ = Self::DIGITS;
-        let hash = fnv_1a(spread.to_key()?.as_bytes()) % u64::from(N);
+        let text = spread.to_key()?;
+        // An integer literal has another type, and another width, than the field that it stands for.
+        let hash = fnv_1a(text.trim_start_matches('0').as_bytes()) % u64::from(N);
         // Less than N.
         Ok(Self { bucket: u16::try_from(hash).unwrap_or(0), key })
     }
@@ -205,6 +207,17 @@ mod tests {
             rows[usize::from(Bucketed::<_, 16>::new((), &id).unwrap().bucket())] += 1;
         }
         assert!(rows.iter().all(|count| (900..1100).contains(count)), "{rows:?}");
+    }
+
+    /// A literal without a suffix is an `i32`, whatever the field is.
+    #[test]
+    fn a_number_has_the_same_bucket_in_each_integer_type() {
+        for id in [0, 7, 10, 100, 120_u8] {
+            let expected = Bucketed::<_, 1000>::new((), &id).unwrap();
+            assert_eq!(Bucketed::new((), &i32::from(id)).unwrap(), expected);
+            assert_eq!(Bucketed::new((), &u64::from(id)).unwrap(), expected);
+            assert_eq!(Bucketed::new((), &i128::from(id)).unwrap(), expected);
+        }
     }
 
     proptest! {
