@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use futures_util::stream::{self, FuturesOrdered, StreamExt as _};
 
 use super::branches::Branch;
-use super::fetch::{PageFetcher, PageRequest, SubQuery};
+use super::fetch::{CONCURRENT, PageFetcher, PageRequest, SubQuery};
 use super::merge::Merge;
 use super::page::{Page, Spent};
 use crate::dialect::Dialect;
@@ -14,9 +14,6 @@ use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::{Continuation, Position, Progress, QueryId};
 use crate::operation::query::{PageToken, Rows};
 use crate::pipeline::CallTrace;
-
-/// The number of requests of one query in flight at most, unless the query states another number.
-pub(super) const CONCURRENT: usize = 8;
 
 /// The branches of a query, and the position in them.
 pub(super) struct BranchReader<T> {

@@ -12,6 +12,9 @@ use crate::operation::query::{self, PageToken, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 
+/// The number of requests of one query in flight at most, unless the query states another number.
+pub(super) const CONCURRENT: usize = 8;
+
 /// A query whose settings are valid, before its first page.
 pub(super) struct CheckedQuery<T> {
     pub(super) fetcher: PageFetcher<T>,

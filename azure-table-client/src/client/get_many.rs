@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::branch_reader::CONCURRENT;
+use super::fetch::CONCURRENT;
 use super::setters::setters;
 use crate::client_core::ClientCore;
 use crate::entity::TableEntity;

@@ -5,8 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::branch_reader::CONCURRENT;
-use super::fetch::{PageFetcher, SubQuery};
+use super::fetch::{CONCURRENT, PageFetcher, SubQuery};
 use super::page::Spent;
 use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;

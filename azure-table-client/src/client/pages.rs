@@ -4,8 +4,9 @@ use std::sync::Arc;
 use futures_core::Stream;
 use futures_util::stream;
 
-use super::branch_reader::{BranchReader, CONCURRENT, PageLimits};
+use super::branch_reader::{BranchReader, PageLimits};
 use super::branches::{Branch, Branches};
+use super::fetch::CONCURRENT;
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
 use super::results::Results;
