@@ -247,7 +247,7 @@ impl<'c> Rounds<'c> {
         match self.options.resolver.decide(&conflict) {
             Resolution::KeepLocal => {
                 if self.options.replace_on_update {
-                    self.context.tracker.keep_update(id);
+                    self.context.tracker.keep_update(id, row.is_none());
                 }
                 self.context.tracker.merge_found(&table, &key, row, MergeOption::PreserveChanges);
             }

@@ -61,6 +61,8 @@ struct LastUpdate {
     /// The properties that its struct writes. Columns without a field are not among them.
     written: Arc<Properties>,
     ownership: Arc<Ownership>,
+    /// Whether a projection had left columns out: the struct may hold defaults in their place.
+    is_partial: bool,
 }
 
 /// A tracked entity.

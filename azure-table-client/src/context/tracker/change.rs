@@ -113,12 +113,12 @@ impl Tracked {
 
     /// Replaces the entity by what the struct of the last update writes.
     fn replacement(&self, update: &LastUpdate) -> Result<Change, Error> {
-        self.check_replaceable()?;
+        self.check_replaceable(update.is_partial)?;
         Ok(Change::Put(Arc::clone(&update.written)))
     }
 
-    fn check_replaceable(&self) -> Result<(), Error> {
-        if self.is_partly_known() {
+    fn check_replaceable(&self, is_partial: bool) -> Result<(), Error> {
+        if is_partial || self.is_partly_known() {
             return Err(refusal(
                 &self.key,
                 "a replace would lose the columns that the query did not select: read all columns first",
@@ -131,7 +131,7 @@ impl Tracked {
     /// including the columns without a field.
     fn difference(&self, replace: bool) -> Result<Change, Error> {
         if replace {
-            self.check_replaceable()?;
+            self.check_replaceable(false)?;
             return Ok(Change::Put(Arc::clone(&self.current)));
         }
         let empty = Properties::new();

@@ -124,7 +124,8 @@ impl Tracker {
             }
         }
         let (written, ownership) = (Arc::new(written), Arc::new(ownership));
-        tracked.update = Some(LastUpdate { written, ownership });
+        tracked.update =
+            Some(LastUpdate { written, ownership, is_partial: tracked.is_partly_known() });
         if tracked.known == Known::Written {
             tracked.lacks = lacks;
         }

@@ -73,24 +73,41 @@ impl Tracked {
 
     /// Gives the last update the service's new values of the properties that were not changed locally.
     fn rebase_update(&mut self, server: &Properties, known: &Known) {
-        let Some(LastUpdate { written, ownership }) = &mut self.update else { return };
+        let Some(LastUpdate { written, ownership, .. }) = &mut self.update else { return };
         let empty = Properties::new();
         let snapshot = self.snapshot.as_deref().unwrap_or(&empty);
-        let is_known = |name| match known {
-            Known::Some(columns) => columns.contains(name),
-            _ => true,
+        let current = &self.current;
+        let is_new = |name: &str| {
+            let is_known = match known {
+                Known::Some(columns) => columns.contains(name),
+                _ => true,
+            };
+            let is_local = current.get(name) != snapshot.get(name);
+            is_known && !is_local && snapshot.get(name) != server.get(name)
         };
         let written = Arc::make_mut(written);
-        for name in snapshot.keys().chain(server.keys()) {
-            let (old, new) = (snapshot.get(name), server.get(name));
-            let is_local = self.current.get(name) != old;
-            if old == new || is_local || !is_known(name) || !ownership.is_written(name) {
-                continue;
+        // A value that is stored by a former name keeps that name.
+        let columns: Vec<String> = written.keys().cloned().collect();
+        for column in &columns {
+            let mut former = ownership.former_names(column);
+            if let Some(former) = former.find(|former| is_new(former))
+                && current.get(column) == snapshot.get(column)
+                && let Some(value) = server.get(former)
+            {
+                written.remove(column);
+                written.insert(former.to_owned(), value.clone());
             }
-            match new {
-                Some(value) => written.insert(name.clone(), value.clone()),
-                None => written.remove(name),
-            };
+        }
+        for name in snapshot.keys().chain(server.keys()).filter(|name| is_new(name)) {
+            match server.get(name) {
+                Some(value) if ownership.is_written(name) => {
+                    written.insert(name.clone(), value.clone());
+                }
+                None => {
+                    written.remove(name);
+                }
+                Some(_) => {}
+            }
         }
     }
 
@@ -190,11 +207,16 @@ impl Tracker {
         }
     }
 
-    /// Makes the last update a change although no property differs, before its conflict is resolved.
-    pub(crate) fn keep_update(&mut self, id: &Identity) {
-        let tracked = self.entities.get_mut(id).filter(|tracked| tracked.update.is_some());
-        if let Some(tracked) = tracked.filter(|tracked| tracked.pending == Pending::Nothing) {
+    /// Prepares the resolution of a conflict of an entity that is replaced: its last update becomes a change, although
+    /// maybe no property differs. If the row is gone, what the struct writes is inserted.
+    pub(crate) fn keep_update(&mut self, id: &Identity, is_gone: bool) {
+        let Some(tracked) = self.entities.get_mut(id) else { return };
+        let Some(update) = &tracked.update else { return };
+        if tracked.pending == Pending::Nothing {
             tracked.pending = Pending::Update;
+        }
+        if is_gone && tracked.pending == Pending::Update {
+            tracked.current = Arc::clone(&update.written);
         }
     }
 
