@@ -166,6 +166,28 @@ pub fn read_decoded<R: StoredValue, T>(
     row.read(index, reading, decode, default)
 }
 
+/// Refuses a value whose property would differ from the property of the value that the key holds, because the row could
+/// not be read.
+pub fn check_held<T: KeyField>(
+    writer: &PropertyWriter<'_>,
+    name: &str,
+    value: &T,
+    stored: impl Fn(&T) -> Result<Option<EdmValue>, ConvertError>,
+) -> Result<(), EncodeError> {
+    let refusal = |reason| writer.refusal(name, reason);
+    let of_value = stored(value).map_err(refusal)?;
+    let of_key = stored(&value.held()?).map_err(refusal)?;
+    if of_value == of_key {
+        return Ok(());
+    }
+    let text = |value: Option<EdmValue>| value.map_or_else(String::new, |value| value.to_string());
+    Err(refusal(ConvertError::Other(format!(
+        "the property would be {:?}, and the key holds {:?} only",
+        text(of_value),
+        text(of_key)
+    ))))
+}
+
 /// Compares a property with the value of the key that it is a copy of. Older rows may lack it.
 pub fn check_copy<R: ToEdm + FromEdm>(
     row: &mut Row<'_>,

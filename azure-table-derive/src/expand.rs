@@ -5,6 +5,7 @@ mod bounds;
 mod choices;
 mod column_struct;
 mod columns;
+mod copies;
 mod entity;
 mod fallback;
 mod group;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::edm::{EdmCow, EdmDateTime, EdmType};
 
@@ -45,7 +46,7 @@ pub enum Accept {
     /// Types whose values fit without loss: an Int32 in place of an Int64 or a Double.
     Widened,
     /// Also the types that `azure_data_tables` 0.21 stored because it wrote no annotations: Int64 as
-    /// Double; DateTime, Guid and Binary as text.
+    /// Double; DateTime, Guid and Binary as text. A Guid in mixed case and a URN are not read.
     Lenient,
 }
 
@@ -76,13 +77,28 @@ fn lenient(value: EdmCow<'_>, wanted: EdmType) -> EdmCow<'_> {
             Some(EdmCow::Int64(*v as i64))
         }
         (EdmCow::String(text), EdmType::DateTime) => date_time(text).map(EdmCow::DateTime),
-        (EdmCow::String(text), EdmType::Guid) => text.parse().ok().map(EdmCow::Guid),
+        (EdmCow::String(text), EdmType::Guid) => guid(text).map(EdmCow::Guid),
         (EdmCow::String(text), EdmType::Binary) => {
             STANDARD.decode(&**text).ok().map(|bytes| EdmCow::Binary(Cow::Owned(bytes)))
         }
         _ => None,
     };
     converted.unwrap_or(value)
+}
+
+/// Parses one of the [`guid_texts`] of a Guid.
+fn guid(text: &str) -> Option<Uuid> {
+    let guid = text.parse().ok()?;
+    guid_texts(guid).iter().any(|form| form == text).then_some(guid)
+}
+
+/// Returns the texts that are read as this Guid: with hyphens, without them, and in braces, each in lower and in upper
+/// case. A filter compares with all of them.
+pub(crate) fn guid_texts(guid: Uuid) -> Vec<String> {
+    let lower = [guid.to_string(), guid.simple().to_string(), guid.braced().to_string()];
+    let upper = lower.clone().map(|text| text.to_ascii_uppercase());
+    let upper = upper.into_iter().filter(|text| !lower.contains(text)).collect::<Vec<_>>();
+    lower.into_iter().chain(upper).collect()
 }
 
 /// Parses RFC 3339, the serde form of `chrono`, and the default serde form of `time`,
@@ -93,4 +109,25 @@ fn date_time(text: &str) -> Option<EdmDateTime> {
         DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f %:z").ok()
     })?;
     EdmDateTime::from_chrono(time.with_timezone(&Utc)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_is_read_in_the_forms_that_filters_find() {
+        let id: Uuid = "0a1b2c3d-0000-0000-0000-00000000abcd".parse().unwrap();
+        assert_eq!(guid_texts(id).len(), 6);
+        assert_eq!(guid_texts(Uuid::from_u128(7)).len(), 3);
+        let read = |text: String| {
+            Accept::Lenient.convert(EdmCow::String(text.into()), EdmType::Guid).into_value()
+        };
+        for text in guid_texts(id) {
+            assert_eq!(read(text), id.into());
+        }
+        for other in [id.urn().to_string(), id.to_string().replacen('a', "A", 1), "0a1b".into()] {
+            assert_eq!(read(other.clone()), other.into());
+        }
+    }
 }

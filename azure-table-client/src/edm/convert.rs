@@ -30,15 +30,16 @@ use super::{DateTimeError, EdmCow, EdmDateTime, EdmType, EdmValue};
 ///
 /// A DateTime has ticks of 100 ns. `DateTime<Utc>` and `NaiveDateTime` have nanoseconds: the digits below 100 ns are
 /// dropped, so `Utc::now()` usually differs from the value that is read back. `#[table(on_inexact = "error")]` on the
-/// field refuses such a value instead.
+/// field refuses such a value, and a leap second, instead.
 ///
 /// # Durations
 ///
 /// The service has no type for durations. They are stored as `Azure.Data.Tables` for .NET stores a `TimeSpan`: as
 /// an XML duration in a String property, with up to nine digits of fraction, so nothing is lost. The text that the older
 /// `Microsoft.Azure.Cosmos.Table` wrote, `1.02:03:04.5000000`, is read as well. .NET reads up to 10,675,199 days.
-/// Durations have no order in filters, and a filter finds only values in the form that is written. `as_padded` stores
-/// a text that has an order.
+/// Filters find both forms by `eq`, `ne` and `is_in`. A duration in another form, such as `PT90S` in place of `PT1M30S`,
+/// is an error when it is read, because filters could not find all forms. Durations have no order in filters; `as_padded`
+/// stores a text that has one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a table property",
     label = "not an Edm property type",
@@ -56,8 +57,8 @@ pub trait ToEdm {
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError>;
 
     /// Returns the other texts that [`FromEdm`] reads as this value. A filter finds them, too.
-    fn aliases(&self) -> &'static [&'static str] {
-        &[]
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
+        Vec::new()
     }
 }
 
@@ -240,8 +241,8 @@ impl<T: ToEdm> ToEdm for Option<T> {
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         self.as_ref().map_or(Ok(None), ToEdm::to_edm)
     }
-    fn aliases(&self) -> &'static [&'static str] {
-        self.as_ref().map_or(&[], ToEdm::aliases)
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
+        self.as_ref().map_or_else(Vec::new, ToEdm::aliases)
     }
 }
 

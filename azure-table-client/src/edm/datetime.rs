@@ -226,7 +226,7 @@ pub enum DateTimeError {
     OutOfRange,
     /// Not of the form `YYYY-MM-DDTHH:MM:SS[.fffffff]Z`.
     Malformed,
-    /// The fraction has digits below 100 ns, which would be lost.
+    /// The fraction has digits below 100 ns, which would be lost, or the time is in a leap second.
     TooPrecise,
 }
 
@@ -237,7 +237,7 @@ impl fmt::Display for DateTimeError {
                 "outside the service's range 1601-01-01T00:00:00Z to 9999-12-31T23:59:59.9999999Z"
             }
             Self::Malformed => "not a date-time of the form YYYY-MM-DDTHH:MM:SS[.fffffff]Z",
-            Self::TooPrecise => "the fraction has digits below the service's 100 ns",
+            Self::TooPrecise => "the fraction has digits below the service's 100 ns, or the time is in a leap second",
         })
     }
 }

@@ -28,6 +28,13 @@ impl Span {
     fn new(is_negative: bool, length: Duration) -> Self {
         Self { is_negative: is_negative && !length.is_zero(), length }
     }
+
+    fn of_delta(delta: TimeDelta) -> Result<Self, ConvertError> {
+        // The absolute value of every TimeDelta is one, and is not negative.
+        let length =
+            delta.abs().to_std().map_err(|error| ConvertError::Other(error.to_string()))?;
+        Ok(Self::new(delta < TimeDelta::zero(), length))
+    }
 }
 
 /// The XML duration.
@@ -61,7 +68,28 @@ impl fmt::Display for Span {
     }
 }
 
-/// Parses both forms.
+impl Span {
+    /// Returns the text of the older clients, which has ticks of 100 ns; `None` for a duration with digits below them.
+    fn older_text(self) -> Option<String> {
+        let (seconds, nanos) = (self.length.as_secs(), self.length.subsec_nanos());
+        if !nanos.is_multiple_of(100) {
+            return None;
+        }
+        let sign = if self.is_negative { "-" } else { "" };
+        let days = match seconds / 86_400 {
+            0 => String::new(),
+            days => format!("{days}."),
+        };
+        let fraction = match nanos / 100 {
+            0 => String::new(),
+            ticks => format!(".{ticks:07}"),
+        };
+        let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
+        Some(format!("{sign}{days}{hours:02}:{minutes:02}:{:02}{fraction}", seconds % 60))
+    }
+}
+
+/// Parses both forms, and forms that no client writes.
 fn parse(text: &str) -> Option<Span> {
     let (is_negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -135,13 +163,25 @@ fn split_fraction(text: &str) -> Option<(&str, u32)> {
     Some((whole, u32::try_from(nanos).ok()?))
 }
 
+/// Reads a duration in one of the two forms that filters find.
 fn read(value: EdmCow<'_>) -> Result<Span, ConvertError> {
     let text = Cow::<'static, str>::from_edm(value)?;
-    parse(&text).ok_or_else(|| {
+    let span = parse(&text).ok_or_else(|| {
         ConvertError::Other(format!(
             "{text:?} is not a duration such as P1DT2H3M4.5S or 1.02:03:04.5000000"
         ))
-    })
+    })?;
+    if span.to_string() == text || span.older_text().is_some_and(|older| older == text) {
+        return Ok(span);
+    }
+    Err(ConvertError::Other(format!(
+        "{text:?} is the duration {span} in a form that filters do not find"
+    )))
+}
+
+/// The texts besides the XML duration that are read as this duration.
+fn aliases(span: Span) -> Vec<Cow<'static, str>> {
+    span.older_text().map(Cow::Owned).into_iter().collect()
 }
 
 impl ToEdm for Duration {
@@ -149,6 +189,10 @@ impl ToEdm for Duration {
 
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
         Ok(Some(EdmCow::String(Cow::Owned(Span::new(false, *self).to_string()))))
+    }
+
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
+        aliases(Span::new(false, *self))
     }
 }
 
@@ -169,10 +213,11 @@ impl ToEdm for TimeDelta {
     const EDM_TYPE: EdmType = EdmType::String;
 
     fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
-        // The absolute value of every TimeDelta is one, and is not negative.
-        let length = self.abs().to_std().map_err(|error| ConvertError::Other(error.to_string()))?;
-        let span = Span::new(*self < Self::zero(), length);
-        Ok(Some(EdmCow::String(Cow::Owned(span.to_string()))))
+        Ok(Some(EdmCow::String(Cow::Owned(Span::of_delta(*self)?.to_string()))))
+    }
+
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
+        Span::of_delta(*self).map(aliases).unwrap_or_default()
     }
 }
 
@@ -222,7 +267,7 @@ mod tests {
             let negative = -TimeDelta::from_std(duration).unwrap();
             let sign = if duration.is_zero() { "" } else { "-" };
             assert_eq!(text(&negative), format!("{sign}{expected}"));
-            assert_eq!(of_text(&format!("-{expected}")), Ok(negative));
+            assert_eq!(of_text(&format!("{sign}{expected}")), Ok(negative));
         }
     }
 
@@ -234,7 +279,30 @@ mod tests {
             ("-00:00:01", "-PT1S"),
             ("10675199.02:48:05.4775807", "P10675199DT2H48M5.4775807S"),
         ] {
-            assert_eq!(text(&of_text::<TimeDelta>(older).unwrap()), expected);
+            let delta = of_text::<TimeDelta>(older).unwrap();
+            assert_eq!((text(&delta).as_str(), delta.aliases()), (expected, vec![older.into()]));
+        }
+        assert!(Duration::from_nanos(50).aliases().is_empty());
+    }
+
+    /// Filters could not find all of these forms.
+    #[test]
+    fn other_forms_of_a_duration_are_refused() {
+        for (other, expected) in [
+            ("PT90S", "PT1M30S"),
+            ("PT26H", "P1DT2H"),
+            ("PT1.50S", "PT1.5S"),
+            ("P1DT0S", "P1D"),
+            ("-PT0S", "PT0S"),
+            ("00:00:04.5", "PT4.5S"),
+            ("0.00:00:01", "PT1S"),
+            ("01.00:00:00", "P1D"),
+            ("00:00:00.0000000", "PT0S"),
+            ("00:00:00.000000050", "PT0.00000005S"),
+        ] {
+            let error = of_text::<TimeDelta>(other).unwrap_err().to_string();
+            let reason = format!("is the duration {expected} in a form that filters do not find");
+            assert_eq!(error, format!("{other:?} {reason}"));
         }
     }
 
@@ -283,6 +351,17 @@ mod tests {
         fn every_duration_is_read_back(seconds: u64, nanos in 0..1_000_000_000_u32) {
             let duration = Duration::new(seconds, nanos);
             prop_assert_eq!(of_text(&text(&duration)), Ok(duration));
+            for alias in duration.aliases() {
+                prop_assert_eq!(of_text(&alias), Ok(duration));
+            }
+        }
+
+        #[test]
+        fn every_text_that_is_read_is_found(
+            text in "-?(P([0-9]D)?T([0-9]H)?([0-9]M)?([0-9]S)?|([0-9]\\.)?0[0-9]:00:0[0-9](\\.[0-9]{7})?)"
+        ) {
+            let Ok(delta) = of_text::<TimeDelta>(&text) else { return Ok(()) };
+            prop_assert!(self::text(&delta) == text || delta.aliases().contains(&text.into()));
         }
 
         #[test]

@@ -12,8 +12,8 @@ use super::{ConvertError, DateTimeError, EdmCow, EdmDateTime, EdmType, FromEdm, 
 )]
 #[doc(hidden)]
 pub trait DateTimeValue: Sized {
-    /// Whether the value has digits below 100 ns.
-    fn has_part_below_ticks(&self) -> bool;
+    /// Whether the value differs from the one that is read back: it has digits below 100 ns, or is in a leap second.
+    fn is_inexact(&self) -> bool;
 
     /// Returns the ticks, without the digits below them.
     fn to_ticks(&self) -> Result<EdmDateTime, ConvertError>;
@@ -23,8 +23,9 @@ pub trait DateTimeValue: Sized {
 }
 
 impl DateTimeValue for DateTime<Utc> {
-    fn has_part_below_ticks(&self) -> bool {
-        !self.nanosecond().is_multiple_of(100)
+    fn is_inexact(&self) -> bool {
+        // In a leap second, chrono counts on to 2,000,000,000 ns.
+        !self.nanosecond().is_multiple_of(100) || self.nanosecond() >= 1_000_000_000
     }
 
     fn to_ticks(&self) -> Result<EdmDateTime, ConvertError> {
@@ -38,8 +39,8 @@ impl DateTimeValue for DateTime<Utc> {
 
 /// A time without a zone counts as UTC.
 impl DateTimeValue for NaiveDateTime {
-    fn has_part_below_ticks(&self) -> bool {
-        self.and_utc().has_part_below_ticks()
+    fn is_inexact(&self) -> bool {
+        self.and_utc().is_inexact()
     }
 
     fn to_ticks(&self) -> Result<EdmDateTime, ConvertError> {
@@ -128,9 +129,20 @@ mod tests {
     fn digits_below_ticks_are_dropped_and_can_be_detected() {
         let time: NaiveDateTime = "2009-04-14T01:02:03.456789199".parse().unwrap();
         assert_eq!(stored(&time).to_string(), "2009-04-14T01:02:03.4567891Z");
-        assert!(time.has_part_below_ticks() && time.and_utc().has_part_below_ticks());
+        assert!(time.is_inexact() && time.and_utc().is_inexact());
         let exact = NaiveDateTime::from_ticks(stored(&time));
-        assert!(!exact.has_part_below_ticks());
+        assert!(!exact.is_inexact());
+    }
+
+    #[test]
+    fn a_leap_second_is_inexact() {
+        let time: DateTime<Utc> = "2016-12-31T23:59:60.5Z".parse().unwrap();
+        assert_eq!(stored(&time).to_string(), "2017-01-01T00:00:00.5000000Z");
+        assert!(time.is_inexact() && time.naive_utc().is_inexact());
+        assert_eq!(
+            crate::entity::codec::exact::encode(&time),
+            Err(DateTimeError::TooPrecise.into())
+        );
     }
 
     proptest! {

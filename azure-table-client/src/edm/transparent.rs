@@ -1,5 +1,7 @@
 //! Newtypes that are stored as their field.
 
+use std::borrow::Cow;
+
 use super::{ConvertError, EdmCow, EdmType, FromEdm, ToEdm};
 
 /// A newtype that is stored as the only field that it has, as a property and in keys.
@@ -66,7 +68,7 @@ impl<T: TableValue<Inner: ToEdm>> ToEdm for T {
         self.inner().to_edm()
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
         self.inner().aliases()
     }
 }

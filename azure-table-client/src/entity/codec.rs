@@ -306,7 +306,11 @@ pub mod as_i64 {
 ///
 /// The text is a String property of at most 64 KiB; a longer text is
 /// [`LimitError::StringTooLong`](crate::limits::LimitError::StringTooLong). The text is read back before it is
-/// written: JSON has no NaN and no infinities, and `serde_json` writes `null` for them.
+/// written, and a text that `T` does not read is an error.
+///
+/// JSON has no NaN and no infinities: `serde_json` writes `null` for them. For an `f64` within the value this is an error,
+/// because `null` is no number. Within an `Option<f64>`, or in another type that reads `null`, the number is lost without
+/// an error: it is read as `None`.
 ///
 /// Filters cannot compare such a property, because equal values can have different texts. Store a value that a filter
 /// needs in a property of its own.
@@ -338,7 +342,7 @@ pub mod as_json {
     }
 }
 
-/// As a DateTime; a part below 100 ns is an error. For `#[table(on_inexact = "error")]`.
+/// As a DateTime; a part below 100 ns, and a leap second, is an error. For `#[table(on_inexact = "error")]`.
 #[doc(hidden)]
 pub mod exact {
     use crate::edm::{ConvertError, DateTimeError, DateTimeValue, EdmDateTime};
@@ -346,9 +350,9 @@ pub mod exact {
     /// The ticks of `value`.
     ///
     /// # Errors
-    /// The value has a part below 100 ns, or is outside the range of the service.
+    /// The value has a part below 100 ns, is in a leap second, or is outside the range of the service.
     pub fn encode<T: DateTimeValue>(value: &T) -> Result<EdmDateTime, ConvertError> {
-        if value.has_part_below_ticks() {
+        if value.is_inexact() {
             return Err(DateTimeError::TooPrecise.into());
         }
         value.to_ticks()

@@ -149,11 +149,20 @@ impl<E, T, C, F> Column<E, T, C, F> {
         };
         let forms = Forms { value: literal, aliases: value.aliases(), accept: self.accept };
         let ty = forms.value.edm_type();
-        self.under_each_name(ty, |name| forms.compare(name, op))
+        let condition = self.under_each_name(ty, |name| forms.compare(name, op));
+        if ty == EdmType::DateTime && self.accept == Accept::Lenient {
+            let name = self.name.to_string();
+            let reason = FilterError::without_text(FilterErrorKind::ManyForms, name);
+            return condition.without_opposite(reason);
+        }
+        condition
     }
 
     /// Matches rows that meet a condition on the property, which is stored as a `ty`. Like the field, the condition
     /// holds for an alias only if the row lacks the names before it.
+    ///
+    /// A filter cannot state that a row has a property of any type: it takes one of another type for missing. It does the
+    /// same for NaN and -Infinity, which no literal compares with. `docs/derive.md` states this for users.
     fn under_each_name(
         &self,
         ty: EdmType,
@@ -173,12 +182,23 @@ impl<E, T, C, F> Column<E, T, C, F> {
         self.condition(any())
     }
 
-    /// Matches rows whose property has this value.
+    /// Matches rows whose property has this value, in each form that the field reads, with three exceptions:
+    ///
+    /// - A time in a column with `accept = "lenient"`. Of the texts, the filter finds those that `azure_data_tables` 0.21
+    ///   wrote for times in UTC: `2024-05-01T12:00:00Z` with no fraction or 3, 6 or 9 digits, as chrono writes it, and
+    ///   `2024-05-01 12:00:00.0 +00:00:00` with the shortest fraction, as `time` writes it. It does not find other texts,
+    ///   such as those with another offset. A text with 8 or 9 digits of fraction is compared without its offset.
+    /// - A codec, such as `as_string` or `with`. The filter finds the value that `encode` returns.
+    /// - NaN, which has no literal. The condition is an error when the query is sent.
     pub fn eq(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Eq, &value)
     }
 
-    /// Matches rows whose property has another value of the same type. Rows without the property do not match.
+    /// Matches rows whose property has another value, in a form that the field reads. Rows without the property do not
+    /// match. With a codec, the filter compares with the value that `encode` returns, as in [`eq`](Self::eq).
+    ///
+    /// A time in a column with `accept = "lenient"` is an error of the kind [`ManyForms`](FilterErrorKind::ManyForms): equal
+    /// times have many texts, of which a filter finds some. The same applies to `!` with a condition on such a time.
     pub fn ne(&self, value: impl Literal<T, C>) -> Condition<E> {
         self.compare(CompareOp::Ne, &value)
     }

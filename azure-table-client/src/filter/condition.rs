@@ -43,6 +43,8 @@ use crate::limits::PARTITION_KEY;
 #[must_use = "a condition does nothing until it is given to a query"]
 pub struct Condition<E> {
     filter: Result<Filter, FilterError>,
+    /// The reason why the condition has no opposite: the filter does not find all rows that it should.
+    no_opposite: Option<FilterError>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -53,7 +55,7 @@ impl<E> Condition<E> {
             Ok(too_deep @ Filter::TooDeep) => too_deep.check_depth(),
             filter => filter,
         };
-        Self { filter, entity: PhantomData }
+        Self { filter, no_opposite: None, entity: PhantomData }
     }
 
     /// Matches rows that meet all conditions. Without conditions, all rows match: the query scans the whole table
@@ -75,6 +77,11 @@ impl<E> Condition<E> {
         })
     }
 
+    /// Refuses `!` with this error.
+    pub(super) fn without_opposite(self, reason: FilterError) -> Self {
+        Self { no_opposite: Some(reason), ..self }
+    }
+
     /// Returns the filter.
     ///
     /// # Errors
@@ -84,13 +91,16 @@ impl<E> Condition<E> {
     }
 
     fn join(self, other: Self, join: impl FnOnce(Filter, Filter) -> Filter) -> Self {
-        Self::new(self.filter.and_then(|filter| Ok(join(filter, other.filter?))))
+        let no_opposite = self.no_opposite.or(other.no_opposite);
+        let filter = self.filter.and_then(|filter| Ok(join(filter, other.filter?)));
+        Self { no_opposite, ..Self::new(filter) }
     }
 }
 
 impl<E> Clone for Condition<E> {
     fn clone(&self) -> Self {
-        Self::new(self.filter.clone())
+        let no_opposite = self.no_opposite.clone();
+        Self { no_opposite, ..Self::new(self.filter.clone()) }
     }
 }
 
@@ -143,6 +153,9 @@ impl<E> Not for Condition<E> {
 
     /// Matches if the condition does not match.
     fn not(self) -> Self {
-        Self::new(self.filter.map(Not::not))
+        Self::new(match self.no_opposite {
+            None => self.filter.map(Not::not),
+            Some(reason) => self.filter.and(Err(reason)),
+        })
     }
 }

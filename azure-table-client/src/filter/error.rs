@@ -41,6 +41,8 @@ pub enum FilterErrorKind {
     NoValue,
     /// A comparison by order with a column that also reads texts, which have another order.
     NoOrder,
+    /// `ne`, or `!` with an `eq`, on a column that also reads texts, of which more are equal than a filter finds.
+    ManyForms,
     /// An index beyond the end of a series.
     OutOfBounds,
 }
@@ -68,7 +70,8 @@ impl FilterError {
             FilterErrorKind::NoLiteral => "a finite number",
             FilterErrorKind::NoValue => "a value that can be stored",
             FilterErrorKind::TooDeep => LEVELS,
-            FilterErrorKind::NoOrder => "eq, ne or is_in",
+            FilterErrorKind::NoOrder => "eq or is_in",
+            FilterErrorKind::ManyForms => "eq or is_in without !",
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
@@ -98,7 +101,10 @@ impl fmt::Display for FilterError {
             FilterErrorKind::Function => "the Table service has no functions: ",
             FilterErrorKind::TooDeep => "nested too deeply: ",
             FilterErrorKind::NoOrder => {
-                "a lenient column reads texts, which have no order of time (Column::dynamic compares times only): "
+                "a lenient column reads texts, which have no order of time (Column::dynamic compares values of the type DateTime only): "
+            }
+            FilterErrorKind::ManyForms => {
+                "equal times have many texts, of which a lenient column reads all and a filter finds some (Column::dynamic compares values of the type DateTime only): "
             }
             _ => "",
         })?;
@@ -110,7 +116,9 @@ impl fmt::Display for FilterError {
             (FilterErrorKind::NoValue | FilterErrorKind::OutOfBounds, found) => {
                 write!(f, ": {found}")
             }
-            (FilterErrorKind::NoOrder, name) => write!(f, " on {name}"),
+            (FilterErrorKind::NoOrder | FilterErrorKind::ManyForms, name) => {
+                write!(f, " on {name}")
+            }
             (FilterErrorKind::PropertyName, name) => write!(f, ", found {name:?}"),
             (_, "") if self.position.is_none() => Ok(()),
             (_, "") => f.write_str(", found the end"),

@@ -1,12 +1,14 @@
 //! Comparisons with each form in which a field reads a value.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, SecondsFormat, Utc};
 use uuid::Uuid;
 
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
-use crate::decode::Accept;
+use crate::decode::{Accept, guid_texts};
 use crate::edm::{EdmDateTime, EdmType, EdmValue};
 
 /// Up to this number, every whole number is a Double of its own.
@@ -16,7 +18,7 @@ const EXACT: u64 = 1 << 53;
 pub(super) struct Forms {
     pub(super) value: EdmValue,
     /// The other texts that are read as this value.
-    pub(super) aliases: &'static [&'static str],
+    pub(super) aliases: Vec<Cow<'static, str>>,
     /// The other types that the field reads.
     pub(super) accept: Accept,
 }
@@ -29,9 +31,7 @@ impl Forms {
     pub(super) fn compare(&self, property: &str, op: CompareOp) -> Result<Filter, FilterError> {
         let own = Filter::compare(property, op, self.value.clone())?;
         let own = self.aliases.iter().try_fold(own, |own, alias| {
-            let alias = Filter::compare(property, op, *alias)?;
-            // A value differs if it differs from all texts.
-            Ok(if op == CompareOp::Ne { own & alias } else { own | alias })
+            Ok(join(op, own, Filter::compare(property, op, &**alias)?))
         })?;
         let others = match (&self.value, self.accept) {
             (_, Accept::Exact) => Vec::new(),
@@ -45,7 +45,7 @@ impl Forms {
             }
             (_, Accept::Widened) => Vec::new(),
             (EdmValue::DateTime(value), _) => vec![time_text(property, op, *value)?],
-            (EdmValue::Guid(value), _) => vec![Filter::compare(property, op, value.to_string())?],
+            (EdmValue::Guid(value), _) => guid_text(property, op, *value)?.into_iter().collect(),
             (EdmValue::Binary(value), _) => {
                 vec![Filter::compare(property, op, STANDARD.encode(value))?]
             }
@@ -53,6 +53,19 @@ impl Forms {
         };
         Ok(others.into_iter().fold(own, |any, other| any | other))
     }
+}
+
+/// Joins comparisons with texts of the same value.
+fn join(op: CompareOp, one: Filter, other: Filter) -> Filter {
+    // A value differs if it differs from all texts.
+    if op == CompareOp::Ne { one & other } else { one | other }
+}
+
+/// Compares a Guid that is stored as text.
+fn guid_text(property: &str, op: CompareOp, value: Uuid) -> Result<Option<Filter>, FilterError> {
+    let texts = guid_texts(value).into_iter().map(|text| Filter::compare(property, op, text));
+    let texts: Vec<_> = texts.collect::<Result<_, _>>()?;
+    Ok(texts.into_iter().reduce(|any, text| join(op, any, text)))
 }
 
 /// Matches rows whose property has a value that the field can read.
@@ -107,15 +120,19 @@ fn int32(property: &str, op: CompareOp, value: i64) -> Result<Option<Filter>, Fi
 
 /// Compares a Double with a whole number. Returns `None` if no Double reads as a matching number.
 fn double(property: &str, op: CompareOp, value: i64) -> Result<Option<Filter>, FilterError> {
-    if op == CompareOp::Eq && value.unsigned_abs() > EXACT {
-        return Ok(None);
-    }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a greater number stays above all Doubles that are read"
-    )]
-    let value = value as f64;
-    Filter::compare(property, op, value).map(Some)
+    #[expect(clippy::cast_precision_loss, reason = "a greater number is not cast to a lesser one")]
+    let double = value as f64;
+    // The cast of a number beyond all Doubles that are read can be the last one of them.
+    let op = match op {
+        _ if value.unsigned_abs() <= EXACT => op,
+        CompareOp::Eq => return Ok(None),
+        CompareOp::Ne => return has_type(property, EdmType::Double).map(Some),
+        CompareOp::Lt | CompareOp::Le if value > 0 => CompareOp::Le,
+        CompareOp::Lt | CompareOp::Le => CompareOp::Lt,
+        CompareOp::Gt | CompareOp::Ge if value > 0 => CompareOp::Gt,
+        CompareOp::Gt | CompareOp::Ge => CompareOp::Ge,
+    };
+    Filter::compare(property, op, double).map(Some)
 }
 
 /// Returns the whole number to which an Int32 compares as it does to `value`.
@@ -133,11 +150,11 @@ fn whole(op: CompareOp, value: f64) -> i64 {
 
 /// Compares a time that is stored as text, in the forms of `chrono` and of `time`.
 fn time_text(property: &str, op: CompareOp, value: EdmDateTime) -> Result<Filter, FilterError> {
-    let is_equal = equal_time_text(property, value)?;
+    let refuse = |kind| Err(FilterError::without_text(kind, property.to_owned()));
     match op {
-        CompareOp::Eq => Ok(is_equal),
-        CompareOp::Ne => Ok(Filter::compare(property, CompareOp::Ge, "")? & !is_equal),
-        _ => Err(FilterError::without_text(FilterErrorKind::NoOrder, property.to_owned())),
+        CompareOp::Eq => equal_time_text(property, value),
+        CompareOp::Ne => refuse(FilterErrorKind::ManyForms),
+        _ => refuse(FilterErrorKind::NoOrder),
     }
 }
 
@@ -171,7 +188,7 @@ mod tests {
     const OPS: [CompareOp; 6] = CompareOp::ALL;
 
     fn text(accept: Accept, op: CompareOp, value: impl Into<EdmValue>) -> String {
-        let forms = Forms { value: value.into(), aliases: &[], accept };
+        let forms = Forms { value: value.into(), aliases: Vec::new(), accept };
         forms.compare("A", op).unwrap().to_string()
     }
 
@@ -225,7 +242,8 @@ mod tests {
         let doubles = [-1e300, -3e9, -2.5, -2.0, -0.5, 0.0, 0.5, 2.0, 2.5, 3e9, 1e300];
         for op in OPS {
             for value in doubles {
-                let forms = Forms { value: value.into(), aliases: &[], accept: Accept::Widened };
+                let forms =
+                    Forms { value: value.into(), aliases: Vec::new(), accept: Accept::Widened };
                 let filter = forms.compare("A", op).unwrap();
                 for stored in int32 {
                     let expected = holds(op, &f64::from(stored), &value);
@@ -235,14 +253,18 @@ mod tests {
                     assert_eq!(matches(&filter, &stored.into()), holds(op, &stored, &value));
                 }
             }
-            let exact = (1_i64 << 53) - 1;
-            for value in [i64::MIN, -1 << 31, -exact, -2, 0, 3, 1 << 31, exact, i64::MAX] {
-                let forms = Forms { value: value.into(), aliases: &[], accept: Accept::Lenient };
+            let last = 1_i64 << 53;
+            let near = [last - 1, last, last + 1, last + 2];
+            let values = [i64::MIN, -1 << 31, -2, 0, 3, 1 << 31, i64::MAX].into_iter();
+            for value in values.chain(near).chain(near.map(|value| -value)) {
+                let forms =
+                    Forms { value: value.into(), aliases: Vec::new(), accept: Accept::Lenient };
                 let filter = forms.compare("A", op).unwrap();
                 let stored = int32.into_iter().map(EdmValue::from);
                 let stored = stored.chain([i64::MIN, -2, 0, i64::MAX].map(EdmValue::from));
-                let whole =
-                    doubles.into_iter().chain([9_007_199_254_740_991.0, -9_007_199_254_740_991.0]);
+                let near = [9_007_199_254_740_991.0, 9_007_199_254_740_992.0];
+                let near = near.into_iter().flat_map(|value| [value, -value]);
+                let whole = doubles.into_iter().chain(near);
                 for stored in stored.chain(whole.map(EdmValue::from)) {
                     let read = Accept::Lenient.convert(stored.as_cow(), EdmType::Int64);
                     let EdmCow::Int64(read) = read else { continue };
@@ -259,8 +281,16 @@ mod tests {
     #[test]
     fn a_lenient_column_finds_texts() {
         use CompareOp::{Eq, Lt, Ne};
-        let id = Uuid::from_u128(7);
-        assert_eq!(text(Accept::Lenient, Ne, id), format!("A ne guid'{id}' or A ne '{id}'"));
+        let id: Uuid = "00000000-0000-0000-0000-00000000000a".parse().unwrap();
+        let simple = "0000000000000000000000000000000";
+        let upper = "00000000-0000-0000-0000-00000000000A";
+        assert_eq!(
+            text(Accept::Lenient, Ne, id),
+            format!(
+                "A ne guid'{id}' or A ne '{id}' and A ne '{simple}a' and A ne '{{{id}}}' \
+                 and A ne '{upper}' and A ne '{simple}A' and A ne '{{{upper}}}'"
+            )
+        );
         assert_eq!(text(Accept::Lenient, Eq, vec![1_u8]), "A eq X'01' or A eq 'AQ=='");
         let time: EdmDateTime = "2024-05-01T12:00:00.5Z".parse().unwrap();
         assert_eq!(
@@ -270,9 +300,16 @@ mod tests {
              or A ge '2024-05-01T12:00:00.50000000' and A lt '2024-05-01T12:00:00.5000000[' \
              or A ge '2024-05-01 12:00:00.50000000' and A lt '2024-05-01 12:00:00.5000000['"
         );
-        let forms = Forms { value: time.into(), aliases: &[], accept: Accept::Lenient };
+        let forms = Forms { value: time.into(), aliases: Vec::new(), accept: Accept::Lenient };
         let error = forms.compare("A", Lt).unwrap_err();
         assert_eq!(error.kind(), FilterErrorKind::NoOrder);
+        let error = forms.compare("A", Ne).unwrap_err();
+        assert_eq!(error.kind(), FilterErrorKind::ManyForms);
+        assert_eq!(
+            error.to_string(),
+            "equal times have many texts, of which a lenient column reads all and a filter finds \
+             some (Column::dynamic compares values of the type DateTime only): expected eq or is_in without ! on A"
+        );
         assert_eq!(text(Accept::Widened, Lt, time), "A lt datetime'2024-05-01T12:00:00.5000000Z'");
     }
 
@@ -300,7 +337,8 @@ mod tests {
 
     #[test]
     fn aliases_are_found() {
-        let forms = Forms { value: "Open".into(), aliases: &["open", "o"], accept: Accept::Exact };
+        let aliases = vec!["open".into(), "o".into()];
+        let forms = Forms { value: "Open".into(), aliases, accept: Accept::Exact };
         let text = |op| forms.compare("A", op).unwrap().to_string();
         assert_eq!(text(CompareOp::Eq), "A eq 'Open' or A eq 'open' or A eq 'o'");
         assert_eq!(text(CompareOp::Ne), "A ne 'Open' and A ne 'open' and A ne 'o'");

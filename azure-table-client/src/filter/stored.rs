@@ -23,8 +23,8 @@ pub trait ColumnCodec<T> {
     fn encode(value: &T) -> Result<Option<EdmValue>, ConvertError>;
 
     /// Returns the other texts that are read as this value.
-    fn aliases(_: &T) -> &'static [&'static str] {
-        &[]
+    fn aliases(_: &T) -> Vec<Cow<'static, str>> {
+        Vec::new()
     }
 }
 
@@ -42,7 +42,7 @@ impl<T: ToEdm> ColumnCodec<T> for AsIs {
         stored(value)
     }
 
-    fn aliases(value: &T) -> &'static [&'static str] {
+    fn aliases(value: &T) -> Vec<Cow<'static, str>> {
         value.aliases()
     }
 }
@@ -164,8 +164,8 @@ pub trait Literal<T, C> {
     fn literal(&self) -> Result<Option<EdmValue>, ConvertError>;
 
     /// Returns the other texts that are read as this value.
-    fn aliases(&self) -> &'static [&'static str] {
-        &[]
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
+        Vec::new()
     }
 }
 
@@ -175,7 +175,7 @@ impl<T, C: ColumnCodec<T>> Literal<T, C> for T {
         C::encode(self)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
         C::aliases(self)
     }
 }
@@ -186,7 +186,7 @@ impl<T, C: ColumnCodec<T>> Literal<T, C> for &T {
         C::encode(self)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
         C::aliases(self)
     }
 }
@@ -197,7 +197,7 @@ impl<T: ToEdm> Literal<Option<T>, AsIs> for T {
         stored(self)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> Vec<Cow<'static, str>> {
         ToEdm::aliases(self)
     }
 }

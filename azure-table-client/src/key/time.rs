@@ -132,18 +132,18 @@ impl KeyPart for TimeDelta {
 #[doc(hidden)]
 pub trait TickKey: KeyPart {
     /// Whether the value has digits that the text does not have.
-    fn has_part_below_ticks(&self) -> bool;
+    fn is_inexact(&self) -> bool;
 }
 
 impl TickKey for DateTime<Utc> {
-    fn has_part_below_ticks(&self) -> bool {
-        DateTimeValue::has_part_below_ticks(self)
+    fn is_inexact(&self) -> bool {
+        DateTimeValue::is_inexact(self)
     }
 }
 
 impl TickKey for NaiveDateTime {
-    fn has_part_below_ticks(&self) -> bool {
-        DateTimeValue::has_part_below_ticks(self)
+    fn is_inexact(&self) -> bool {
+        DateTimeValue::is_inexact(self)
     }
 }
 
@@ -151,8 +151,8 @@ impl<T: TickKey> TickKey for Descending<T>
 where
     Self: KeyPart,
 {
-    fn has_part_below_ticks(&self) -> bool {
-        self.0.has_part_below_ticks()
+    fn is_inexact(&self) -> bool {
+        self.0.is_inexact()
     }
 }
 
@@ -202,10 +202,10 @@ mod tests {
     #[test]
     fn digits_that_a_key_does_not_hold_are_detected() {
         let time: DateTime<Utc> = "2009-04-14T01:02:03.123456789Z".parse().unwrap();
-        assert!(TickKey::has_part_below_ticks(&Descending(time)));
+        assert!(TickKey::is_inexact(&Descending(time)));
         let exact = DateTime::<Utc>::from_key(time.to_key().unwrap()).unwrap();
-        assert!(!TickKey::has_part_below_ticks(&Descending(exact)));
-        assert!(!TickKey::has_part_below_ticks(&exact.naive_utc()));
+        assert!(!TickKey::is_inexact(&Descending(exact)));
+        assert!(!TickKey::is_inexact(&exact.naive_utc()));
     }
 
     #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]

@@ -19,6 +19,9 @@ pub trait KeyField: Sized {
     /// The key's text.
     fn text(&self) -> KeyText<'_>;
 
+    /// Returns the value that is read from the key of this one.
+    fn held(&self) -> Result<Self, KeyError>;
+
     /// Whether this is the text of a part.
     fn is_part(text: &str) -> bool;
 
@@ -38,6 +41,10 @@ pub trait KeyField: Sized {
 #[diagnostic::do_not_recommend]
 impl<T: KeyPart> KeyField for T {
     const WIDTH: Option<usize> = T::WIDTH;
+
+    fn held(&self) -> Result<Self, KeyError> {
+        T::from_key(self.to_key()?)
+    }
 
     fn is_part(text: &str) -> bool {
         T::from_key(Cow::Borrowed(text)).is_ok()
@@ -64,11 +71,11 @@ impl<T: KeyPart> KeyField for T {
     }
 }
 
-/// Refuses a time whose digits below 100 ns a key would not hold.
+/// Refuses a time that a key would not hold: with digits below 100 ns, or in a leap second.
 pub fn check_ticks<T: TickKey>(field: &str, value: &T) -> Result<(), KeyError> {
-    if value.has_part_below_ticks() {
+    if value.is_inexact() {
         return Err(KeyError::new(format!(
-            "`{field}` has digits below 100 ns, which a key does not hold (`trunc_subsecs(7)` of chrono removes them)"
+            "`{field}` has digits below 100 ns, or is in a leap second, which a key does not hold (`trunc_subsecs(7)` of chrono removes the digits)"
         )));
     }
     Ok(())

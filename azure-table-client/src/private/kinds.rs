@@ -1,6 +1,7 @@
 //! Enums of entities.
 
-use super::KeyText;
+use super::{KeyText, PropertyField};
+use crate::decode::{Policy, Reading};
 use crate::entity::{
     Columns, DecodeError, EncodeError, KeyError, Ownership, PropertyWriter, Row, TableEntity,
     TypedKeys,
@@ -11,6 +12,17 @@ use crate::limits::LimitError;
 /// The text of the discriminator property.
 pub fn kind<'r>(row: &'r Row<'_>, property: &str) -> Result<Option<&'r str>, DecodeError> {
     row.other_text(property)
+}
+
+/// Reads the kind of a row. A row without a text has the kind `other` with an empty name.
+pub fn read_kind<K: PropertyField>(
+    row: &mut Row<'_>,
+    index: usize,
+    other: impl FnOnce(String) -> K,
+) -> Result<K, DecodeError> {
+    let policy = Policy::UseDefault;
+    let reading = Reading { missing: policy, null: policy, mistyped: policy, ..Reading::default() };
+    K::read_by(row, index, reading, || Some(other(String::new())))
 }
 
 /// The content of a variant that is an entity kind.

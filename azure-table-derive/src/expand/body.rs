@@ -48,7 +48,9 @@ impl Body<'_> {
     pub(super) fn writes(&self) -> Vec<TokenStream> {
         let properties = self.properties.iter().filter(|property| !property.read_only);
         let properties = properties.map(|property| {
+            let check = property.is_copy.then(|| property.check_held());
             let write = property.write();
+            let write = quote!(#check #write);
             let Field { ident, .. } = property.field;
             match &property.skip_if {
                 None => write,
@@ -233,25 +235,6 @@ impl Property<'_> {
         quote!(if let __table::Some(__value) = &self.#ident { #write })
     }
 
-    /// Compares the property with the key that the field was read from.
-    fn check_copy(&self, index: usize) -> TokenStream {
-        let Field { ident, ty } = self.field;
-        let index = Literal::usize_unsuffixed(index);
-        match &self.codec {
-            None => quote_spanned! {ty.span()=>
-                __table::check_copy::<#ty>(__row, #index, &__entity.#ident)?;
-            },
-            Some(codec) => {
-                let module = codec.module();
-                quote_spanned! {module.span()=>
-                    let __encoded: __table::Result<_, __table::ConvertError> =
-                        #module::encode(&__entity.#ident);
-                    __table::check_encoded_copy(__row, #index, __encoded)?;
-                }
-            }
-        }
-    }
-
     /// A function that reads the column of a row.
     pub(super) fn read_column(&self, body: &Body<'_>) -> TokenStream {
         let is_plain = self.codec.is_none() && self.default.is_none();
@@ -350,7 +333,7 @@ impl Property<'_> {
 }
 
 impl Codec {
-    fn module(&self) -> TokenStream {
+    pub(super) fn module(&self) -> TokenStream {
         match self {
             Self::Module(path) => quote!(#path),
             Self::BuiltIn(item) => {

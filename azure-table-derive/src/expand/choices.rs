@@ -119,10 +119,10 @@ fn aliases(choices: &Choices<'_>) -> Option<TokenStream> {
     (!with_alias.is_empty()).then(|| {
         quote! {
             #[allow(unreachable_patterns)]
-            fn aliases(&self) -> &'static [&'static __table::str] {
+            fn aliases(&self) -> __table::Vec<__table::Text<'static>> {
                 match self {
-                    #(Self::#idents => &[#(#aliases),*],)*
-                    _ => &[],
+                    #(Self::#idents => __table::Vec::from([#(__table::Text::Borrowed(#aliases)),*]),)*
+                    _ => __table::Vec::new(),
                 }
             }
         }

@@ -97,14 +97,22 @@ pub(super) fn of_kinds(kinds: &Kinds<'_>, input: &DeriveInput, attrs: &Container
     let mut columns: Vec<_> = columns.collect();
     let kind = kinds.property.as_ref().map(|property| {
         let kind = super::kind_enum::name(kinds);
-        let column = quote! {
-            __table::Column::new("", #property, <#kind as __table::PropertyField>::read)
+        let read = match kinds.other {
+            None => quote!(<#kind as __table::PropertyField>::read),
+            Some((other, _)) => quote! {
+                |__row, __column| __table::read_kind(__row, __column, #kind::#other)
+            },
         };
+        let column = quote!(__table::Column::new("", #property, #read));
         (quote!(__table::Column<__E, #kind>), column)
     });
     let kind_method = kind.as_ref().map(|(ty, column)| {
         quote! {
             /// The kind of the entity: the column `kind`, also if a variant has that name.
+            ///
+            /// A condition compares the text of the discriminator property. Rows without the property, and rows in which it
+            /// is not text, meet no condition on the kind, not even `ne`. They are read as the variant with `other`, and
+            /// the column is read as `other` with an empty name.
             pub fn kind(&self) -> #ty {
                 #column
             }

@@ -1,10 +1,13 @@
 //! Conditions of derived columns: combined filters, stored forms, Boolean columns and composite keys.
 
+use std::time::Duration;
+
 use azure_table_client::context::TableContext;
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::filter::{Condition, FilterErrorKind, PlanKind};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, TableClient, TableEntity, TableEnum, filter};
+use chrono::TimeDelta;
 use uuid::Uuid;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -169,6 +172,8 @@ struct Form {
     at: Option<EdmDateTime>,
     id: Option<Uuid>,
     data: Option<Vec<u8>>,
+    span: Option<Duration>,
+    delta: Option<TimeDelta>,
     state: Option<State>,
     #[table(alias = "was_live")]
     live: Option<bool>,
@@ -177,6 +182,9 @@ struct Form {
     #[table(series)]
     cpu: Vec<i64>,
 }
+
+/// A Guid whose text has letters, which can be in upper case.
+const LETTERS: Uuid = Uuid::from_u128(0xabcd_ef00);
 
 /// Rows as several programs wrote them, and the table that reads them.
 async fn forms() -> (TableClient<Form>, Vec<Form>) {
@@ -212,9 +220,22 @@ async fn forms() -> (TableClient<Form>, Vec<Form>) {
         vec![("id", id.into())],
         vec![("id", id.to_string().into())],
         vec![("id", Uuid::from_u128(8).to_string().into())],
+        vec![("id", id.simple().to_string().into())],
+        vec![("id", LETTERS.to_string().into())],
+        vec![("id", LETTERS.to_string().to_uppercase().into())],
+        vec![("id", LETTERS.braced().to_string().to_uppercase().into())],
+        vec![("id", LETTERS.into())],
         vec![("data", vec![1_u8, 2].into())],
         vec![("data", "AQI=".into())],
         vec![("data", "AQ==".into())],
+        vec![("span", "PT1M30S".into())],
+        vec![("span", "00:01:30".into())],
+        vec![("span", "P1DT0.5S".into())],
+        vec![("span", "1.00:00:00.5000000".into())],
+        vec![("span", "PT0.00000005S".into())],
+        vec![("delta", "-PT1S".into())],
+        vec![("delta", "-00:00:01".into())],
+        vec![("delta", "00:00:01".into())],
         vec![("state", "Open".into())],
         vec![("state", "opened".into())],
         vec![("state", "o".into())],
@@ -270,8 +291,13 @@ async fn filters_find_each_stored_form_that_a_field_reads() {
     assert_same_rows!(table, all: real, [eq, ne, lt, le, gt, ge], [-3.5, -3.0, 5.0, 5.2, 5.5, 1e12]);
     let times = ["12:00:00Z", "12:00:00.5Z", "12:00:00.1234567Z", "13:00:00Z"];
     let times = times.map(|time| format!("2024-05-01T{time}").parse::<EdmDateTime>().unwrap());
-    assert_same_rows!(table, all: at, [eq, ne], times);
-    assert_same_rows!(table, all: id, [eq, ne], [7, 8, 9].map(Uuid::from_u128));
+    assert_same_rows!(table, all: at, [eq], times);
+    let ids = [Uuid::from_u128(7), Uuid::from_u128(8), Uuid::from_u128(9), LETTERS];
+    assert_same_rows!(table, all: id, [eq, ne], ids);
+    let spans = [(90, 0), (86_400, 500_000_000), (0, 50), (0, 0)];
+    let spans = spans.map(|(seconds, nanos)| Duration::new(seconds, nanos));
+    assert_same_rows!(table, all: span, [eq, ne], spans);
+    assert_same_rows!(table, all: delta, [eq, ne], [-1, 0, 1].map(TimeDelta::seconds));
     assert_same_rows!(table, all: data, [eq, ne], [vec![1, 2], vec![1], vec![]]);
     assert_same_rows!(table, all: state, [eq, ne], [State::Open, State::Closed]);
     assert_same_rows!(table, all: live, [eq, ne], [true, false]);
@@ -304,7 +330,34 @@ async fn times_that_are_stored_as_text_have_no_order() {
     let error = Form::columns().at.lt(time).into_filter().unwrap_err();
     assert_eq!(error.kind(), FilterErrorKind::NoOrder);
     let error = table.query().filter(|f| f.at.between(time, time)).await.unwrap_err();
-    assert!(error.to_string().contains("expected eq, ne or is_in on at"), "{error}");
+    assert!(error.to_string().contains("expected eq or is_in on at"), "{error}");
+}
+
+/// Other texts of an equal time are not found, so the opposite of `eq` would return them.
+#[tokio::test]
+async fn a_time_that_is_stored_as_text_has_no_opposite() {
+    let (table, _) = forms().await;
+    let time: EdmDateTime = "2024-05-01T12:00:00Z".parse().unwrap();
+    let columns = Form::columns();
+    let (at, live) = (|| columns.at.eq(time), || columns.live.is_true());
+    for refused in [columns.at.ne(time), !at(), !(live() & at()), !columns.at.is_in([time]).clone()]
+    {
+        assert_eq!(refused.into_filter().unwrap_err().kind(), FilterErrorKind::ManyForms);
+    }
+    let error = table.query().filter(|f| !f.at.eq(time)).await.unwrap_err();
+    assert!(error.to_string().contains("expected eq or is_in without ! on at"), "{error}");
+    assert!((!live() & at()).into_filter().is_ok());
+    // A column that reads times only has one form for each.
+    assert!((!Strict::columns().at.ne(time)).into_filter().is_ok());
+}
+
+#[derive(Debug, TableEntity)]
+struct Strict {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    at: EdmDateTime,
 }
 
 #[tokio::test]

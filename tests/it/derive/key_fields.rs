@@ -1,10 +1,10 @@
 //! Fields of keys: spread over partitions, in both keys, and stored as properties too.
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::entity::{Bucketed, DecodeReason, Descending};
+use azure_table_client::entity::{Bucketed, DecodeReason, Descending, EncodeError};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{DynamicEntity, TableClient, TableEntity};
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::{read, refusal};
 
@@ -141,4 +141,52 @@ async fn a_copy_that_differs_from_its_key_is_an_error() {
     let error = refusal::<Copied>(&format!(r#"{keys},"Owner":"ann""#)).await;
     let reason = "the property is \"ann\" and the key has \"joe\": another program has changed it";
     assert_eq!(error.reason(), &DecodeReason::Other(reason.into()));
+}
+
+/// Nanoseconds since 1970, of which a key holds hundreds.
+mod nanos {
+    use azure_table_client::edm::ConvertError;
+    use azure_table_client::entity::Descending;
+    use chrono::{DateTime, Utc};
+
+    pub(super) fn encode(time: &Descending<DateTime<Utc>>) -> Result<i64, ConvertError> {
+        time.0.timestamp_nanos_opt().ok_or_else(|| ConvertError::Other("out of range".into()))
+    }
+
+    pub(super) fn decode(nanos: i64) -> Result<Descending<DateTime<Utc>>, ConvertError> {
+        Ok(Descending(DateTime::from_timestamp_nanos(nanos)))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(row_key(newest, at, tick))]
+struct FineCopies {
+    #[table(partition_key)]
+    p: String,
+    #[table(also_property, with = "nanos")]
+    newest: Descending<DateTime<Utc>>,
+    #[table(also_property, as_string)]
+    at: DateTime<Utc>,
+    #[table(also_property)]
+    tick: DateTime<Utc>,
+}
+
+#[tokio::test]
+async fn a_copy_that_holds_more_than_its_key_is_not_written() {
+    let table = table::<FineCopies>().await;
+    let exact: DateTime<Utc> = "2024-05-01T12:00:00.1234567Z".parse().unwrap();
+    let fine: DateTime<Utc> = "2024-05-01T12:00:00.123456789Z".parse().unwrap();
+    let row = |newest, at| FineCopies { p: "p".into(), newest: Descending(newest), at, tick: fine };
+    table.insert(&row(exact, exact)).await.unwrap();
+    let stored = table.query().filter(|c| c.at.eq(exact) & c.tick.eq(fine)).await.unwrap();
+    assert_eq!(stored.into_vec(), [FineCopies { tick: exact, ..row(exact, exact) }]);
+    for (refused, property, problem) in [
+        (row(exact, fine), "at", r#"the key holds "2024-05-01 12:00:00.123456700 UTC""#),
+        (row(fine, exact), "newest", r#"the key holds "1714564800123456700""#),
+    ] {
+        let error = DynamicEntity::from_entity(&refused).unwrap_err();
+        let EncodeError::Convert { property: found, reason } = &error else { panic!("{error}") };
+        assert_eq!(found, property);
+        assert!(reason.to_string().contains(problem), "{error}");
+    }
 }

@@ -100,6 +100,14 @@ async fn the_union_is_queried_and_each_kind_is_written() {
     assert_eq!(video.value("Length"), Some(&EdmValue::Int64(90)));
     assert!(video.etag().is_some() && nothing.timestamp().is_some());
 
+    let kinds = items.query().select(|i| i.kind).await.unwrap();
+    let other = |name: &str| ItemKind::Other(name.into());
+    let expected = [other("Video"), other(""), ItemKind::Post, ItemKind::Photo, ItemKind::Post];
+    assert_eq!(kinds, expected);
+    // A row without a kind meets no condition on it.
+    let no_photo = items.query().filter(|i| i.kind().ne(ItemKind::Photo)).await.unwrap();
+    assert_eq!(no_photo.len(), 3);
+
     let photos = items.query().filter_text("EntityType eq 'picture'").await.unwrap();
     assert_eq!(photos, all[3..4]);
 

@@ -42,6 +42,10 @@ impl<E: TableEntity> Query<E> {
     /// Returns only the rows of one kind of an enum of entities, as the struct `K` of that kind. Further conditions
     /// and selections are on the columns of `K`. Replaces an earlier selection.
     ///
+    /// The condition compares the text of the discriminator property. Rows that lack it, or in which it is not text, are of
+    /// no kind: the enum reads them as its variant with `other`, and no condition on the kind finds them, not even
+    /// `kind().ne(…)`.
+    ///
     /// ```
     /// use azure_table_client::{TableEntity, mock::MockTableService};
     ///
