@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::limits::COMPARISONS;
+use crate::filter::Filter;
 use crate::operation::Target;
 use crate::operation::query::ScanPolicy;
 use crate::pipeline::Pipeline;
@@ -19,7 +19,8 @@ pub(crate) struct ClientCore {
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) scans: ScanPolicy,
-    pub(crate) max_comparisons: usize,
+    /// The limit on the comparisons of a filter, instead of the one of the dialect.
+    pub(crate) max_comparisons: Option<usize>,
     /// Whether rows are read back when the outcome of a write is unknown.
     pub(crate) resolves: bool,
     /// Whether a matching state proves nothing.
@@ -34,7 +35,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             scans: ScanPolicy::default(),
-            max_comparisons: COMPARISONS,
+            max_comparisons: None,
             resolves: true,
             exact: false,
             accept_matching_state: false,
@@ -46,6 +47,12 @@ impl Default for Settings {
 impl ClientCore {
     pub(crate) const fn new(pipeline: Pipeline, settings: Settings) -> Self {
         Self { pipeline, settings }
+    }
+
+    /// Whether a filter has no more comparisons than one request can have.
+    pub(crate) fn allows_comparisons(&self, filter: &Filter) -> bool {
+        let most = self.settings.max_comparisons.or(self.protocol.dialect().max_comparisons());
+        most.is_none_or(|most| filter.comparisons() <= most)
     }
 
     /// Returns a table as a target of writes.

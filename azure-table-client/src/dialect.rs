@@ -69,6 +69,14 @@ impl Dialect {
         matches!(self, Self::AzureStorage)
     }
 
+    /// The limit on the comparisons of a filter. No source names one for Cosmos DB.
+    pub(crate) const fn max_comparisons(self) -> Option<usize> {
+        match self {
+            Self::AzureStorage => Some(limits::COMPARISONS),
+            Self::CosmosDb => None,
+        }
+    }
+
     /// The limit on the bytes of the body of an entity group transaction.
     pub(crate) const fn transaction_bytes(self) -> usize {
         match self {

@@ -31,7 +31,7 @@ pub const ENTITY_BYTES: usize = 1024 * 1024;
 pub const TRANSACTION_OPERATIONS: usize = 100;
 /// The limit on the bytes of the body of an entity group transaction.
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
-/// The documented limit on the comparisons of a filter. It is unknown whether the service enforces it.
+/// The documented limit of Azure Storage on the comparisons of a filter. It is unknown whether the service enforces it.
 pub const COMPARISONS: usize = 15;
 /// The limit on the entities of one page.
 pub const PAGE_ENTITIES: u32 = 1000;

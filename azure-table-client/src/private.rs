@@ -15,6 +15,7 @@ mod tables;
 use std::borrow::Cow;
 pub use std::convert::{From, Into};
 pub use std::default::Default;
+use std::marker::PhantomData;
 pub use std::option::Option::{self, None, Some};
 pub use std::primitive::{bool, i32, i64, i128, str, usize};
 pub use std::result::Result::{self, Err, Ok};
@@ -296,6 +297,23 @@ impl TimestampField for Option<DateTime<Utc>> {
 impl TimestampField for DateTime<Utc> {
     fn read(row: &mut Row<'_>) -> Result<Self, DecodeError> {
         <EdmDateTime as TimestampField>::read(row).map(EdmDateTime::to_chrono)
+    }
+}
+
+/// Selects the version of the row for a field of type `T`.
+pub fn etag<E: 'static, T: ETagField + 'static>() -> impl Projection<E, Output = T> {
+    ETagAs(PhantomData)
+}
+
+struct ETagAs<T>(PhantomData<fn() -> T>);
+
+impl<E: 'static, T: ETagField + 'static> Projection<E> for ETagAs<T> {
+    type Output = T;
+
+    fn select(&self, _: &mut Selection) {}
+
+    fn read(&self, row: &mut Row<'_>, _: &mut usize) -> Result<T, DecodeError> {
+        T::read(row)
     }
 }
 

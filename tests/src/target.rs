@@ -204,6 +204,8 @@ impl Target {
             .service_version(self.spoken.version)
             .format(self.spoken.format)
             .dialect(self.spoken.dialect)
+            // Lists are split in the dialect of Cosmos DB, too.
+            .max_comparisons(15)
             .post_tunneling(self.spoken.post_tunneling);
         match &self.in_process {
             Some((transport, clock)) => {

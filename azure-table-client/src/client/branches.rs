@@ -95,9 +95,9 @@ impl Parts<'_> {
     /// Adds a filter, split by its lists if it is too long for one request. Returns `false` if it stays too long
     /// for a URL.
     fn push(&mut self, filter: QueryFilter) -> Result<bool, Error> {
-        let max_comparisons = self.core.settings.max_comparisons;
+        let core = self.core;
         let fits = |filter: &Filter, text: &str| {
-            filter.comparisons() <= max_comparisons && query::fits_in_url(text)
+            core.allows_comparisons(filter) && query::fits_in_url(text)
         };
         let is_point = Plan::point_of(filter.tree()).is_some();
         if is_point || fits(filter.tree(), filter.text()) {
@@ -110,8 +110,11 @@ impl Parts<'_> {
             let is_sendable = query::can_be_sent(filter.text());
             return self.add(Branch::Query(filter)).map(|()| is_sendable);
         }
-        let has_key_order = self.core.protocol.dialect().has_key_order();
+        let has_key_order = core.protocol.dialect().has_key_order();
         if !split.in_order && !has_key_order && !split.is_disjoint() {
+            if core.allows_comparisons(filter.tree()) && query::can_be_sent(filter.text()) {
+                return self.add(Branch::Query(filter)).map(|()| true);
+            }
             return Err(not_mergeable());
         }
         let filters = split.filters.into_iter().map(QueryFilter::from);
@@ -145,7 +148,6 @@ fn too_many(most: usize) -> Error {
 fn not_mergeable() -> Error {
     Error::invalid_input(
         "the alternatives in the filter need several queries, whose rows cannot be merged because Cosmos DB \
-         returns them in no order: request values of one property, request fewer at once, or raise \
-         max_comparisons",
+         returns them in no order: request values of one property, or fewer values at once",
     )
 }

@@ -272,10 +272,11 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets the largest number of comparisons in the filter of one request, 15 by default as documented. A
-    /// longer list of alternatives, such as `is_in`, is split into several requests.
+    /// Sets the largest number of comparisons in the filter of one request. A longer list of alternatives, such as
+    /// `is_in`, is split into several requests. The default is 15, the documented limit of Azure Storage; for
+    /// Cosmos DB there is no limit by default.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
-        self.settings.max_comparisons = comparisons;
+        self.settings.max_comparisons = Some(comparisons);
         self
     }
 

@@ -59,9 +59,8 @@ pub(super) async fn filters<T>(
         filters.push(bounded(filter, property, from, end));
     }
     // The bounds must not make the filter too long for the service.
-    let max_comparisons = fetcher.core.settings.max_comparisons;
     let is_too_long =
-        |filter: &Filter| filter.comparisons() > max_comparisons && filter.alternatives() == 0;
+        |filter: &Filter| !fetcher.core.allows_comparisons(filter) && filter.alternatives() == 0;
     if filters.is_empty() || filters.iter().flatten().any(is_too_long) {
         filters = vec![filter.cloned()];
     }

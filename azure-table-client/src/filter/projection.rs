@@ -122,8 +122,8 @@ impl<E: 'static> Projection<E> for () {
 ///
 /// Implemented by `#[derive(Projection)]` with `#[table(of = "…")]`. Each field is the column with its
 /// name and type; `#[table(column = "…")]` names another column, for example `home.city` in a group, and
-/// `#[table(etag)]` marks a field of type [`ETag`](crate::ETag) that receives the version of the row. The entity
-/// determines the stored name, the codec and the policies of each column.
+/// `#[table(etag)]` marks a field of type [`ETag`](crate::ETag) or `Option<ETag>` that receives the version of the
+/// row. The entity determines the stored name, the codec and the policies of each column.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a struct of columns of `{E}`",
     label = "not a struct of columns",

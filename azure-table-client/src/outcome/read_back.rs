@@ -45,8 +45,7 @@ pub(crate) async fn read_back(
 fn fitting(core: &ClientCore, keys: &[&EntityKey]) -> usize {
     let fits = |count: usize| {
         filter(&keys[..count]).is_none_or(|filter| {
-            filter.comparisons() <= core.settings.max_comparisons
-                && query::fits_in_url(&filter.to_string())
+            core.allows_comparisons(&filter) && query::fits_in_url(&filter.to_string())
         })
     };
     let mut count = keys.len();

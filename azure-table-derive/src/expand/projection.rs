@@ -16,7 +16,8 @@ pub(super) fn expand(projection: &Projection<'_>) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let columns = fields.iter().map(|field| {
         if field.is_etag {
-            return quote!(__table::ETagColumn);
+            let ty = field.ty;
+            return quote_spanned!(ty.span()=> __table::etag::<#of, #ty>());
         }
         let column =
             field.column.as_ref().map_or(field.ident.to_token_stream(), |column| quote!(#column));

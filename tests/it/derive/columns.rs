@@ -4,7 +4,7 @@ use azure_table_client::entity::PropertyGroup;
 use azure_table_client::filter::{FilterErrorKind, HasColumns, Projection};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{
-    DynamicEntity, ETag, ErrorKind, IfMatch, TableClient, TableEntity, filter,
+    DynamicEntity, ETag, ErrorKind, IfMatch, Metadata, TableClient, TableEntity, filter,
 };
 
 #[derive(Debug, Clone, PartialEq, Default, PropertyGroup)]
@@ -140,6 +140,31 @@ struct Version {
     home: Address,
     #[table(etag)]
     etag: ETag,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[table(of = "Customer")]
+struct PossibleVersion {
+    #[table(etag)]
+    version: Option<ETag>,
+}
+
+#[tokio::test]
+async fn the_version_alone_transfers_no_other_property() {
+    let mock = MockTableService::new();
+    let customers = mock.client().table::<Customer>();
+    customers.create().await.unwrap();
+    let etag = customers.insert(&customer("a")).await.unwrap().etag;
+    assert_eq!(customers.query().select(|c| c.etag).await.unwrap(), std::slice::from_ref(&etag));
+    let possible = customers.query().select_as::<PossibleVersion>();
+    assert_eq!(possible.await.unwrap(), [PossibleVersion { version: Some(etag) }]);
+    let sent = mock.requests().last().unwrap();
+    assert!(sent.url.ends_with("$select=PartitionKey"), "{}", sent.url);
+    // A response without metadata has no version.
+    let plain = || customers.query().format(Metadata::None);
+    assert!(plain().select(|c| c.etag).await.is_err());
+    let found = plain().select_as::<PossibleVersion>().await.unwrap();
+    assert_eq!(found, [PossibleVersion { version: None }]);
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! Cosmos DB returns rows in no order, and its table names are case-sensitive.
 
+use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::context::{SaveOptions, TableContext};
+use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{
-    Dialect, DynamicEntity, ErrorKind, Operation, RetryPolicy, TableClient, TableServiceClient,
+    Dialect, DynamicEntity, ErrorKind, Operation, RetryPolicy, TableClient, TableEntity,
+    TableServiceClient,
 };
 use std::sync::Arc;
 
@@ -33,14 +36,16 @@ impl Transport for Reversed {
 }
 
 fn cosmos(mock: &MockTableService) -> TableServiceClient {
+    cosmos_builder(mock).build().unwrap()
+}
+
+fn cosmos_builder(mock: &MockTableService) -> TableServiceClientBuilder {
     TableServiceClient::builder_from_connection_string(&mock.connection_string())
         .unwrap()
         .transport(Arc::new(Reversed(mock.transport())))
         .clock(mock.clock())
         .retry(RetryPolicy::default())
         .dialect(Dialect::CosmosDb)
-        .build()
-        .unwrap()
 }
 
 async fn numbers(mock: &MockTableService, count: u32) -> TableClient<DynamicEntity> {
@@ -117,12 +122,78 @@ async fn a_list_of_values_has_each_row_once_and_is_resumed() {
     }
     found.sort();
     assert_eq!(found, all);
+}
 
-    let twice = format!("{} or PartitionKey eq 'p'", listed.join(" or "));
+#[tokio::test(start_paused = true)]
+async fn alternatives_that_find_a_row_twice_are_one_request_or_none() {
+    let mock = MockTableService::new();
+    let table = numbers(&mock, 40).await;
+    let twice = |count: u32| {
+        let listed: Vec<_> = (0..count).map(|n| format!("N eq {n}")).collect();
+        format!("{} or PartitionKey eq 'p'", listed.join(" or "))
+    };
+    // The second one is longer than the URLs that a list is split into.
+    for count in [40, 500] {
+        let sent = mock.requests().total();
+        let mut keys = row_keys(&table.query().filter_text(&twice(count)).await.unwrap());
+        keys.sort();
+        assert_eq!(keys, (0..40).map(|n| format!("{n:03}")).collect::<Vec<_>>());
+        assert_eq!(mock.requests().total(), sent + 1, "{count}");
+    }
+    let limited = cosmos_builder(&mock).max_comparisons(15).build().unwrap();
+    let limited = limited.table_named::<DynamicEntity>("Numbers");
     let sent = mock.requests().total();
-    let error = table.query().filter_text(&twice).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    for (table, count) in [(&table, 2000), (&limited, 40)] {
+        let error = table.query().filter_text(&twice(count)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    }
     assert_eq!(mock.requests().total(), sent);
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "Forms", accept = "widened")]
+struct Forms {
+    #[table(partition_key)]
+    p: String,
+    #[table(row_key)]
+    r: String,
+    wide: Option<i64>,
+    #[table(alias = "old")]
+    renamed: Option<i32>,
+    #[table(accept = "lenient", alias = "was")]
+    at: Option<EdmDateTime>,
+}
+
+#[tokio::test]
+async fn a_short_condition_on_several_stored_forms_is_one_request() {
+    let mock = MockTableService::new();
+    let service = cosmos(&mock);
+    let (table, rows) = (service.table::<Forms>(), service.table_named::<DynamicEntity>("Forms"));
+    table.create().await.unwrap();
+    let at: EdmDateTime = "2024-05-01T12:00:00.5Z".parse().unwrap();
+    for n in 0..20 {
+        let mut row = DynamicEntity::new("p", format!("{n:02}"));
+        if n % 2 == 0 {
+            row.set("wide", n).set("old", n).set("was", "2024-05-01T12:00:00.500Z");
+        } else {
+            row.set("wide", i64::from(n)).set("renamed", n).set("at", at);
+        }
+        rows.insert(&row).await.unwrap();
+    }
+    let sent = mock.requests().total();
+    let query = || table.query().partition("p");
+    for (found, expected) in [
+        (query().filter(|f| f.wide.is_in(0..8_i64)).await, 8),
+        (query().filter(|f| f.renamed.is_in(0..8)).await, 8),
+        (query().filter(|f| f.at.eq(at)).await, 20),
+        (query().filter(|f| f.wide.is_in(0..8_i64) & f.renamed.is_in(4..12)).await, 4),
+    ] {
+        let mut keys: Vec<_> = found.unwrap().iter().map(|row| row.r.clone()).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), expected);
+    }
+    assert_eq!(mock.requests().total(), sent + 4);
 }
 
 #[tokio::test]

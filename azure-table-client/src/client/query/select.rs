@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::filter::{
     CompareOp, Filter, HasColumns, Projected, Projection, ProjectionOf, QueryFilter,
 };
-use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
+use crate::limits::{PARTITION_KEY, SYSTEM_PROPERTIES, check_property_name};
 
 impl<E: TableEntity> Query<E> {
     /// Transfers only the properties with these names, and PartitionKey, RowKey and Timestamp. Fields of `E`
@@ -130,7 +130,8 @@ impl<E, T> Query<E, T> {
     /// Transfers only these columns, and returns their values: `|b| b.text` reads texts, and
     /// `|b| (b.text, b.rating)` reads pairs. Replaces an earlier selection.
     ///
-    /// A group, a series and a split value are read whole. The column `etag` is the version of the row.
+    /// A group, a series and a split value are read whole. The column `etag` is the version of the row; alone, it
+    /// transfers the PartitionKey as well.
     ///
     /// A key is read as its part, or as the tuple of its parts. A property is read like in the entity,
     /// including policies and defaults; a problem that the entity would collect is an error. A tuple has up
@@ -251,7 +252,14 @@ impl<E, T> Query<E, T> {
     {
         let projected = Projected::new(projection);
         let selection = projected.selection();
-        let select = selection.check().map(|()| selection.names().map(str::to_owned).collect());
+        let select = selection.check().map(|()| {
+            let mut names: Vec<_> = selection.names().map(str::to_owned).collect();
+            if names.is_empty() {
+                // The version is not a property, and a query without `$select` transfers all properties.
+                names.push(PARTITION_KEY.to_owned());
+            }
+            names
+        });
         self.reading(Arc::new(projected), select.map_err(Error::from))
     }
 
