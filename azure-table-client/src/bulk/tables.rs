@@ -59,6 +59,9 @@ impl<T: TableEntity + 'static> TableClient<T> {
 impl<T: TableEntity + 'static> Bulk<T> {
     /// Deletes the rows for which the condition holds; see [`delete_found`](Self::delete_found).
     ///
+    /// It deletes rows of other kinds if the condition holds for them. [`KeyColumn`](crate::filter::KeyColumn) describes
+    /// the keys that a range includes.
+    ///
     /// ```
     /// # use azure_table_client::{TableEntity, mock::MockTableService};
     /// # #[derive(TableEntity)]

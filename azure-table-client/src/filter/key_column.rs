@@ -15,6 +15,14 @@ use crate::key::{
 };
 
 /// A key of `E` whose parts are the tuple `P`.
+///
+/// The rows of one partition may be of several kinds. If the format of the key begins with literal text, such as
+/// `"P_{at}"`, comparisons match only keys that begin with that text; the negation of a comparison by `!` also matches
+/// other keys. Without such a text, a range of keys can include the keys of other kinds.
+///
+/// Leading parts stand for all keys that begin with their text. In a format such as `"{name}_{n:04}"`, whose text part
+/// is not escaped, other names may begin with that text: `between(("x",), ("x",))` matches the keys of the name
+/// `"x_y"`, too. With `"{name:escaped}!{n:04}"`, it matches the name `"x"` only.
 #[doc(alias("PartitionKey", "RowKey"))]
 pub struct KeyColumn<E, P> {
     property: &'static str,
@@ -105,24 +113,39 @@ impl<E, P> KeyColumn<E, P> {
     }
 
     /// Compares in stored order. All keys that begin with the leading parts are equal to them.
+    fn bound(&self, op: CompareOp, leading: LeadingKeys) -> Filter {
+        let range = match leading {
+            LeadingKeys::One(key) => return Filter::on_key(self.property, op, key),
+            LeadingKeys::Range(range) => range,
+        };
+        let (edge, op) = match op {
+            CompareOp::Gt => (range.upper(), CompareOp::Ge),
+            CompareOp::Le => (range.upper(), CompareOp::Lt),
+            op => (Some(range.lower()), op),
+        };
+        let (op, key) = match (op, edge) {
+            (op, Some(key)) => (op, key),
+            // No key comes after the range.
+            (CompareOp::Lt, None) => (CompareOp::Ge, ""),
+            (_, None) => (CompareOp::Lt, ""),
+        };
+        Filter::on_key(self.property, op, key.to_owned())
+    }
+
+    /// Compares in stored order, among the keys that begin with the literal text of the layout: rows of other kinds
+    /// have other texts there.
     fn order(&self, op: CompareOp, leading: Result<LeadingKeys, KeyError>) -> Condition<E> {
         of_key(leading.map(|leading| {
-            let range = match leading {
-                LeadingKeys::One(key) => return Filter::on_key(self.property, op, key),
-                LeadingKeys::Range(range) => range,
-            };
-            let (edge, op) = match op {
-                CompareOp::Gt => (range.upper(), CompareOp::Ge),
-                CompareOp::Le => (range.upper(), CompareOp::Lt),
-                op => (Some(range.lower()), op),
-            };
-            let (op, key) = match (op, edge) {
-                (op, Some(key)) => (op, key),
-                // No key comes after the range.
-                (CompareOp::Lt, None) => (CompareOp::Ge, ""),
-                (_, None) => (CompareOp::Lt, ""),
-            };
-            Filter::on_key(self.property, op, key.to_owned())
+            let bound = self.bound(op, leading);
+            let Some(all) = self.layout.all_keys() else { return bound };
+            let on_key = |op, key: &str| Filter::on_key(self.property, op, key.to_owned());
+            match op {
+                CompareOp::Lt | CompareOp::Le => on_key(CompareOp::Ge, all.lower()) & bound,
+                _ => match all.upper() {
+                    Some(upper) => bound & on_key(CompareOp::Lt, upper),
+                    None => bound,
+                },
+            }
         }))
     }
 
@@ -131,9 +154,13 @@ impl<E, P> KeyColumn<E, P> {
         self.compare(CompareOp::Eq, &value)
     }
 
-    /// Matches all other keys.
+    /// Matches all other keys. If the key's format begins with literal text, these keys begin with that text, too.
     pub fn ne<F>(&self, value: impl WholeKey<P, F>) -> Condition<E> {
-        self.compare(CompareOp::Ne, &value)
+        let other = self.compare(CompareOp::Ne, &value);
+        match self.layout.all_keys() {
+            Some(all) => of_key(Ok(Filter::in_range(self.property, &all))) & other,
+            None => other,
+        }
     }
 
     /// Matches these keys. An empty list matches no key. A list that is too long for one request is
@@ -189,7 +216,10 @@ impl<E, P> KeyColumn<E, P> {
         low: impl KeyBound<P, F>,
         high: impl KeyBound<P, G>,
     ) -> Condition<E> {
-        self.ge(low) & self.le(high)
+        let bound =
+            |op, leading: Result<_, _>| of_key(leading.map(|leading| self.bound(op, leading)));
+        bound(CompareOp::Ge, low.leading(self.layout))
+            & bound(CompareOp::Le, high.leading(self.layout))
     }
 }
 
@@ -304,6 +334,36 @@ mod tests {
         assert_eq!(text(key.newer_than(2009)), "RowKey lt '7990'");
         assert_eq!(text(key.lt(Descending(2009))), "RowKey lt '7990'");
         assert_eq!(text(key.starts_with((2009,))), "RowKey ge '7990' and RowKey lt '7990 '");
+    }
+
+    #[test]
+    fn comparisons_are_bounded_by_the_leading_literal_text() {
+        const ITEM: KeyLayout = KeyLayout::new(&[
+            KeyPiece::Literal("P_"),
+            part("a", Some(3), KeyForm::Plain),
+            KeyPiece::Literal("_"),
+            part("b", None, KeyForm::Plain),
+        ]);
+        let key = column::<(Descending<u8>, String)>(ITEM);
+        assert_eq!(text(key.lt((Descending(5),))), "RowKey ge 'P_' and RowKey lt 'P_250_'");
+        assert_eq!(text(key.le((Descending(5), "x"))), "RowKey ge 'P_' and RowKey le 'P_250_x'");
+        assert_eq!(text(key.gt((Descending(5), "x"))), "RowKey gt 'P_250_x' and RowKey lt 'P`'");
+        assert_eq!(text(key.ge((Descending(5),))), "RowKey ge 'P_250_' and RowKey lt 'P`'");
+        assert_eq!(text(key.newer_or_equal((5,))), "RowKey ge 'P_' and RowKey lt 'P_250`'");
+        assert_eq!(text(key.older_than((5,))), "RowKey ge 'P_250`' and RowKey lt 'P`'");
+        assert_eq!(
+            text(key.ne((5, "x"))),
+            "RowKey ge 'P_' and RowKey lt 'P`' and RowKey ne 'P_250_x'"
+        );
+        let both = "RowKey ge 'P_250_' and RowKey le 'P_251_x'";
+        assert_eq!(text(key.between((Descending(5),), (Descending(4), "x"))), both);
+
+        const LAST: KeyLayout =
+            KeyLayout::new(&[KeyPiece::Literal("\u{ffff}"), part("a", Some(3), KeyForm::Plain)]);
+        let key = column::<(u8,)>(LAST);
+        assert_eq!(text(key.gt(7)), "RowKey gt '\u{ffff}007'");
+        assert_eq!(text(key.lt(7)), "RowKey ge '\u{ffff}' and RowKey lt '\u{ffff}007'");
+        assert_eq!(text(key.ne(7)), "RowKey ge '\u{ffff}' and RowKey ne '\u{ffff}007'");
     }
 
     #[test]

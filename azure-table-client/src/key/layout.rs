@@ -158,6 +158,16 @@ impl KeyLayout {
         })
     }
 
+    /// The keys that begin with the literal text before the first part; `None` if there is no such text.
+    pub(crate) fn all_keys(self) -> Option<KeyRange> {
+        let literal = |piece: &KeyPiece| match *piece {
+            KeyPiece::Literal(text) => Some(text),
+            KeyPiece::Part { .. } => None,
+        };
+        let prefix: String = self.0.iter().map_while(literal).collect();
+        (!prefix.is_empty()).then(|| KeyRange::of_prefix(prefix))
+    }
+
     /// Writes as far as there are texts; also whether that is the whole key.
     fn write_leading(
         self,

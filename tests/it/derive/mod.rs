@@ -8,6 +8,7 @@ mod evolution;
 mod fields;
 mod filters;
 mod key_fields;
+mod key_ranges;
 mod keys;
 mod kinds;
 mod policies;
