@@ -147,6 +147,12 @@ async fn alternatives_of_both_keys_are_point_reads() {
     let url = |p, r| format!("/devstoreaccount1/Blogs(PartitionKey='{p}',RowKey='{r}')");
     assert_eq!(urls, [url("00", "50"), url("00", "x"), url("99", "07")]);
 
+    // Another condition is sent with each pair of keys.
+    let text = format!("({} or {}) and N eq 1", point("99", "07"), point("00", "x"));
+    let plan = blogs.query().filter_text(&text).plan().unwrap();
+    assert_eq!((plan.kind, plan.queries), (PlanKind::Point, 2));
+    assert_eq!(plan.to_string(), "2 points: the filter lists both keys");
+
     // Two lists are read as their product, and a list of one partition too.
     for (partitions, rows, count) in
         [(&["99", "00"][..], &["50", "07"][..], 4), (&["00"], &["1", "01"], 2)]

@@ -77,7 +77,9 @@ impl<E, T> Query<E, T> {
         let plan = Plan::of(filter);
         let (kind, reason) = match listed {
             None => (plan.kind(), plan.reason(filter)),
-            Some(ListedKeys { kind, partitions: 0, .. }) => (kind, "the filter lists both keys"),
+            Some(ListedKeys { kind: kind @ PlanKind::Point, .. }) => {
+                (kind, "the filter lists both keys")
+            }
             Some(ListedKeys { kind, .. }) => (kind, "the filter lists the PartitionKeys"),
         };
         Ok(QueryPlan { kind, reason, queries, listed })
