@@ -35,6 +35,8 @@ const MAX_RANGES: usize = 256;
 /// A filter that lists keys is not split into ranges: its point reads, or its queries of one partition each, are sent
 /// with up to `ranges` requests in flight, and their rows are in key order.
 ///
+/// A query that [starts at a continuation](Query::start_at) is refused, also if its filter lists keys.
+///
 /// `.await` collects the results in key order. A [`stream`](Self::stream) in key order reads up to
 /// four pages ahead in each range, which bounds its memory and its speed;
 /// [`unordered`](Self::unordered) yields the pages in the order of arrival.
@@ -181,9 +183,7 @@ impl<T: Send + 'static> Ranges<T> {
             )));
         }
         if start.is_some() {
-            return Err(Error::invalid_input(
-                "a query that is read in several ranges cannot start at a continuation",
-            ));
+            return Err(Error::invalid_input("a parallel query cannot start at a continuation"));
         }
         let of = |filter| CheckedQuery { fetcher: fetcher.clone(), filter, take, start: None };
         let branches = Branches::of(&fetcher.core, filter.clone())?;

@@ -264,6 +264,7 @@ pub async fn parallel_ranges(target: &Target) {
     let page = table.query().page_size(1).pages().next().await.unwrap().unwrap();
     let error = table.query().start_at(page.continuation.unwrap()).parallel(2).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_eq!(error.to_string(), "a parallel query cannot start at a continuation");
     let nothing = table.query().filter(|i| i.partition.eq("none"));
     assert_eq!(nothing.parallel(4).await.unwrap().len(), 0);
     table.delete_table().await.unwrap();
