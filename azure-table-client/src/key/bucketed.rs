@@ -49,8 +49,8 @@ use super::{KeyArgument, KeyError, KeyPart};
 /// ```
 ///
 /// `N` is fixed once rows are stored: a key with another `N` is in another bucket. Another number of digits is an error
-/// when a row is read, another `N` with as many digits is not. Values compare as their keys do: by the bucket, then by
-/// the key.
+/// when a row is read, another `N` with as many digits is not. Values compare by the bucket, then by the
+/// order of `K`.
 ///
 /// [fnv]: https://datatracker.ietf.org/doc/html/rfc9923
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,6 +22,9 @@ pub enum ScanPolicy {
     Warn,
     /// Return an error of kind [`InvalidInput`](crate::ErrorKind::InvalidInput), unless the query is
     /// marked with [`allow_scan`](crate::client::Query::allow_scan).
+    ///
+    /// Of the ranges that contain every PartitionKey, only `ge ''` and `gt ''` are recognized: a query with
+    /// `PartitionKey ge ' '` is sent, although no key of the table may come before it.
     Refuse,
 }
 
