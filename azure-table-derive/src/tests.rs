@@ -161,6 +161,21 @@ fn keys_of_several_parts() {
 }
 
 #[test]
+fn one_field_as_both_keys_has_the_columns_of_the_keys_only() {
+    let output = expanded(&parse_quote! {
+        struct Same {
+            #[table(partition_key, row_key)]
+            id: u32,
+            text: String,
+        }
+    });
+    for name in ["partition_key", "row_key"] {
+        assert!(output.contains(&format!("{name}: __table::KeyColumn")), "{output}");
+    }
+    assert!(!output.contains("PartitionKeyPart") && !output.contains("RowKeyPart"), "{output}");
+}
+
+#[test]
 fn every_sort_of_field() {
     assert_snapshot!(expanded(&parse_quote! {
         #[table(no_constructors, deny_unknown, on_mistyped = "collect", accept = "widened")]

@@ -31,8 +31,11 @@ pub(super) fn of_entity(
         columns.extend(of_key(key, input, are_same, name, property, layout));
     }
     of_body(&entity.body, input, &mut columns);
-    for (key, _, property, _) in keys {
-        of_parts(key, input, property, &mut columns);
+    // The compiler lists both columns if the name of one shared field is used.
+    if !are_same {
+        for (key, _, property, _) in keys {
+            of_parts(key, input, property, &mut columns);
+        }
     }
     let has_entity = !columns.is_empty();
     let etag =

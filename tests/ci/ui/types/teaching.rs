@@ -138,4 +138,18 @@ mod private_column {
     }
 }
 
+mod one_field_as_both_keys {
+    use azure_table_client::{TableClient, TableEntity};
+
+    #[derive(TableEntity)]
+    struct Customer {
+        #[table(partition_key, row_key)]
+        id: u32,
+    }
+
+    fn query(customers: &TableClient<Customer>) {
+        let _ = customers.query().filter(|c| c.id.eq(1));
+    }
+}
+
 fn main() {}
