@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "Mix", row_key = "ITEM!{order:06}!{line:03}")]
-struct Line {
+struct Item {
     #[table(partition_key)]
     customer: String,
     order: u32,
@@ -99,9 +99,9 @@ async fn assert_finds<T>(
 #[tokio::test]
 async fn comparisons_with_a_composite_key_find_rows_of_the_kind() {
     let mut rng = Rng::with_seed(7);
-    let line = |n: u32| Line { customer: "joe".into(), order: n / 4, line: n % 4 };
+    let line = |n: u32| Item { customer: "joe".into(), order: n / 4, line: n % 4 };
     let all = among_others(7, &(0..16).map(line).collect::<Vec<_>>(), row_of_joe).await;
-    let key = Line::columns().row_key;
+    let key = Item::columns().row_key;
     for _ in 0..40 {
         let mut number = || rng.u32(0..5);
         let (a, b, c, d) = (number(), number(), number(), number());
@@ -109,21 +109,21 @@ async fn comparisons_with_a_composite_key_find_rows_of_the_kind() {
             ($($op:ident $token:tt),*) => {$(
                 assert_finds(&all, key.$op((a,)), |row| row.order.$op(&a)).await;
                 assert_finds(&all, key.$op((a, b)), |row| (row.order, row.line).$op(&(a, b))).await;
-                let condition = filter!(Line, l => l.customer == "joe" && l.row_key $token (a,));
-                let condition = condition(Line::columns());
+                let condition = filter!(Item, l => l.customer == "joe" && l.row_key $token (a,));
+                let condition = condition(Item::columns());
                 assert_finds(&all, condition, |row| row.order.$op(&a)).await;
             )*};
         }
         compare!(lt <, le <=, gt >, ge >=);
-        let is_other = |row: &Line| (row.order, row.line) != (a, b);
+        let is_other = |row: &Item| (row.order, row.line) != (a, b);
         assert_finds(&all, key.ne((a, b)), is_other).await;
-        assert_finds(&all, filter!(Line, l => l.row_key != (a, b))(Line::columns()), is_other)
+        assert_finds(&all, filter!(Item, l => l.row_key != (a, b))(Item::columns()), is_other)
             .await;
-        let orders = |row: &Line| a <= row.order && row.order <= c;
+        let orders = |row: &Item| a <= row.order && row.order <= c;
         assert_finds(&all, key.between((a,), (c,)), orders).await;
-        let lines = |row: &Line| (a, b) <= (row.order, row.line) && row.order <= c;
+        let lines = |row: &Item| (a, b) <= (row.order, row.line) && row.order <= c;
         assert_finds(&all, key.between((a, b), (c,)), lines).await;
-        let either = |row: &Line| row.order < a || row.order > c && row.line == d;
+        let either = |row: &Item| row.order < a || row.order > c && row.line == d;
         let of_line = Condition::any((0..4).map(|order| key.eq((order, d))));
         assert_finds(&all, key.lt((a,)) | key.gt((c,)) & of_line, either).await;
     }
