@@ -344,6 +344,8 @@ mod tests {
             KeyPiece::Literal("_"),
             part("b", None, KeyForm::Plain),
         ]);
+        const LAST: KeyLayout =
+            KeyLayout::new(&[KeyPiece::Literal("\u{ffff}"), part("a", Some(3), KeyForm::Plain)]);
         let key = column::<(Descending<u8>, String)>(ITEM);
         assert_eq!(text(key.lt((Descending(5),))), "RowKey ge 'P_' and RowKey lt 'P_250_'");
         assert_eq!(text(key.le((Descending(5), "x"))), "RowKey ge 'P_' and RowKey le 'P_250_x'");
@@ -358,8 +360,6 @@ mod tests {
         let both = "RowKey ge 'P_250_' and RowKey le 'P_251_x'";
         assert_eq!(text(key.between((Descending(5),), (Descending(4), "x"))), both);
 
-        const LAST: KeyLayout =
-            KeyLayout::new(&[KeyPiece::Literal("\u{ffff}"), part("a", Some(3), KeyForm::Plain)]);
         let key = column::<(u8,)>(LAST);
         assert_eq!(text(key.gt(7)), "RowKey gt '\u{ffff}007'");
         assert_eq!(text(key.lt(7)), "RowKey ge '\u{ffff}' and RowKey lt '\u{ffff}007'");

@@ -153,6 +153,7 @@ mod nanos {
         time.0.timestamp_nanos_opt().ok_or_else(|| ConvertError::Other("out of range".into()))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "the signature of a codec")]
     pub(super) fn decode(nanos: i64) -> Result<Descending<DateTime<Utc>>, ConvertError> {
         Ok(Descending(DateTime::from_timestamp_nanos(nanos)))
     }
