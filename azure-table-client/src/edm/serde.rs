@@ -117,40 +117,21 @@ struct Double(f64);
 
 impl<'de> Deserialize<'de> for Double {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(DoubleVisitor)
-    }
-}
-
-struct DoubleVisitor;
-
-impl Visitor<'_> for DoubleVisitor {
-    type Value = Double;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, \"NaN\", \"Infinity\" or \"-Infinity\"")
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Double, E> {
-        Ok(Double(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "like every Double in JSON")]
-    fn visit_i64<E>(self, value: i64) -> Result<Double, E> {
-        Ok(Double(value as f64))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "like every Double in JSON")]
-    fn visit_u64<E>(self, value: u64) -> Result<Double, E> {
-        Ok(Double(value as f64))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Double, E> {
-        match text {
-            "NaN" => Ok(Double(f64::NAN)),
-            "Infinity" => Ok(Double(f64::INFINITY)),
-            "-Infinity" => Ok(Double(f64::NEG_INFINITY)),
-            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-        }
+        // With serde_json's `arbitrary_precision`, a number is a map to any other visitor.
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let value = match &value {
+            serde_json::Value::Number(number) => number.as_f64().filter(|value| value.is_finite()),
+            serde_json::Value::String(text) => match text.as_str() {
+                "NaN" => Some(f64::NAN),
+                "Infinity" => Some(f64::INFINITY),
+                "-Infinity" => Some(f64::NEG_INFINITY),
+                _ => None,
+            },
+            _ => None,
+        };
+        value.map(Self).ok_or_else(|| {
+            de::Error::custom("expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"")
+        })
     }
 }
 
