@@ -28,6 +28,8 @@ mod guides;
 mod helpers;
 mod hostile_replies;
 mod interop;
+mod hostile_server;
+mod hostile_texts;
 mod layers;
 mod listed_keys;
 mod long_keys;

@@ -13,6 +13,7 @@ use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::filter::FilterError;
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
+use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
 use crate::wire::{NoServiceVersion, Operation};
 
@@ -80,8 +81,10 @@ impl Error {
         // The message is the first line; request id and time follow.
         let message = body.message.lines().next().unwrap_or_default();
         let (batch_index, message) = split_index(message);
-        let mut error =
-            Self::new(ErrorKind::Service, text::bounded(message, MESSAGE_CHARS).into_owned());
+        let mut error = Self::new(
+            ErrorKind::Service,
+            escaped(text::bounded(message, MESSAGE_CHARS).into_owned()),
+        );
         error.0.batch_index = batch_index;
         error.0.code = Some(ErrorCode::from(body.code));
         error

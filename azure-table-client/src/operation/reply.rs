@@ -54,7 +54,7 @@ impl Reply {
     }
 
     pub(crate) fn request_id(&self) -> Option<&str> {
-        self.header(&headers::X_MS_REQUEST_ID)
+        headers::request_id(&self.headers)
     }
 
     /// The service's clock.
@@ -189,7 +189,12 @@ impl Reply {
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
-        let etag = self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty());
+        let mut tags = self.headers.get_all(header::ETAG).iter();
+        let first = tags.next();
+        if tags.any(|tag| Some(tag) != first) {
+            return Err(self.unexpected("the response has two different ETag headers", request));
+        }
+        let etag = first.and_then(|tag| tag.to_str().ok()).filter(|tag| !tag.trim().is_empty());
         etag.map(ETag::from)
             .ok_or_else(|| self.unexpected("the response has no ETag header", request))
     }
@@ -201,7 +206,11 @@ impl Reply {
         name: &HeaderName,
         request: &Request,
     ) -> Result<Option<&str>, Error> {
-        let Some(value) = self.headers.get(name) else { return Ok(None) };
+        let mut values = self.headers.get_all(name).iter();
+        let Some(value) = values.next() else { return Ok(None) };
+        if values.any(|other| other != value) {
+            return Err(self.bad_token(name, request));
+        }
         value.to_str().map(Some).map_err(|_| self.bad_token(name, request))
     }
 

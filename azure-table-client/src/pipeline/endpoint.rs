@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -31,6 +32,15 @@ impl Endpoint {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("has a user name or a password"));
+        }
+        // Without the `?`, the signature would be a part of the host or the path, which are shown in telemetry.
+        let parts = [url.host_str().unwrap_or_default(), url.path()];
+        let has_query = |part: &&str| percent_decode_str(part).any(|byte| b"?&=".contains(&byte));
+        if parts.iter().any(has_query) {
+            return Err(refused(
+                "has a character that no endpoint has: a shared access signature, which may lack its question mark, \
+                 is given as a credential",
+            ));
         }
         let is_loopback = match url.host() {
             Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
@@ -167,6 +177,11 @@ mod tests {
         ] {
             let error = Endpoint::parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("secret"));
+            "https://a/sv=2019-02-02&sig=secret",
+            "https://a.example.com/sig=secret",
+            "https://asv=2019-02-02&sig=secret",
+            "https://a/me/sv%3D2019-02-02%26sig%3Dsecret",
+            "https://a/%3Fsig=secret",
         }
     }
 }

@@ -178,5 +178,5 @@ fn size(method: &Method, bytes: usize) -> Option<i64> {
 }
 
 fn request_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get(&crate::wire::headers::X_MS_REQUEST_ID)?.to_str().ok()
+    crate::wire::headers::request_id(headers)
 }
