@@ -14,6 +14,8 @@ use bytes::Bytes;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
+#[cfg(feature = "reqwest")]
+pub(crate) use self::http::without_environment_proxies;
 
 /// A request as it is sent: complete, signed, with an absolute URL.
 ///
@@ -62,17 +64,21 @@ pub enum TransportErrorKind {
     Interrupted,
     /// The response is larger than the client accepts.
     TooLarge,
+    /// The response is from another URL than the request's. The request may have been received.
+    Foreign,
     /// The request could not be made: it was not sent.
     Invalid,
 }
 
 impl TransportErrorKind {
-    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large` or `invalid`.
+    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large`, `foreign` or
+    /// `invalid`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",
             Self::Interrupted => "interrupted",
             Self::TooLarge => "too_large",
+            Self::Foreign => "foreign",
             Self::Invalid => "invalid",
         }
     }
@@ -108,6 +114,7 @@ impl fmt::Display for TransportError {
                 "the connection broke before the whole reply was read"
             }
             TransportErrorKind::TooLarge => "the response is larger than the client accepts",
+            TransportErrorKind::Foreign => "the response is from another URL than the request's",
             TransportErrorKind::Invalid => "the request could not be made",
         })
     }

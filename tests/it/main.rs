@@ -48,6 +48,7 @@ mod retry;
 mod runtime;
 mod sas;
 mod security;
+mod secret_paths;
 mod serde_bridge;
 mod streams;
 mod transactions;

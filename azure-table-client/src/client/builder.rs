@@ -335,7 +335,8 @@ impl TableServiceClientBuilder {
             tokens: everywhere(Endpoint::is_https),
         };
         let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
-        let transport = http::transport(self.transport, self.http)?;
+        let endpoints: Vec<_> = std::iter::once(&endpoint).chain(&secondary).collect();
+        let transport = http::transport(self.transport, self.http, &endpoints)?;
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;

@@ -191,7 +191,9 @@ impl From<TransportError> for Error {
             TransportErrorKind::Connect => (ErrorKind::Connect, Outcome::NotApplied),
             TransportErrorKind::Invalid => (ErrorKind::InvalidInput, Outcome::NotApplied),
             TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
-            TransportErrorKind::TooLarge => (ErrorKind::UnexpectedReply, Outcome::Unknown),
+            TransportErrorKind::TooLarge | TransportErrorKind::Foreign => {
+                (ErrorKind::UnexpectedReply, Outcome::Unknown)
+            }
         };
         Self::new(kind, source.to_string()).with_outcome(outcome).with_source(source)
     }

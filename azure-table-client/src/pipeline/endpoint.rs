@@ -77,6 +77,12 @@ impl Endpoint {
         self.is_https
     }
 
+    /// Returns whether requests go to this machine without encryption.
+    #[cfg(feature = "reqwest")]
+    pub(crate) const fn is_local(&self) -> bool {
+        self.is_loopback && !self.is_https
+    }
+
     /// The name or the address of the host, without brackets.
     pub(crate) fn host(&self) -> &str {
         let (host, _) = self.host_and_port();

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::TableServiceClientBuilder;
 use crate::error::Error;
-use crate::transport::{HttpTransport, Transport};
+use crate::pipeline::Endpoint;
+use crate::transport::{HttpTransport, Transport, without_environment_proxies};
 
 /// A page has at most 4 MiB of data; JSON and escapes enlarge it.
 const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -13,7 +14,7 @@ const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 /// The settings of the HTTP client. A custom transport cannot honour any of them.
 #[derive(Default)]
 pub(super) struct HttpSettings {
-    client: Option<reqwest::Client>,
+    client: Option<reqwest::ClientBuilder>,
     connect_timeout: Option<Duration>,
     max_response_bytes: Option<usize>,
 }
@@ -34,7 +35,8 @@ impl HttpSettings {
         }
     }
 
-    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+    /// `endpoints` are the primary and the secondary.
+    fn into_transport(self, endpoints: &[&Endpoint]) -> Result<Arc<dyn Transport>, Error> {
         let max_response_bytes = self.max_response_bytes.unwrap_or(DEFAULT_MAX_RESPONSE_BYTES);
         let transport = match (self.client, self.connect_timeout) {
             (Some(_), Some(_)) => {
@@ -43,10 +45,20 @@ impl HttpSettings {
                      reqwest::ClientBuilder::connect_timeout instead",
                 ));
             }
-            (Some(client), None) => Ok(HttpTransport::with_client(client, max_response_bytes)),
+            (Some(client), None) => {
+                // A proxy of the environment could read the credentials of plain HTTP to this machine.
+                let is_local = endpoints.iter().any(|endpoint| endpoint.is_local());
+                let client = if is_local { without_environment_proxies(client) } else { client };
+                HttpTransport::with_client(client, max_response_bytes)
+            }
             (None, Some(timeout)) => HttpTransport::connecting_within(timeout, max_response_bytes),
             (None, None) => HttpTransport::new(max_response_bytes),
         };
+        let is_https = endpoints.iter().any(|endpoint| endpoint.is_https());
+        let transport = transport.and_then(|transport| {
+            transport.prepare(is_https)?;
+            Ok(transport)
+        });
         let transport = transport.map_err(|error| {
             let cause = std::error::Error::source(&error).unwrap_or(&error);
             Error::configuration(format!("the HTTP client could not be built: {cause}"))
@@ -60,8 +72,9 @@ impl HttpSettings {
 pub(super) fn transport(
     custom: Option<Arc<dyn Transport>>,
     settings: HttpSettings,
+    endpoints: &[&Endpoint],
 ) -> Result<Arc<dyn Transport>, Error> {
-    let Some(custom) = custom else { return settings.into_transport() };
+    let Some(custom) = custom else { return settings.into_transport(endpoints) };
     settings.check_unused()?;
     Ok(custom)
 }
@@ -84,12 +97,14 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sends through this HTTP client, for proxies, certificates and connection pools of your own.
+    /// Sends through an HTTP client with these settings, for proxies, certificates and connection pools of your own.
     ///
-    /// Build it with `.retry(reqwest::retry::never())` and `.redirect(reqwest::redirect::Policy::none())`: the
-    /// [retry policy](Self::retry) counts each attempt, and a redirect would carry the credential to another
-    /// host. Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+    /// Three settings are replaced, so that no request is sent twice and no credential to another host: redirects are
+    /// not followed, there is no `Referer`, and reqwest does not retry. The proxies of the builder are used for each
+    /// endpoint. If an endpoint is this machine by plain HTTP, those of the environment are not used.
+    ///
+    /// Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
+    pub fn http_client(mut self, client: reqwest::ClientBuilder) -> Self {
         self.http.client = Some(client);
         self
     }
@@ -130,8 +145,7 @@ mod tests {
     #[test]
     #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))]
     fn an_http_client_of_your_own_has_its_own_connect_timeout() {
-        let client = reqwest::Client::new();
-        let own = || builder().http_client(client.clone());
+        let own = || builder().http_client(reqwest::Client::builder());
         assert_refused(own().connect_timeout(Duration::from_secs(1)), "connect_timeout");
         assert_refused(own().transport(MockTableService::new().transport()), "http_client");
         own().max_response_bytes(1 << 20).build().unwrap();
