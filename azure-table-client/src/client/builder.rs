@@ -280,6 +280,22 @@ impl TableServiceClientBuilder {
         self
     }
 
+    /// Sets the time limit of whole queries and lists of tables that have no [`total_deadline`][own] of their own.
+    /// There is none by default.
+    ///
+    /// [own]: super::Query::total_deadline
+    pub fn query_deadline(mut self, deadline: Duration) -> Self {
+        self.settings.limits.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets the number of rows above which the result of a query, or of a list of tables, is an error, unless it has
+    /// a [`max_rows`](super::Query::max_rows) of its own. There is none by default.
+    pub fn query_max_rows(mut self, rows: u64) -> Self {
+        self.settings.limits.max_rows = Some(rows);
+        self
+    }
+
     /// Sends through a custom transport, such as the in-process mock's.
     ///
     /// The transport makes its own connections, so settings of the HTTP client are an error of

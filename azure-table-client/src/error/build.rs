@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::text::{self, MESSAGE_CHARS};
+use super::text::{self, MESSAGE_CHARS, Rounded};
 use super::{Error, ErrorCode, ErrorKind, Inner, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
@@ -66,6 +66,21 @@ impl Error {
         let mut error = Self::timeout(message);
         error.0.deadline = Some(deadline);
         error
+    }
+
+    /// A query reached its total deadline between two of its pages.
+    pub(crate) fn total_deadline(deadline: Duration) -> Self {
+        Self::timeout(format!("total deadline of {} reached between two pages", Rounded(deadline)))
+    }
+
+    pub(crate) fn too_many_rows(most: u64) -> Self {
+        Self::new(
+            ErrorKind::TooManyRows,
+            format!(
+                "the result has more rows than its limit ({most}): narrow the filter, return fewer by `take`, or raise \
+                 `max_rows`"
+            ),
+        )
     }
 
     pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {

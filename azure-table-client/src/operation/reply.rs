@@ -219,6 +219,11 @@ impl Reply {
         self.unexpected(format!("the continuation in {name} cannot be followed"), request)
     }
 
+    /// Returns the error of a continuation token that must not be followed.
+    pub(super) fn endless(&self, problem: &str, request: &Request) -> Error {
+        self.unexpected(format!("the continuation token of the page {problem}"), request)
+    }
+
     /// Returns the format of the body of a 200, which must be the requested one, and the form of its rows.
     pub(super) fn format(&self, request: &Request) -> Result<(PayloadFormat, Form), Error> {
         let Some(kind) = self.header(&header::CONTENT_TYPE) else {

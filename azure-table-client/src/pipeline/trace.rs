@@ -347,6 +347,7 @@ fn error_type(error: &Error) -> &str {
         ErrorKind::UnexpectedReply => "unexpected_reply",
         ErrorKind::Decode => "decode",
         ErrorKind::NotSingle => "not_single",
+        ErrorKind::TooManyRows => "too_many_rows",
         ErrorKind::Service => {
             error.code().map(ErrorCode::as_str).filter(|code| is_code(code)).unwrap_or("_OTHER")
         }
