@@ -269,7 +269,7 @@ async fn transaction(table: &TableClient<Blog>, blogs: &[Blog]) {
 }
 
 async fn send_bare(client: &reqwest::Client, ready: &HttpRequest, calls: u32) {
-    let url = url::Url::parse(&ready.url).expect("a URL");
+    let url = url::Url::parse(&ready.uri.to_string()).expect("a URL");
     for _ in 0..calls {
         let mut request = reqwest::Request::new(ready.method.clone(), url.clone());
         *request.headers_mut() = ready.headers.clone();
