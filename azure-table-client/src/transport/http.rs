@@ -101,7 +101,7 @@ impl HttpTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let url = Url::parse(&request.url)
+        let url = Url::parse(&request.uri.to_string())
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&url)?;
         let mut outgoing = reqwest::Request::new(request.method, url.clone());
@@ -304,8 +304,7 @@ mod redirect_tests {
         });
         let clients = Clients::Custom(ClientBuilder::new().no_proxy().build().unwrap());
         let transport = HttpTransport { clients, max_response_bytes: 1 << 20 };
-        let request =
-            HttpRequest { method: Method::GET, url, headers: HeaderMap::new(), body: Bytes::new() };
+        let request = HttpRequest::new(Method::GET, url.parse().unwrap());
         let error = transport.send(request).await.unwrap_err();
         assert_eq!(error.kind(), TransportErrorKind::Foreign);
         assert_eq!(crate::Error::from(error).outcome(), crate::Outcome::Unknown);

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use ::http::Uri;
 
 /// Returns whether the host of `uri` is this machine; see [`is_loopback_host`].
+#[allow(dead_code, reason = "only the hyper transport has the URI alone")]
 pub(super) fn is_loopback(uri: &Uri) -> bool {
     uri.host().is_some_and(is_loopback_host)
 }
