@@ -1,17 +1,21 @@
 //! The entities, the server process and the CPU clock that the benches over HTTP share.
 
 mod server;
+mod transports;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_client::TableEntity;
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::transport::Transport;
+use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
 pub(crate) use self::server::serve;
+pub(crate) use self::transports::Over;
 
 /// Operations of a transaction.
 pub(crate) const OPERATIONS: u32 = 100;
@@ -59,8 +63,11 @@ pub(crate) fn blog(n: u32) -> Blog {
     }
 }
 
-pub(crate) fn key() -> SharedKey {
-    SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key")
+/// Returns the client of a table over this transport.
+pub(crate) fn table(endpoint: &str, transport: Arc<dyn Transport>) -> TableClient<Blog> {
+    let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key");
+    let service = TableServiceClient::builder(endpoint, key).transport(transport).build();
+    service.expect("a client").table::<Blog>()
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {

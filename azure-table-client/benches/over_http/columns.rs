@@ -4,18 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use azure_table_client::client::Transaction;
-use azure_table_client::transport::{HttpTransport, Transport};
-use azure_table_client::{IfMatch, TableClient, TableServiceClient};
+use azure_table_client::{IfMatch, TableClient};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-use crate::canned::{self, Blog, FIRST_ROW, OPERATIONS, PAGE, PAGES};
+use crate::canned::{self, Blog, FIRST_ROW, OPERATIONS, Over, PAGE, PAGES};
 use crate::plain::{Page, Plain};
 use crate::requests::{Ready, Recorder};
-
-const MAX_RESPONSE_BYTES: usize = 1 << 30;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,40 +74,32 @@ pub(crate) enum Column {
     Reqwest,
     Hyper,
     SerdeJson,
-    OursOverReqwest,
+    Ours(Over),
 }
 
 impl Column {
-    pub(crate) const ALL: &[Self] =
-        &[Self::Reqwest, Self::Hyper, Self::SerdeJson, Self::OursOverReqwest];
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let others = [Self::Reqwest, Self::Hyper, Self::SerdeJson];
+        others.into_iter().chain(Over::ALL.iter().copied().map(Self::Ours))
+    }
 
     /// Returns the name in arguments.
-    pub(crate) const fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> String {
         match self {
-            Self::Reqwest => "bare-reqwest",
-            Self::Hyper => "bare-hyper",
-            Self::SerdeJson => "serde_json",
-            Self::OursOverReqwest => "ours-reqwest",
+            Self::Reqwest => "bare-reqwest".to_owned(),
+            Self::Hyper => "bare-hyper".to_owned(),
+            Self::SerdeJson => "serde_json".to_owned(),
+            Self::Ours(over) => format!("ours-{}", over.name()),
         }
     }
 
     /// Returns the head of the column.
-    pub(crate) const fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> String {
         match self {
-            Self::Reqwest => "bare reqwest",
-            Self::Hyper => "bare hyper",
-            Self::SerdeJson => "reqwest + serde_json",
-            Self::OursOverReqwest => "ours over reqwest",
-        }
-    }
-
-    /// The transports of our client: a new one is added here, to the names above, and nowhere else.
-    fn transport(self) -> Option<Arc<dyn Transport>> {
-        match self {
-            Self::OursOverReqwest => {
-                Some(Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES).expect("a transport")))
-            }
-            Self::Reqwest | Self::Hyper | Self::SerdeJson => None,
+            Self::Reqwest => "bare reqwest".to_owned(),
+            Self::Hyper => "bare hyper".to_owned(),
+            Self::SerdeJson => "reqwest + serde_json".to_owned(),
+            Self::Ours(over) => format!("ours over {}", over.name()),
         }
     }
 
@@ -132,21 +121,23 @@ pub(crate) enum Client {
 
 impl Client {
     pub(crate) fn new(column: Column, endpoint: &str) -> Self {
-        if let Some(transport) = column.transport() {
-            return Self::Ours(table(endpoint, transport));
+        match column {
+            Column::Ours(over) => Self::Ours(canned::table(endpoint, over.transport())),
+            Column::Hyper => {
+                let mut connector = HttpConnector::new();
+                connector.set_nodelay(true);
+                let builder = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
+                Self::Hyper(builder.build(connector))
+            }
+            Column::Reqwest | Column::SerdeJson => {
+                let builder = reqwest::Client::builder().tcp_nodelay(true);
+                // Plain HTTP needs no certificates; reading those of the platform would be most of the start-up.
+                #[cfg(feature = "rustls")]
+                let builder = builder.tls_certs_only([]);
+                let client = builder.build().expect("a client");
+                Self::Reqwest { client, with_json: column == Column::SerdeJson }
+            }
         }
-        if column == Column::Hyper {
-            let mut connector = HttpConnector::new();
-            connector.set_nodelay(true);
-            let builder = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
-            return Self::Hyper(builder.build(connector));
-        }
-        let builder = reqwest::Client::builder().tcp_nodelay(true);
-        // Plain HTTP needs no certificates; reading those of the platform would be most of the start-up.
-        #[cfg(feature = "rustls")]
-        let builder = builder.tls_certs_only([]);
-        let client = builder.build().expect("a client");
-        Self::Reqwest { client, with_json: column == Column::SerdeJson }
     }
 
     pub(crate) async fn run(&self, case: Case, requests: &[Ready], calls: u32) {
@@ -176,15 +167,10 @@ impl Client {
     }
 }
 
-fn table(endpoint: &str, transport: Arc<dyn Transport>) -> TableClient<Blog> {
-    let builder = TableServiceClient::builder(endpoint, canned::key()).transport(transport);
-    builder.build().expect("a client").table::<Blog>()
-}
-
 /// Runs each case once and writes its requests to the folder.
 pub(crate) async fn record(endpoint: &str, folder: &Path) {
     let recorder = Arc::new(Recorder::new());
-    let table = table(endpoint, recorder.clone());
+    let table = canned::table(endpoint, recorder.clone());
     for case in Case::ALL {
         call(&table, case, 1).await;
         recorder.write_to(&case.requests_file(folder));

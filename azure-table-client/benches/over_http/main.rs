@@ -58,10 +58,9 @@ impl Selection {
         if cases.is_empty() {
             cases.extend(Case::ALL);
         }
-        let columns = Column::ALL.iter().filter(|column| has(column.name()));
-        let mut columns: Vec<_> = columns.copied().collect();
+        let mut columns: Vec<_> = Column::all().filter(|column| has(&column.name())).collect();
         if columns.is_empty() {
-            columns.extend(Column::ALL);
+            columns.extend(Column::all());
         }
         let keep = arguments.iter().find_map(|argument| argument.strip_prefix("--keep="));
         let has_valgrind = !is_test && !has("--cpu") && measure::has_valgrind();
