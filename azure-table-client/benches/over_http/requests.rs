@@ -24,7 +24,7 @@ impl Recorded {
         let headers = request.headers.iter();
         Self {
             method: request.method.to_string(),
-            url: request.url.clone(),
+            url: request.uri.to_string(),
             headers: headers.map(|(name, value)| (name.to_string(), text(value))).collect(),
             body: String::from_utf8(request.body.to_vec()).expect("a body of text"),
         }
