@@ -1,9 +1,13 @@
-//! The entities, the server process and the CPU clock that the benches over HTTP share.
+//! The entities, the clients, the server process and the CPU clock that the benches over HTTP share.
 
+pub(crate) mod columns;
+mod plain;
+pub(crate) mod requests;
 mod server;
 mod transports;
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,4 +110,23 @@ pub(crate) fn cpu() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the usage");
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Duration::from_micros(micros.try_into().expect("a positive time"))
+}
+
+/// A folder for the recorded requests of this run, which ends with it.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let name = format!("azure-table-client-bench-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("the end of a folder");
+    }
 }

@@ -18,15 +18,12 @@
 
 #[path = "../canned/mod.rs"]
 mod canned;
-mod columns;
 mod measure;
-mod plain;
-mod requests;
 
 use std::path::PathBuf;
 
-use self::canned::{Server, runtime};
-use self::columns::{Case, Column};
+use self::canned::columns::{self, Case, Column};
+use self::canned::{Folder, Server, runtime};
 use self::measure::Setting;
 
 fn main() {
@@ -77,12 +74,11 @@ impl Selection {
 
 fn print_tables(selection: &Selection) {
     let server = Server::start();
-    let folder = std::env::temp_dir().join(format!("over_http-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    runtime().block_on(columns::record(&server.endpoint, &folder));
+    let folder = Folder::new();
+    runtime().block_on(columns::record(&server.endpoint, &folder.0));
     let setting = Setting {
         endpoint: &server.endpoint,
-        folder: &folder,
+        folder: &folder.0,
         keep: selection.keep.clone(),
         is_test: selection.is_test,
     };
@@ -103,7 +99,6 @@ fn print_tables(selection: &Selection) {
             print_row(selection, *case, &columns, &costs, |cost| format!("{cost:.1}"));
         }
     }
-    std::fs::remove_dir_all(&folder).expect("the end of a folder");
 }
 
 fn columns_of(selection: &Selection, case: Case) -> Vec<Column> {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::canned::columns::{Case, Client, Column};
+use crate::canned::requests::Ready;
 use crate::canned::{cpu, runtime};
-use crate::columns::{Case, Client, Column};
-use crate::requests::Ready;
 
 /// The argument with which this program runs one case in one column; see [`run`].
 pub(crate) const RUN: &str = "--run";

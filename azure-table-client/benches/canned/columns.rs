@@ -10,9 +10,9 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-use crate::canned::{self, Blog, FIRST_ROW, OPERATIONS, Over, PAGE, PAGES};
-use crate::plain::{Page, Plain};
-use crate::requests::{Ready, Recorder};
+use super::plain::{Page, Plain};
+use super::requests::{Ready, Recorder};
+use super::{Blog, FIRST_ROW, OPERATIONS, Over, PAGE, PAGES, blog, table};
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Column {
 
 type HyperClient = hyper_util::client::legacy::Client<HttpConnector, Full<Bytes>>;
 
-/// A client of one column, with one connection after its first call.
+/// A client of one column.
 #[derive(Debug)]
 pub(crate) enum Client {
     Reqwest { client: reqwest::Client, with_json: bool },
@@ -122,7 +122,7 @@ pub(crate) enum Client {
 impl Client {
     pub(crate) fn new(column: Column, endpoint: &str) -> Self {
         match column {
-            Column::Ours(over) => Self::Ours(canned::table(endpoint, over.transport())),
+            Column::Ours(over) => Self::Ours(table(endpoint, over.transport())),
             Column::Hyper => {
                 let mut connector = HttpConnector::new();
                 connector.set_nodelay(true);
@@ -144,9 +144,9 @@ impl Client {
         match self {
             Self::Ours(table) => call(table, case, calls).await,
             Self::Reqwest { client, with_json: true } => {
-                let blog = Plain::from(canned::blog(0));
+                let plain = Plain::from(blog(0));
                 for _ in 0..calls {
-                    send_with_json(client, case, requests, &blog).await;
+                    send_with_json(client, case, requests, &plain).await;
                 }
             }
             Self::Reqwest { client, with_json: false } => {
@@ -170,7 +170,7 @@ impl Client {
 /// Runs each case once and writes its requests to the folder.
 pub(crate) async fn record(endpoint: &str, folder: &Path) {
     let recorder = Arc::new(Recorder::new());
-    let table = canned::table(endpoint, recorder.clone());
+    let table = table(endpoint, recorder.clone());
     for case in Case::ALL {
         call(&table, case, 1).await;
         recorder.write_to(&case.requests_file(folder));
@@ -179,19 +179,19 @@ pub(crate) async fn record(endpoint: &str, folder: &Path) {
 
 async fn call(table: &TableClient<Blog>, case: Case, calls: u32) {
     let key = ("Channel9", FIRST_ROW.to_string());
-    let blog = canned::blog(0);
+    let entity = blog(0);
     let operations = if case == Case::Transaction { OPERATIONS } else { 0 };
-    let blogs: Vec<_> = (0..operations).map(canned::blog).collect();
+    let blogs: Vec<_> = (0..operations).map(blog).collect();
     for _ in 0..calls {
         match case {
             Case::Get | Case::StartUp => {
                 table.get((key.0, &*key.1)).await.expect("an entity");
             }
             Case::Insert => {
-                table.insert(&blog).await.expect("an insert");
+                table.insert(&entity).await.expect("an insert");
             }
             Case::Merge => {
-                table.merge(&blog, IfMatch::Any).await.expect("a merge");
+                table.merge(&entity, IfMatch::Any).await.expect("a merge");
             }
             Case::Query => {
                 let query = table.query().filter(|blog| blog.partition.eq("Channel9"));
@@ -226,14 +226,14 @@ async fn send_by_hyper(client: &HyperClient, ready: &Ready) -> Bytes {
     response.into_body().collect().await.expect("a body").to_bytes()
 }
 
-async fn send_with_json(client: &reqwest::Client, case: Case, requests: &[Ready], blog: &Plain) {
+async fn send_with_json(client: &reqwest::Client, case: Case, requests: &[Ready], plain: &Plain) {
     match case {
         Case::Get => {
             let body = send(client, &requests[0], Bytes::new()).await;
             std::hint::black_box(serde_json::from_slice::<Plain>(&body).expect("an entity"));
         }
         Case::Insert | Case::Merge => {
-            let body = serde_json::to_vec(blog).expect("JSON");
+            let body = serde_json::to_vec(plain).expect("JSON");
             send(client, &requests[0], body.into()).await;
         }
         Case::Query => {
