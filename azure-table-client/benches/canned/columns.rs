@@ -14,7 +14,7 @@ use super::plain::{Page, Plain};
 use super::requests::{Ready, Recorder};
 use super::{Blog, FIRST_ROW, OPERATIONS, Over, PAGE, PAGES, blog, table};
 
-/// What is measured.
+/// A measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
     Get,
@@ -52,7 +52,7 @@ impl Case {
         }
     }
 
-    /// Returns what one call counts as: a query counts its entities.
+    /// Returns the number of costs that one call is divided into: a query has one for each entity.
     pub(crate) const fn units(self) -> u32 {
         if matches!(self, Self::Query) { PAGES * PAGE } else { 1 }
     }
@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// Who sends.
+/// A client that sends the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     Reqwest,
@@ -103,7 +103,7 @@ impl Column {
         }
     }
 
-    /// Bare clients decode and encode nothing; serde_json has no form of a transaction.
+    /// Whether the column has the case. `serde_json` has no form of a transaction, and start-up decodes little.
     pub(crate) const fn has(self, case: Case) -> bool {
         !matches!((self, case), (Self::SerdeJson, Case::Transaction | Case::StartUp))
     }

@@ -27,7 +27,7 @@ pub(crate) const OPERATIONS: u32 = 100;
 pub(crate) const PAGES: u32 = 10;
 /// Entities of a page.
 pub(crate) const PAGE: u32 = 1_000;
-/// The row key of the entity that `get` reads, and of the first entity of a query.
+/// The row key of the first entity, which `get` reads.
 pub(crate) const FIRST_ROW: u64 = 2_521_794_455_999_990_000;
 
 #[derive(Debug, Clone, TableEntity)]

@@ -1,4 +1,4 @@
-//! The cost of a call over HTTP beside bare HTTP clients that send the same bytes, in one run: instructions (where
+//! The cost of a call over HTTP, compared with bare HTTP clients that send the same bytes, in one run: instructions (where
 //! valgrind is installed) and CPU.
 //!
 //! The server is another process with canned responses, so that only the client's cost is counted. Each client has
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-/// What the arguments select.
+/// The cases, columns and measures that the arguments select.
 #[derive(Debug)]
 struct Selection {
     cases: Vec<Case>,

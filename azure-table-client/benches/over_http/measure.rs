@@ -11,7 +11,7 @@ use crate::canned::{cpu, runtime};
 /// The argument with which this program runs one case in one column; see [`run`].
 pub(crate) const RUN: &str = "--run";
 
-/// How a case is measured: the canned server, and the folder of the recorded requests.
+/// The canned server and the folder of the recorded requests.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) endpoint: &'a str,
@@ -75,7 +75,7 @@ impl Setting<'_> {
             Case::StartUp => (0, 1),
         };
         let runs = [fewer, more].map(|calls| self.callgrind(case, column, calls));
-        let [fewer_total, more_total] = runs.map(|run| run.finish());
+        let [fewer_total, more_total] = runs.map(Callgrind::finish);
         let units = f64::from((more - fewer) * case.units());
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let difference = (more_total - fewer_total) as f64;
