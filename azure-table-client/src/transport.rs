@@ -2,6 +2,8 @@
 
 #[cfg(feature = "reqwest")]
 mod http;
+#[cfg(feature = "reqwest")]
+mod loopback;
 
 use std::fmt;
 use std::future::Future;
