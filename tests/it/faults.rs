@@ -254,12 +254,10 @@ async fn a_service_with_another_clock() {
             mock.requests().clear();
             table.insert_or_replace(&row(1)).await.unwrap();
             assert_eq!(mock.requests().total(), if is_refused { 2 } else { 1 });
-            let response = mock.respond(&HttpRequest {
-                method: http::Method::GET,
-                url: "http://127.0.0.1/devstoreaccount1/Tables".to_owned(),
-                headers: Default::default(),
-                body: Default::default(),
-            });
+            let response = mock.respond(&HttpRequest::new(
+                http::Method::GET,
+                http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+            ));
             let date = response.headers["date"].to_str().unwrap();
             assert_eq!(date, httpdate::fmt_http_date(expected));
         }
@@ -374,12 +372,10 @@ fn a_host_that_supports_responses_only() {
     let lost = mock.faults().add(Fault::lose_reply());
     let busy = mock.faults().add(Fault::busy().skip(1));
     let status = || {
-        let request = HttpRequest {
-            method: http::Method::GET,
-            url: "http://127.0.0.1/devstoreaccount1/Tables".to_owned(),
-            headers: Default::default(),
-            body: Default::default(),
-        };
+        let request = HttpRequest::new(
+            http::Method::GET,
+            http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+        );
         mock.respond(&request).status.as_u16()
     };
     assert_eq!([status(), status()], [200, 503]);

@@ -178,7 +178,7 @@ async fn a_sas_is_sent_unchanged_and_not_traced() {
     let url = format!(
         "http://127.0.0.1:10002/devstoreaccount1/Blogs()?$filter=RowKey%20eq%20%27x%27&{SAS}"
     );
-    assert_eq!(sent.url, url);
+    assert_eq!(sent.uri, *url);
     assert!(!sent.headers.contains_key("authorization"));
     assert_hidden(&format!("{sent:?}"));
     let text = Traced::take();

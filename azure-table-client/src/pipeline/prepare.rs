@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, header};
 
-use super::Pipeline;
+use super::{Endpoint, Pipeline};
 use crate::auth::{Credential, canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::error::Error;
 use crate::operation::{Location, Request};
@@ -21,6 +21,8 @@ const SERVICE_TIME: Duration = Duration::from_secs(30);
 pub(super) struct AttemptValues<'a> {
     pub(super) credential: &'a Credential,
     pub(super) format: PayloadFormat,
+    /// The number of the attempt, from 1.
+    pub(super) number: u32,
     pub(super) client_request_id: &'a str,
     pub(super) date: SystemTime,
     /// The `Authorization`, where it is a token.
@@ -51,6 +53,7 @@ impl Pipeline {
         let AttemptValues {
             credential,
             format,
+            number,
             client_request_id,
             date,
             token,
@@ -95,9 +98,12 @@ impl Pipeline {
         }
         Ok(HttpRequest {
             method: method.clone(),
-            url: url(request, credential, endpoint.base(), time),
+            uri: uri(request, credential, endpoint, time)?,
             headers: map,
             body: request.body.clone(),
+            operation: request.operation,
+            attempt: number,
+            time_limit: time,
         })
     }
 }
@@ -127,7 +133,12 @@ fn authorization(
     Some(format!("{scheme} {}:{}", key.account(), key.sign(&text)))
 }
 
-fn url(request: &Request, credential: &Credential, base: &str, time: Duration) -> String {
+fn uri(
+    request: &Request,
+    credential: &Credential,
+    endpoint: &Endpoint,
+    time: Duration,
+) -> Result<Uri, Error> {
     let sas = match credential {
         Credential::Sas(token) => token.as_query(),
         _ => "",
@@ -138,18 +149,21 @@ fn url(request: &Request, credential: &Credential, base: &str, time: Duration) -
     let query = request.query.as_str();
     let parts = [query, timeout, sas];
     let length = parts.iter().map(|part| part.len() + 1).sum::<usize>();
-    let mut url = String::with_capacity(base.len() + request.path.len() + length);
-    url.push_str(base);
-    url.push_str(&request.path);
+    let path = endpoint.path();
+    let mut target = String::with_capacity(path.len() + request.path.len() + length);
+    target.push_str(path);
+    target.push_str(&request.path);
     let mut separator = '?';
     for part in parts {
         if !part.is_empty() {
-            url.push(separator);
-            url.push_str(part);
+            target.push(separator);
+            target.push_str(part);
             separator = '&';
         }
     }
-    url
+    endpoint.uri(target).map_err(|error| {
+        Error::invalid_input("the URL of the request is not valid").with_source(error)
+    })
 }
 
 fn header_value(text: &str) -> Result<HeaderValue, Error> {

@@ -64,7 +64,7 @@ impl HttpTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let url = Url::parse(&request.url)
+        let url = Url::parse(&request.uri.to_string())
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let mut outgoing = reqwest::Request::new(request.method, url);
         *outgoing.headers_mut() = request.headers;
