@@ -1,6 +1,6 @@
 //! The seam between the client and the network, for tests and for custom transports.
 
-#[cfg(feature = "hyper")]
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod body;
 #[cfg(feature = "reqwest")]
 mod http;

@@ -93,13 +93,9 @@ impl HyperTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let uri: Uri = request
-            .url
-            .parse()
-            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
-        let host = self.pool.host(&uri, |uri| self.connector.route(uri))?;
+        let host = self.pool.host(&request.uri, |uri| self.connector.route(uri))?;
         let _permit = host.permit().await?;
-        let mut message = message(request, uri, &host);
+        let mut message = message(request, &host);
         while let Some(mut connection) = host.take_idle() {
             match connection.exchange(message, self.max_response_bytes).await {
                 // The connection was closed while it was idle. Nothing was written to it.
@@ -133,7 +129,7 @@ impl Default for HyperTransport {
     }
 }
 
-fn message(request: HttpRequest, uri: Uri, host: &Host) -> Message {
+fn message(request: HttpRequest, host: &Host) -> Message {
     let has_length = !request.body.is_empty();
     let mut message = Request::new(Full::new(request.body));
     let headers = message.headers_mut();
@@ -148,7 +144,7 @@ fn message(request: HttpRequest, uri: Uri, host: &Host) -> Message {
         headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
     }
     *message.method_mut() = request.method;
-    *message.uri_mut() = if forward.is_some() { uri } else { origin_form(uri) };
+    *message.uri_mut() = if forward.is_some() { request.uri } else { origin_form(request.uri) };
     message
 }
 
