@@ -3,6 +3,8 @@
 mod connect;
 mod connection;
 mod pool;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use std::time::Duration;
 use ::http::{HeaderValue, Method, Request, Uri, header};
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper_util::client::proxy::matcher::Intercept;
 
 use self::connect::Connector;
 use self::connection::Connection;
@@ -139,12 +142,12 @@ fn message(request: HttpRequest, host: &Host) -> Message {
         // Hyper omits the header of an empty body, which some servers refuse with 411.
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    let forward = host.route().forward();
-    if let Some(Some(authorization)) = forward {
+    let proxy = host.route().forwarding_proxy();
+    if let Some(authorization) = proxy.and_then(Intercept::basic_auth) {
         headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
     }
     *message.method_mut() = request.method;
-    *message.uri_mut() = if forward.is_some() { request.uri } else { origin_form(request.uri) };
+    *message.uri_mut() = if proxy.is_some() { request.uri } else { origin_form(request.uri) };
     message
 }
 

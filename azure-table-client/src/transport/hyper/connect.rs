@@ -2,12 +2,13 @@
 
 use std::future::{Ready, ready};
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ::http::Uri;
 use ::http::uri::Scheme;
-use ::http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
@@ -16,10 +17,10 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
+use crate::clock::{Clock, SystemClock};
 use crate::transport::loopback::is_loopback;
 use crate::transport::{TransportError, TransportErrorKind};
 
@@ -45,10 +46,9 @@ impl Route {
         self.host.authority() == uri.authority() && self.host.scheme() == uri.scheme()
     }
 
-    /// For requests that a proxy forwards, which have absolute URIs: the proxy's authorization.
-    pub(super) fn forward(&self) -> Option<Option<&HeaderValue>> {
-        let proxy = self.proxy.as_ref().filter(|_| !is_https(&self.host));
-        proxy.map(Intercept::basic_auth)
+    /// Returns the proxy that forwards each request, which then has an absolute URI. A tunnel does not.
+    pub(super) fn forwarding_proxy(&self) -> Option<&Intercept> {
+        self.proxy.as_ref().filter(|_| !is_https(&self.host))
     }
 }
 
@@ -70,13 +70,18 @@ impl Connector {
         Self::with_proxies(timeout, Matcher::from_env())
     }
 
-    fn with_proxies(timeout: Duration, proxies: Matcher) -> Self {
+    pub(super) fn with_proxies(timeout: Duration, proxies: Matcher) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         let mut connector = Self { tcp, timeout, proxies, tls: OnceLock::new() };
         connector.set_timeout(timeout);
         connector
+    }
+
+    #[cfg(test)]
+    pub(super) fn trust(&self, tls: TlsConnector) {
+        assert!(self.tls.set(Ok(tls)).is_ok());
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
@@ -106,11 +111,10 @@ impl Connector {
     }
 
     pub(super) async fn connect(&self, route: &Route) -> Result<Stream, TransportError> {
-        let connected = match timeout(self.timeout, self.open(route)).await {
-            Ok(connected) => connected,
-            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
-        };
-        connected.map_err(|error| TransportError::new(TransportErrorKind::Connect, error))
+        let clock: &dyn Clock = &SystemClock;
+        let opened = clock.timeout(self.timeout, pin!(self.open(route))).await;
+        let opened = opened.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()));
+        opened.map_err(|error| TransportError::new(TransportErrorKind::Connect, error))
     }
 
     async fn open(&self, route: &Route) -> Result<Stream, BoxError> {

@@ -1,15 +1,15 @@
 //! The connections of a transport, by host.
 
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::http::{HeaderValue, Uri};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until};
 
 use super::connect::Route;
 use super::connection::Connection;
+use crate::clock::{Clock as _, SystemClock};
 use crate::lock::lock;
 use crate::transport::{TransportError, TransportErrorKind};
 
@@ -67,12 +67,12 @@ impl Pool {
 
     /// Keeps a connection for the next request.
     pub(super) fn keep(self: &Arc<Self>, host: &Host, connection: Connection) {
-        let until = Instant::now() + IDLE_TIMEOUT;
+        let until = SystemClock.instant() + IDLE_TIMEOUT;
         lock(&host.idle).push(Idle { connection, until });
         let mut reaper = lock(&self.reaper);
         // A task also ends with its runtime.
         if reaper.as_ref().is_none_or(JoinHandle::is_finished) {
-            *reaper = Some(tokio::spawn(reap(Arc::downgrade(self), until)));
+            *reaper = Some(tokio::spawn(reap(Arc::downgrade(self))));
         }
     }
 
@@ -81,12 +81,19 @@ impl Pool {
     fn close_expired(&self) -> Option<Instant> {
         // Held to the end: a connection that is kept meanwhile is either seen here, or starts a new task.
         let mut reaper = lock(&self.reaper);
-        let now = Instant::now();
+        let now = SystemClock.instant();
         let next = lock(&self.hosts).iter().filter_map(|host| host.close_expired(now)).min();
         if next.is_none() {
             *reaper = None;
         }
         next
+    }
+}
+
+#[cfg(test)]
+impl Pool {
+    pub(super) fn known(&self) -> usize {
+        lock(&self.hosts).len()
     }
 }
 
@@ -98,13 +105,13 @@ impl Drop for Pool {
     }
 }
 
-async fn reap(pool: Weak<Pool>, first: Instant) {
-    let mut next = first;
+async fn reap(pool: Weak<Pool>) {
+    let mut wait = IDLE_TIMEOUT;
     loop {
-        sleep_until(next).await;
+        SystemClock.sleep(wait).await;
         let Some(pool) = pool.upgrade() else { return };
         match pool.close_expired() {
-            Some(until) => next = until,
+            Some(until) => wait = until.saturating_duration_since(SystemClock.instant()),
             None => return,
         }
     }
@@ -119,7 +126,7 @@ impl Host {
 
     /// The connection that was used last, so that the others can expire.
     pub(super) fn take_idle(&self) -> Option<Connection> {
-        let now = Instant::now();
+        let now = SystemClock.instant();
         let mut idle = lock(&self.idle);
         let latest = idle.pop()?;
         if latest.until > now {
