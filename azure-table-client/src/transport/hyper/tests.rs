@@ -165,8 +165,9 @@ async fn a_certificate_of_another_authority_is_refused_before_the_request() {
     let error = get(&transport, &format!("https://localhost:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
     assert!(heads.try_recv().is_err());
-    // A server without TLS.
+    // A server without TLS waits for the end of a request.
     let (port, mut heads) = server(&[]).await;
+    let transport = HyperTransport::new().connect_timeout(Duration::from_millis(300));
     let error = get(&transport, &format!("https://localhost:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
     assert!(heads.try_recv().is_err());
