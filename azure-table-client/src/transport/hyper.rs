@@ -1,4 +1,4 @@
-//! The transport over hyper, without an HTTP client in between. Only this file and those below `hyper/` name hyper.
+//! The transport over hyper itself. Only this file and those below `hyper/` name hyper.
 
 mod connect;
 mod connection;
@@ -30,9 +30,9 @@ type Message = Request<Full<Bytes>>;
 
 /// Sends over HTTP/1.1 by hyper itself, from a bounded pool of kept connections.
 ///
-/// It needs fewer instructions per request than `HttpTransport`, and has fewer settings:
-/// [features](crate::guide::features) compares them. Connections are kept for 60 s, `TCP_NODELAY` is on, redirects are
-/// not followed.
+/// It needs fewer instructions for a request than `HttpTransport`, and has fewer settings. It is the default transport of
+/// a client if the feature `reqwest` is off. Connections are kept for 60 s, `TCP_NODELAY` is on, redirects are not
+/// followed.
 ///
 /// - **TLS** by rustls with the platform's roots, set up by the first request to an `https` endpoint. The provider of
 ///   cryptography is the one that the program has installed, otherwise aws-lc-rs.

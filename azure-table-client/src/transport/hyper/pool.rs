@@ -19,7 +19,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) struct Pool {
     max_connections: usize,
     hosts: Mutex<Vec<Arc<Host>>>,
-    /// The task that closes connections which were idle for too long; it ends when none is left.
+    /// The task that closes connections which were idle for too long. It ends with the last idle connection.
     reaper: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -76,8 +76,8 @@ impl Pool {
         }
     }
 
-    /// Closes connections that were idle for too long. Returns the time at which the next one will have been; without
-    /// one, the task ends.
+    /// Closes connections that were idle for too long. Returns the time at which the next one expires, if there is one;
+    /// otherwise the task ends.
     fn close_expired(&self) -> Option<Instant> {
         // Held to the end: a connection that is kept meanwhile is either seen here, or starts a new task.
         let mut reaper = lock(&self.reaper);
