@@ -1,17 +1,25 @@
-//! The entities, the server process and the CPU clock that the benches over HTTP share.
+//! The entities, the clients, the server process and the CPU clock that the benches over HTTP share.
 
+pub(crate) mod columns;
+mod plain;
+pub(crate) mod requests;
 mod server;
+mod transports;
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_client::TableEntity;
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+use azure_table_client::transport::Transport;
+use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 
 pub(crate) use self::server::serve;
+pub(crate) use self::transports::Over;
 
 /// Operations of a transaction.
 pub(crate) const OPERATIONS: u32 = 100;
@@ -19,7 +27,7 @@ pub(crate) const OPERATIONS: u32 = 100;
 pub(crate) const PAGES: u32 = 10;
 /// Entities of a page.
 pub(crate) const PAGE: u32 = 1_000;
-/// The row key of the entity that `get` reads, and of the first entity of a query.
+/// The row key of the first entity, which `get` reads.
 pub(crate) const FIRST_ROW: u64 = 2_521_794_455_999_990_000;
 
 #[derive(Debug, Clone, TableEntity)]
@@ -59,8 +67,11 @@ pub(crate) fn blog(n: u32) -> Blog {
     }
 }
 
-pub(crate) fn key() -> SharedKey {
-    SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key")
+/// Returns the client of a table over this transport.
+pub(crate) fn table(endpoint: &str, transport: Arc<dyn Transport>) -> TableClient<Blog> {
+    let key = SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).expect("a key");
+    let service = TableServiceClient::builder(endpoint, key).transport(transport).build();
+    service.expect("a client").table::<Blog>()
 }
 
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
@@ -99,4 +110,23 @@ pub(crate) fn cpu() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the usage");
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Duration::from_micros(micros.try_into().expect("a positive time"))
+}
+
+/// A folder for the recorded requests of this run, which ends with it.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let name = format!("azure-table-client-bench-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("the end of a folder");
+    }
 }

@@ -1,4 +1,4 @@
-//! The cost of a call over HTTP beside bare HTTP clients that send the same bytes, in one run: instructions (where
+//! The cost of a call over HTTP, compared with bare HTTP clients that send the same bytes, in one run: instructions (where
 //! valgrind is installed) and CPU.
 //!
 //! The server is another process with canned responses, so that only the client's cost is counted. Each client has
@@ -18,15 +18,12 @@
 
 #[path = "../canned/mod.rs"]
 mod canned;
-mod columns;
 mod measure;
-mod plain;
-mod requests;
 
 use std::path::PathBuf;
 
-use self::canned::{Server, runtime};
-use self::columns::{Case, Column};
+use self::canned::columns::{self, Case, Column};
+use self::canned::{Folder, Server, runtime};
 use self::measure::Setting;
 
 fn main() {
@@ -38,7 +35,7 @@ fn main() {
     }
 }
 
-/// What the arguments select.
+/// The cases, columns and measures that the arguments select.
 #[derive(Debug)]
 struct Selection {
     cases: Vec<Case>,
@@ -58,10 +55,9 @@ impl Selection {
         if cases.is_empty() {
             cases.extend(Case::ALL);
         }
-        let columns = Column::ALL.iter().filter(|column| has(column.name()));
-        let mut columns: Vec<_> = columns.copied().collect();
+        let mut columns: Vec<_> = Column::all().filter(|column| has(&column.name())).collect();
         if columns.is_empty() {
-            columns.extend(Column::ALL);
+            columns.extend(Column::all());
         }
         let keep = arguments.iter().find_map(|argument| argument.strip_prefix("--keep="));
         let has_valgrind = !is_test && !has("--cpu") && measure::has_valgrind();
@@ -78,12 +74,11 @@ impl Selection {
 
 fn print_tables(selection: &Selection) {
     let server = Server::start();
-    let folder = std::env::temp_dir().join(format!("over_http-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    runtime().block_on(columns::record(&server.endpoint, &folder));
+    let folder = Folder::new();
+    runtime().block_on(columns::record(&server.endpoint, &folder.0));
     let setting = Setting {
         endpoint: &server.endpoint,
-        folder: &folder,
+        folder: &folder.0,
         keep: selection.keep.clone(),
         is_test: selection.is_test,
     };
@@ -101,10 +96,9 @@ fn print_tables(selection: &Selection) {
         for case in &selection.cases {
             let columns = columns_of(selection, *case);
             let costs = setting.cpu(*case, &columns);
-            print_row(selection, *case, &columns, &costs, |cost| format!("{cost:.1}"));
+            print_row(selection, *case, &columns, &costs, |cost| format!("{cost:.2}"));
         }
     }
-    std::fs::remove_dir_all(&folder).expect("the end of a folder");
 }
 
 fn columns_of(selection: &Selection, case: Case) -> Vec<Column> {

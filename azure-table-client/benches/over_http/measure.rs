@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::canned::columns::{Case, Client, Column};
+use crate::canned::requests::Ready;
 use crate::canned::{cpu, runtime};
-use crate::columns::{Case, Client, Column};
-use crate::requests::Ready;
 
 /// The argument with which this program runs one case in one column; see [`run`].
 pub(crate) const RUN: &str = "--run";
 
-/// How a case is measured: the canned server, and the folder of the recorded requests.
+/// The canned server and the folder of the recorded requests.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) endpoint: &'a str,
@@ -75,7 +75,7 @@ impl Setting<'_> {
             Case::StartUp => (0, 1),
         };
         let runs = [fewer, more].map(|calls| self.callgrind(case, column, calls));
-        let [fewer_total, more_total] = runs.map(|run| run.finish());
+        let [fewer_total, more_total] = runs.map(Callgrind::finish);
         let units = f64::from((more - fewer) * case.units());
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let difference = (more_total - fewer_total) as f64;
@@ -89,7 +89,6 @@ impl Setting<'_> {
         let run = self.command(case, column, calls);
         let mut command = Command::new("valgrind");
         command.arg("--tool=callgrind").arg(option("--callgrind-out-file=", &file));
-        // Fewer threads' costs in one file, and nothing on the terminal.
         command.arg("--quiet").arg(run.get_program()).args(run.get_args());
         let process = command.stdout(Stdio::null()).spawn().expect("valgrind");
         Callgrind { process, file, is_kept: self.keep.is_some() }
@@ -97,7 +96,7 @@ impl Setting<'_> {
 
     fn command(&self, case: Case, column: Column, calls: u32) -> Command {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args([RUN, case.name(), column.name(), &calls.to_string(), self.endpoint]);
+        command.args([RUN, case.name(), &column.name(), &calls.to_string(), self.endpoint]);
         command.arg(self.folder);
         command
     }
@@ -148,7 +147,7 @@ pub(crate) fn run(arguments: &[String]) {
         panic!("{RUN} CASE COLUMN CALLS ENDPOINT FOLDER");
     };
     let case = Case::ALL.into_iter().find(|one| one.name() == case).expect("a case");
-    let column = Column::ALL.iter().find(|one| one.name() == column).expect("a column");
+    let column = Column::all().find(|one| one.name() == *column).expect("a column");
     let calls: u32 = calls.parse().expect("a number");
     let requests = Ready::read(&case.requests_file(Path::new(folder)));
     runtime().block_on(async {
@@ -156,7 +155,7 @@ pub(crate) fn run(arguments: &[String]) {
             return;
         }
         let before = cpu();
-        let client = Client::new(*column, endpoint);
+        let client = Client::new(column, endpoint);
         client.run(case, &requests, calls).await;
         println!("{}", cpu().saturating_sub(before).as_micros());
     });

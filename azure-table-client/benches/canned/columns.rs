@@ -4,20 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use azure_table_client::client::Transaction;
-use azure_table_client::transport::{HttpTransport, Transport};
-use azure_table_client::{IfMatch, TableClient, TableServiceClient};
+use azure_table_client::{IfMatch, TableClient};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
-use crate::canned::{self, Blog, FIRST_ROW, OPERATIONS, PAGE, PAGES};
-use crate::plain::{Page, Plain};
-use crate::requests::{Ready, Recorder};
+use super::plain::{Page, Plain};
+use super::requests::{Ready, Recorder};
+use super::{Blog, FIRST_ROW, OPERATIONS, Over, PAGE, PAGES, blog, table};
 
-const MAX_RESPONSE_BYTES: usize = 1 << 30;
-
-/// What is measured.
+/// A measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Case {
     Get,
@@ -55,7 +52,7 @@ impl Case {
         }
     }
 
-    /// Returns what one call counts as: a query counts its entities.
+    /// Returns the number of costs that one call is divided into: a query has one for each entity.
     pub(crate) const fn units(self) -> u32 {
         if matches!(self, Self::Query) { PAGES * PAGE } else { 1 }
     }
@@ -71,50 +68,42 @@ impl Case {
     }
 }
 
-/// Who sends.
+/// A client that sends the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     Reqwest,
     Hyper,
     SerdeJson,
-    OursOverReqwest,
+    Ours(Over),
 }
 
 impl Column {
-    pub(crate) const ALL: &[Self] =
-        &[Self::Reqwest, Self::Hyper, Self::SerdeJson, Self::OursOverReqwest];
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let others = [Self::Reqwest, Self::Hyper, Self::SerdeJson];
+        others.into_iter().chain(Over::ALL.iter().copied().map(Self::Ours))
+    }
 
     /// Returns the name in arguments.
-    pub(crate) const fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> String {
         match self {
-            Self::Reqwest => "bare-reqwest",
-            Self::Hyper => "bare-hyper",
-            Self::SerdeJson => "serde_json",
-            Self::OursOverReqwest => "ours-reqwest",
+            Self::Reqwest => "bare-reqwest".to_owned(),
+            Self::Hyper => "bare-hyper".to_owned(),
+            Self::SerdeJson => "serde_json".to_owned(),
+            Self::Ours(over) => format!("ours-{}", over.name()),
         }
     }
 
     /// Returns the head of the column.
-    pub(crate) const fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> String {
         match self {
-            Self::Reqwest => "bare reqwest",
-            Self::Hyper => "bare hyper",
-            Self::SerdeJson => "reqwest + serde_json",
-            Self::OursOverReqwest => "ours over reqwest",
+            Self::Reqwest => "bare reqwest".to_owned(),
+            Self::Hyper => "bare hyper".to_owned(),
+            Self::SerdeJson => "reqwest + serde_json".to_owned(),
+            Self::Ours(over) => format!("ours over {}", over.name()),
         }
     }
 
-    /// The transports of our client: a new one is added here, to the names above, and nowhere else.
-    fn transport(self) -> Option<Arc<dyn Transport>> {
-        match self {
-            Self::OursOverReqwest => {
-                Some(Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES).expect("a transport")))
-            }
-            Self::Reqwest | Self::Hyper | Self::SerdeJson => None,
-        }
-    }
-
-    /// Bare clients decode and encode nothing; serde_json has no form of a transaction.
+    /// Whether the column has the case. `serde_json` has no form of a transaction, and start-up decodes little.
     pub(crate) const fn has(self, case: Case) -> bool {
         !matches!((self, case), (Self::SerdeJson, Case::Transaction | Case::StartUp))
     }
@@ -122,7 +111,7 @@ impl Column {
 
 type HyperClient = hyper_util::client::legacy::Client<HttpConnector, Full<Bytes>>;
 
-/// A client of one column, with one connection after its first call.
+/// A client of one column.
 #[derive(Debug)]
 pub(crate) enum Client {
     Reqwest { client: reqwest::Client, with_json: bool },
@@ -132,30 +121,32 @@ pub(crate) enum Client {
 
 impl Client {
     pub(crate) fn new(column: Column, endpoint: &str) -> Self {
-        if let Some(transport) = column.transport() {
-            return Self::Ours(table(endpoint, transport));
+        match column {
+            Column::Ours(over) => Self::Ours(table(endpoint, over.transport())),
+            Column::Hyper => {
+                let mut connector = HttpConnector::new();
+                connector.set_nodelay(true);
+                let builder = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
+                Self::Hyper(builder.build(connector))
+            }
+            Column::Reqwest | Column::SerdeJson => {
+                let builder = reqwest::Client::builder().tcp_nodelay(true);
+                // Plain HTTP needs no certificates; reading those of the platform would be most of the start-up.
+                #[cfg(feature = "rustls")]
+                let builder = builder.tls_certs_only([]);
+                let client = builder.build().expect("a client");
+                Self::Reqwest { client, with_json: column == Column::SerdeJson }
+            }
         }
-        if column == Column::Hyper {
-            let mut connector = HttpConnector::new();
-            connector.set_nodelay(true);
-            let builder = hyper_util::client::legacy::Client::builder(TokioExecutor::new());
-            return Self::Hyper(builder.build(connector));
-        }
-        let builder = reqwest::Client::builder().tcp_nodelay(true);
-        // Plain HTTP needs no certificates; reading those of the platform would be most of the start-up.
-        #[cfg(feature = "rustls")]
-        let builder = builder.tls_certs_only([]);
-        let client = builder.build().expect("a client");
-        Self::Reqwest { client, with_json: column == Column::SerdeJson }
     }
 
     pub(crate) async fn run(&self, case: Case, requests: &[Ready], calls: u32) {
         match self {
             Self::Ours(table) => call(table, case, calls).await,
             Self::Reqwest { client, with_json: true } => {
-                let blog = Plain::from(canned::blog(0));
+                let plain = Plain::from(blog(0));
                 for _ in 0..calls {
-                    send_with_json(client, case, requests, &blog).await;
+                    send_with_json(client, case, requests, &plain).await;
                 }
             }
             Self::Reqwest { client, with_json: false } => {
@@ -176,11 +167,6 @@ impl Client {
     }
 }
 
-fn table(endpoint: &str, transport: Arc<dyn Transport>) -> TableClient<Blog> {
-    let builder = TableServiceClient::builder(endpoint, canned::key()).transport(transport);
-    builder.build().expect("a client").table::<Blog>()
-}
-
 /// Runs each case once and writes its requests to the folder.
 pub(crate) async fn record(endpoint: &str, folder: &Path) {
     let recorder = Arc::new(Recorder::new());
@@ -193,19 +179,19 @@ pub(crate) async fn record(endpoint: &str, folder: &Path) {
 
 async fn call(table: &TableClient<Blog>, case: Case, calls: u32) {
     let key = ("Channel9", FIRST_ROW.to_string());
-    let blog = canned::blog(0);
+    let entity = blog(0);
     let operations = if case == Case::Transaction { OPERATIONS } else { 0 };
-    let blogs: Vec<_> = (0..operations).map(canned::blog).collect();
+    let blogs: Vec<_> = (0..operations).map(blog).collect();
     for _ in 0..calls {
         match case {
             Case::Get | Case::StartUp => {
                 table.get((key.0, &*key.1)).await.expect("an entity");
             }
             Case::Insert => {
-                table.insert(&blog).await.expect("an insert");
+                table.insert(&entity).await.expect("an insert");
             }
             Case::Merge => {
-                table.merge(&blog, IfMatch::Any).await.expect("a merge");
+                table.merge(&entity, IfMatch::Any).await.expect("a merge");
             }
             Case::Query => {
                 let query = table.query().filter(|blog| blog.partition.eq("Channel9"));
@@ -240,14 +226,14 @@ async fn send_by_hyper(client: &HyperClient, ready: &Ready) -> Bytes {
     response.into_body().collect().await.expect("a body").to_bytes()
 }
 
-async fn send_with_json(client: &reqwest::Client, case: Case, requests: &[Ready], blog: &Plain) {
+async fn send_with_json(client: &reqwest::Client, case: Case, requests: &[Ready], plain: &Plain) {
     match case {
         Case::Get => {
             let body = send(client, &requests[0], Bytes::new()).await;
             std::hint::black_box(serde_json::from_slice::<Plain>(&body).expect("an entity"));
         }
         Case::Insert | Case::Merge => {
-            let body = serde_json::to_vec(blog).expect("JSON");
+            let body = serde_json::to_vec(plain).expect("JSON");
             send(client, &requests[0], body.into()).await;
         }
         Case::Query => {
