@@ -1,7 +1,13 @@
 //! The seam between the client and the network, for tests and for custom transports.
 
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+mod body;
 #[cfg(feature = "reqwest")]
 mod http;
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(feature = "hyper")]
+mod loopback;
 
 use std::fmt;
 use std::future::Future;
@@ -15,6 +21,12 @@ use crate::wire::Operation;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
+#[cfg(feature = "hyper")]
+pub use self::hyper::HyperTransport;
+
+/// A page has at most 4 MiB of data; JSON and escapes enlarge it.
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+pub(crate) const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A request as it is sent: complete, signed, with an absolute URI.
 ///
