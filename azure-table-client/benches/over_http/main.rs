@@ -96,7 +96,7 @@ fn print_tables(selection: &Selection) {
         for case in &selection.cases {
             let columns = columns_of(selection, *case);
             let costs = setting.cpu(*case, &columns);
-            print_row(selection, *case, &columns, &costs, |cost| format!("{cost:.1}"));
+            print_row(selection, *case, &columns, &costs, |cost| format!("{cost:.2}"));
         }
     }
 }
