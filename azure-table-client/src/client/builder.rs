@@ -345,8 +345,7 @@ impl TableServiceClientBuilder {
         pipeline.permits = self.max_in_flight.map(Semaphore::new);
         pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
-        pipeline.protocol = protocol;
-        pipeline.version = protocol.version_header();
+        pipeline.set_protocol(protocol);
         pipeline.observers = self.observers;
         Ok(TableServiceClient::new(pipeline, self.settings))
     }
