@@ -1,8 +1,12 @@
 //! The seam between the client and the network, for tests and for custom transports.
 
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+mod body;
 #[cfg(feature = "reqwest")]
 mod http;
-#[cfg(feature = "reqwest")]
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod loopback;
 
 use std::fmt;
@@ -19,6 +23,12 @@ use crate::wire::Operation;
 pub use self::http::HttpTransport;
 #[cfg(feature = "reqwest")]
 pub(crate) use self::http::without_environment_proxies;
+#[cfg(feature = "hyper")]
+pub use self::hyper::HyperTransport;
+
+/// A page has at most 4 MiB of data; JSON and escapes enlarge it.
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+pub(crate) const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// A request as it is sent: complete, signed, with an absolute URI.
 ///

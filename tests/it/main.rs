@@ -8,10 +8,13 @@
     clippy::default_trait_access,
     reason = "tests"
 )]
+#![allow(clippy::duplicate_mod, reason = "tests over sockets run once by each transport")]
 
 mod atom;
 mod bad_input;
 mod bulk;
+mod by_hyper;
+mod by_reqwest;
 mod chaos;
 mod context;
 mod credentials;
@@ -27,7 +30,6 @@ mod fuzz_seeds;
 mod guides;
 mod helpers;
 mod hostile_paging;
-mod hostile_replies;
 mod hostile_server;
 mod hostile_texts;
 mod interop;
@@ -37,7 +39,6 @@ mod long_keys;
 mod many_keys;
 mod mock;
 mod mock_data;
-mod mock_server;
 mod outcome_bugs;
 mod outcome_table;
 mod outcomes;

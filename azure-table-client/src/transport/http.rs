@@ -4,11 +4,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue, Method, header};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Proxy};
 use url::Url;
 
+use super::body::Body;
 use super::loopback::is_loopback_host;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
@@ -128,32 +129,11 @@ impl HttpTransport {
     }
 
     async fn read_body(&self, reply: &mut reqwest::Response) -> Result<Bytes, TransportError> {
-        let limit = self.max_response_bytes;
-        let too_large = || {
-            TransportError::new(TransportErrorKind::TooLarge, format!("more than {limit} bytes"))
-        };
-        let announced = usize::try_from(reply.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
-        if announced > limit {
-            return Err(too_large());
-        }
-        // Most bodies are a single chunk, which is then not copied.
-        let mut first = Bytes::new();
-        let mut joined = BytesMut::new();
+        let mut body = Body::new(reply.content_length(), self.max_response_bytes)?;
         while let Some(chunk) = reply.chunk().await.map_err(of_reqwest)? {
-            if first.len().max(joined.len()) + chunk.len() > limit {
-                return Err(too_large());
-            }
-            if first.is_empty() {
-                first = chunk;
-                continue;
-            }
-            if joined.is_empty() {
-                joined.reserve(announced.max(2 * (first.len() + chunk.len())));
-                joined.extend_from_slice(&first);
-            }
-            joined.extend_from_slice(&chunk);
+            body.push(chunk)?;
         }
-        Ok(if joined.is_empty() { first } else { joined.freeze() })
+        Ok(body.finish())
     }
 }
 
