@@ -1,9 +1,11 @@
 //! The transport over the network. Only this file and the builder's HTTP settings name reqwest.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use ::http::{HeaderMap, HeaderValue, Method, header};
+use ::http::uri::{Authority, Scheme};
+use ::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use bytes::Bytes;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Proxy};
@@ -14,6 +16,7 @@ use super::loopback::is_loopback_host;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
+use crate::lock::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Idle connections are closed before the service does it (which then loses a request).
@@ -27,6 +30,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// credentials.
 pub struct HttpTransport {
     clients: Clients,
+    origins: Mutex<HashMap<(Scheme, Authority), Origin>>,
     max_response_bytes: usize,
 }
 
@@ -39,6 +43,14 @@ enum Clients {
         remote: OnceLock<Client>,
     },
     Custom(Client),
+}
+
+/// A server to which requests were sent.
+#[derive(Clone)]
+struct Origin {
+    /// Its URL, parsed once; requests add the path and the query.
+    base: Url,
+    client: Client,
 }
 
 impl HttpTransport {
@@ -62,7 +74,7 @@ impl HttpTransport {
         check_provider()?;
         let (local, remote) = (OnceLock::new(), OnceLock::new());
         let clients = Clients::Default { connect_timeout: timeout, local, remote };
-        Ok(Self { clients, max_response_bytes })
+        Ok(Self::with_clients(clients, max_response_bytes))
     }
 
     /// A transport with the settings of `builder`: proxies, certificates, connection pool; see
@@ -76,7 +88,11 @@ impl HttpTransport {
         max_response_bytes: usize,
     ) -> Result<Self, TransportError> {
         check_provider()?;
-        Ok(Self { clients: Clients::Custom(build(builder)?), max_response_bytes })
+        Ok(Self::with_clients(Clients::Custom(build(builder)?), max_response_bytes))
+    }
+
+    fn with_clients(clients: Clients, max_response_bytes: usize) -> Self {
+        Self { clients, origins: Mutex::default(), max_response_bytes }
     }
 
     /// Sets up what requests to such an endpoint need, so that an error is reported before the first request.
@@ -101,10 +117,29 @@ impl HttpTransport {
         }
     }
 
-    async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let url = Url::parse(&request.uri.to_string())
+    fn origin(&self, uri: &Uri) -> Result<Origin, TransportError> {
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(TransportError::new(
+                TransportErrorKind::Invalid,
+                "the URL is not absolute",
+            ));
+        };
+        let key = (scheme.clone(), authority.clone());
+        if let Some(origin) = lock(&self.origins).get(&key) {
+            return Ok(origin.clone());
+        }
+        let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
-        let client = self.client(&url)?;
+        let client = self.client(&base)?.clone();
+        let origin = Origin { base, client };
+        lock(&self.origins).insert(key, origin.clone());
+        Ok(origin)
+    }
+
+    async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+        let Origin { base: mut url, client } = self.origin(&request.uri)?;
+        url.set_path(request.uri.path());
+        url.set_query(request.uri.query());
         let mut outgoing = reqwest::Request::new(request.method, url.clone());
         *outgoing.headers_mut() = request.headers;
         if !request.body.is_empty() {
