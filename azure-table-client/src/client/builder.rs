@@ -273,8 +273,8 @@ impl TableServiceClientBuilder {
     }
 
     /// Sets the largest number of comparisons in the filter of one request. A longer list of alternatives, such as
-    /// `is_in`, is split into several requests. The default is 15, the documented limit of Azure Storage; for
-    /// Cosmos DB there is no limit by default.
+    /// `is_in`, is split into several requests. The default is 15, the documented limit of Azure Storage. Clients
+    /// of Cosmos DB have no limit unless it is set.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
         self.settings.max_comparisons = Some(comparisons);
         self

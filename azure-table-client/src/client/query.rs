@@ -219,7 +219,8 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// Limits the total number of entities in all pages. [`max_rows`](Self::max_rows) makes more of them an error.
+    /// Limits the total number of entities in all pages. Replaces an earlier limit. [`max_rows`](Self::max_rows) makes
+    /// more of them an error.
     #[doc(alias("limit", "top"))]
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);

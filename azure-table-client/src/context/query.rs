@@ -152,7 +152,7 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
     /// Returns the only entity.
     ///
     /// # Errors
-    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none or several.
+    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if the query has no row, or more than one.
     pub async fn single(self) -> Result<T, Error> {
         let table = Arc::clone(&self.table);
         let entity = self.single_or_none().await?;

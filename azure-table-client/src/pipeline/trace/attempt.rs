@@ -20,7 +20,7 @@ pub(in crate::pipeline) struct AttemptTrace<'t> {
     call: &'t CallTrace<'t>,
     span: Span,
     started: Instant,
-    /// What observers receive, if the attempt ends without a response.
+    /// The report to observers for an attempt that is dropped; a response or a failure changes it.
     received: Received<'t>,
     is_over: bool,
 }
