@@ -15,7 +15,7 @@ mod write;
 use std::fmt;
 
 pub(crate) use read::{Message, Part, Parts, first_status};
-pub(crate) use write::{Writer, media_type};
+pub(crate) use write::{Writer, header_lines, media_type};
 
 /// The longest boundary that RFC 2046 allows.
 const MAX_BOUNDARY: usize = 70;
