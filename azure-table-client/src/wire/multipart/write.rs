@@ -72,6 +72,7 @@ impl<'o> Writer<'o> {
     }
 
     /// A request or a response, whose first line is `start`.
+    #[cfg(any(test, feature = "mock"))]
     pub(crate) fn message<'h>(
         &mut self,
         start: &[&str],
