@@ -71,8 +71,8 @@ use self::request::RawRequest;
 pub use self::server::MockTableServer;
 use self::transport::InProcess;
 
-/// The origin of the in-process endpoint, where no socket is open.
-const IN_PROCESS_ORIGIN: &str = "http://127.0.0.1:10002";
+/// The host and the port of the in-process endpoint, where no socket is open.
+const IN_PROCESS_AUTHORITY: &str = "127.0.0.1:10002";
 /// The sender's address if the host does not know it.
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -145,7 +145,7 @@ impl MockTableService {
     /// Returns a connection string with the account of this service, for clients that use its
     /// [`transport`](Self::transport). Nothing listens at its endpoint.
     pub fn connection_string(&self) -> String {
-        self.connection_string_at(IN_PROCESS_ORIGIN)
+        self.connection_string_at(&format!("http://{IN_PROCESS_AUTHORITY}"))
     }
 
     fn connection_string_at(&self, origin: &str) -> String {

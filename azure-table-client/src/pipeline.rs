@@ -15,8 +15,9 @@ mod unreachable;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use http::HeaderValue;
+use http::HeaderMap;
 use tokio::sync::Semaphore;
+use uuid::Uuid;
 
 use crate::clock::SharedClock;
 use crate::error::Error;
@@ -52,10 +53,11 @@ pub(crate) struct Pipeline {
     pub(crate) permits: Option<Semaphore>,
     pub(crate) try_timeout: Duration,
     pub(crate) deadline: Duration,
-    /// The version and the format of requests, and of responses unless a call specifies another.
+    /// The version and the format of requests, and of responses unless a call specifies another; see
+    /// [`set_protocol`](Self::set_protocol).
     pub(crate) protocol: Protocol,
-    /// The version as each request names it.
-    pub(crate) version: HeaderValue,
+    /// The headers that all requests have.
+    headers: HeaderMap,
     /// The observers of attempts and calls.
     pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
@@ -106,7 +108,7 @@ impl Pipeline {
             try_timeout: DEFAULT_TRY_TIMEOUT,
             deadline: DEFAULT_DEADLINE,
             protocol: Protocol::default(),
-            version: Protocol::default().version_header(),
+            headers: prepare::shared_headers(Protocol::default()),
             observers: Vec::new(),
         }
     }
@@ -145,6 +147,12 @@ impl Pipeline {
         transaction::only(reply, request)
     }
 
+    /// Sets the version and the format of requests.
+    pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        self.headers = prepare::shared_headers(protocol);
+    }
+
     /// Returns the version of the service, and the format of the response to a call.
     pub(crate) fn protocol(&self, options: &CallOptions) -> Result<Protocol, Error> {
         self.protocol.with(options.format).map_err(unsupported)
@@ -175,5 +183,6 @@ fn check_client_request_id(id: &str) -> Result<(), Error> {
 
 /// A random UUID. It distinguishes requests in logs and protects nothing, so it needs no system call.
 fn new_client_request_id() -> String {
-    uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid().to_string()
+    let id = uuid::Builder::from_random_bytes(fastrand::u128(..).to_le_bytes()).into_uuid();
+    id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
 }

@@ -1,39 +1,80 @@
 //! The seam between the client and the network, for tests and for custom transports.
 
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+mod body;
 #[cfg(feature = "reqwest")]
 mod http;
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(feature = "hyper")]
+mod loopback;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
-use ::http::{HeaderMap, Method, StatusCode};
+use ::http::{HeaderMap, Method, StatusCode, Uri};
 use bytes::Bytes;
+
+use crate::wire::Operation;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
+#[cfg(feature = "hyper")]
+pub use self::hyper::HyperTransport;
 
-/// A request as it is sent: complete, signed, with an absolute URL.
+/// A page has at most 4 MiB of data; JSON and escapes enlarge it.
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
+pub(crate) const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+
+/// A request as it is sent: complete, signed, with an absolute URI.
 ///
-/// `Debug` shows neither the query, which may hold a signature, nor the headers and the body.
+/// A transport sends `method`, `uri`, `headers` and `body`. The other fields describe the attempt for transports
+/// that wrap another one. `Debug` shows neither the query, which may hold a signature, nor the headers and the body.
 #[derive(Clone)]
 pub struct HttpRequest {
     /// The verb; `MERGE` among them.
     pub method: Method,
     /// `scheme://host[:port]/path[?query]`, percent-encoded.
-    pub url: String,
+    pub uri: Uri,
     /// All headers but `Host` and `Content-Length`.
     pub headers: HeaderMap,
     /// The body; empty if there is none.
     pub body: Bytes,
+    /// The operation that the request belongs to.
+    pub operation: Operation,
+    /// The number of the attempt within its call, from 1.
+    pub attempt: u32,
+    /// The time after which the client drops the attempt.
+    pub time_limit: Duration,
+}
+
+impl HttpRequest {
+    /// Returns a first attempt of [`Operation::Other`] without headers, body and time limit, for hosts of a service
+    /// and for tests.
+    pub fn new(method: Method, uri: Uri) -> Self {
+        Self {
+            method,
+            uri,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            operation: Operation::Other,
+            attempt: 1,
+            time_limit: Duration::MAX,
+        }
+    }
 }
 
 impl fmt::Debug for HttpRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = self.url.split('?').next().unwrap_or_default();
+        let origin = (self.uri.scheme_str().unwrap_or_default(), self.uri.authority());
+        let host = origin.1.map_or("", |authority| authority.host());
         f.debug_struct("HttpRequest")
+            .field("operation", &self.operation)
+            .field("attempt", &self.attempt)
             .field("method", &self.method)
-            .field("url", &url)
+            .field("uri", &format_args!("{}://{host}{}", origin.0, self.uri.path()))
             .field("body", &format_args!("{} bytes", self.body.len()))
             .finish_non_exhaustive()
     }

@@ -6,7 +6,7 @@ use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use tokio::runtime::Handle;
@@ -104,23 +104,25 @@ fn may_take_long(parts: &Parts) -> bool {
 }
 
 fn to_service(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {
-    let url = url(&parts, address);
+    let uri = uri(&parts, address);
     let Parts { method, headers, .. } = parts;
-    HttpRequest { method, url, headers, body }
+    HttpRequest { headers, body, ..HttpRequest::new(method, uri) }
 }
 
-/// The URL with the host as the client names it, and with the path and query as sent.
-fn url(parts: &Parts, address: SocketAddr) -> String {
+/// The URI with the host as the client names it, and with the path and query as sent.
+fn uri(parts: &Parts, address: SocketAddr) -> Uri {
     let named = parts
         .uri
         .authority()
         .map(Authority::as_str)
         .or_else(|| parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()));
     let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    match named.filter(|name| is_host(name)) {
-        Some(name) => ["http://", name, target].concat(),
-        None => format!("http://{address}{target}"),
-    }
+    let at = |authority: &str| {
+        let uri = Uri::builder().scheme("http").authority(authority).path_and_query(target);
+        uri.build().ok()
+    };
+    let named = named.filter(|name| is_host(name)).and_then(at);
+    named.or_else(|| at(&address.to_string())).unwrap_or_default()
 }
 
 /// Returns `true` if the text is a host with an optional port. It must not look like a path.
@@ -198,7 +200,7 @@ mod tests {
                 request = request.header("host", host);
             }
             let (parts, ()) = request.body(()).unwrap().into_parts();
-            assert_eq!(url(&parts, address), expected, "{target}");
+            assert_eq!(uri(&parts, address), expected, "{target}");
         }
     }
 }

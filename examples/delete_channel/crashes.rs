@@ -175,7 +175,7 @@ impl Transport for Stopping {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         let Stop { method, url, number, is_done } = self.stop;
         let is_hit = request.method.as_str().contains(method)
-            && request.url.contains(url)
+            && request.uri.path().contains(url)
             && self.requests.fetch_add(1, Ordering::Relaxed) == number;
         Box::pin(async move {
             if is_hit && !is_done {

@@ -49,7 +49,7 @@ struct Distant(Arc<dyn Transport>);
 
 impl Transport for Distant {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_here = request.url.starts_with("http://");
+        let is_here = request.uri.scheme_str() == Some("http");
         Box::pin(async move {
             if is_here {
                 tokio::time::sleep(ROUND_TRIP).await;

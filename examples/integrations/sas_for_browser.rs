@@ -168,6 +168,6 @@ async fn fetch(steps: &Steps, url: &str, origin: &str) -> Result<HttpResponse, B
         ("origin".parse()?, origin.parse()?),
     ];
     let headers = headers.into_iter().collect();
-    let (url, body) = (url.to_owned(), "".into());
-    Ok(steps.transport().send(HttpRequest { method: "GET".parse()?, url, headers, body }).await?)
+    let request = HttpRequest { headers, ..HttpRequest::new("GET".parse()?, url.parse()?) };
+    Ok(steps.transport().send(request).await?)
 }

@@ -63,7 +63,11 @@ fn answer(status: u16, code: &str, (name, value): (&'static str, &str)) -> HttpR
 
 impl Transport for Script {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let place = if request.url.starts_with("https://copy") { "secondary" } else { "primary" };
+        let place = if request.uri.host().is_some_and(|host| host.starts_with("copy")) {
+            "secondary"
+        } else {
+            "primary"
+        };
         let what = format!("{} {place}", request.method);
         self.sent.lock().unwrap().push((self.start.elapsed().as_secs(), what));
         let is_read = request.method == "GET";

@@ -194,7 +194,7 @@ async fn tables_of_cosmos_may_have_odd_names() {
     odd.get(("p", "r")).await.unwrap_err();
     odd.query().await.unwrap_err();
     odd.delete_table().await.unwrap_err();
-    let urls: Vec<_> = keep.taken().into_iter().map(|request| request.url).collect();
+    let urls: Vec<_> = keep.taken().into_iter().map(|request| request.uri.to_string()).collect();
     for (url, path) in urls.iter().zip([
         "/it%27s%201-%C3%A9(PartitionKey='p',RowKey='r')",
         "/it%27s%201-%C3%A9()",

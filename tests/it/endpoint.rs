@@ -2,9 +2,12 @@
 //!
 //! `AZURE_TABLE_TESTS_FORMAT` is `nometadata`, `fullmetadata` or `atom` for a format other than the
 //! default; tests that it cannot pass are left out by name. `AZURE_TABLE_TESTS_SERVER=azurite`
-//! leaves out, by name, the tests that Azurite is known to fail.
+//! leaves out, by name, the tests that Azurite is known to fail. `AZURE_TABLE_TESTS_TRANSPORT=hyper` sends through
+//! `HyperTransport`.
 
-use azure_table_tests::{Server, Spoken, Target, conformance, for_each_conformance_test};
+use azure_table_tests::{
+    Server, SocketTransport, Spoken, Target, conformance, for_each_conformance_test,
+};
 
 fn target() -> Target {
     let connection_string = std::env::var("AZURE_STORAGE_CONNECTION_STRING")
@@ -21,7 +24,12 @@ fn target() -> Target {
         Ok(other) => panic!("AZURE_TABLE_TESTS_FORMAT is {other}"),
         Err(_) => Spoken::USUAL,
     };
-    Target::over_http(server, connection_string).speaking(spoken)
+    let socket = match std::env::var("AZURE_TABLE_TESTS_TRANSPORT").as_deref() {
+        Ok("hyper") => SocketTransport::Hyper,
+        Ok(other) => panic!("AZURE_TABLE_TESTS_TRANSPORT is {other}"),
+        Err(_) => SocketTransport::Reqwest,
+    };
+    Target::over_http(server, connection_string, socket).speaking(spoken)
 }
 
 macro_rules! run {

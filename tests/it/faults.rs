@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azure_table_client::bulk::BulkOperation;
 use azure_table_client::client::{ScanPolicy, TableServiceClientBuilder};
-use azure_table_client::mock::{Fault, MockTableServer, MockTableService};
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::HttpRequest;
 use azure_table_client::{
     DynamicEntity, Error, ErrorCode, ErrorKind, IfMatch, Metadata, Operation, Outcome, RetryPolicy,
@@ -254,12 +254,10 @@ async fn a_service_with_another_clock() {
             mock.requests().clear();
             table.insert_or_replace(&row(1)).await.unwrap();
             assert_eq!(mock.requests().total(), if is_refused { 2 } else { 1 });
-            let response = mock.respond(&HttpRequest {
-                method: http::Method::GET,
-                url: "http://127.0.0.1/devstoreaccount1/Tables".to_owned(),
-                headers: Default::default(),
-                body: Default::default(),
-            });
+            let response = mock.respond(&HttpRequest::new(
+                http::Method::GET,
+                http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+            ));
             let date = response.headers["date"].to_str().unwrap();
             assert_eq!(date, httpdate::fmt_http_date(expected));
         }
@@ -374,60 +372,15 @@ fn a_host_that_supports_responses_only() {
     let lost = mock.faults().add(Fault::lose_reply());
     let busy = mock.faults().add(Fault::busy().skip(1));
     let status = || {
-        let request = HttpRequest {
-            method: http::Method::GET,
-            url: "http://127.0.0.1/devstoreaccount1/Tables".to_owned(),
-            headers: Default::default(),
-            body: Default::default(),
-        };
+        let request = HttpRequest::new(
+            http::Method::GET,
+            http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+        );
         mock.respond(&request).status.as_u16()
     };
     assert_eq!([status(), status()], [200, 503]);
     assert_eq!((lost.struck(), busy.struck()), (0, 1));
 }
-
-#[tokio::test]
-async fn over_http() {
-    use ErrorKind::{Interrupted, Service, Timeout, UnexpectedReply};
-    let long = Duration::from_secs(10 * 60);
-    for (fault, kind, is_done) in [
-        (Fault::refuse_connection(), Interrupted, false),
-        (Fault::lose_request(), Interrupted, false),
-        (Fault::lose_reply(), Interrupted, true),
-        (Fault::hang(), Timeout, false),
-        (Fault::delay_request(long), Timeout, true),
-        (Fault::delay_reply(long), Timeout, true),
-        (Fault::busy(), Service, false),
-        (Fault::timed_out().after_commit(), Service, true),
-        (Fault::proxy_page(502), UnexpectedReply, false),
-    ] {
-        let server = MockTableServer::start().await;
-        let mock = server.service();
-        let service =
-            TableServiceClient::builder_from_connection_string(&server.connection_string())
-                .unwrap()
-                .retry(RetryPolicy::none())
-                .resolve_outcomes(false)
-                .try_timeout(Duration::from_millis(500))
-                .build()
-                .unwrap();
-        let table = service.table_named::<DynamicEntity>("Blogs");
-        table.create().await.unwrap();
-        let what = format!("{fault:?}");
-        let added = mock.faults().add(fault);
-        let error = table.insert(&row(1)).await.expect_err(&what);
-        assert_eq!(error.kind(), kind, "{what}: {error}");
-        assert_eq!(mock.row_count("Blogs"), Some(usize::from(is_done)), "{what}");
-        assert_eq!(added.struck(), 1, "{what}");
-
-        mock.faults().clear();
-        table.insert(&row(2)).await.unwrap();
-        mock.faults().add(Fault::truncate_reply());
-        let error = table.get(("p", "002")).await.expect_err(&what);
-        assert_eq!(error.kind(), UnexpectedReply, "{error}");
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn names_of_deleted_tables_are_waited_for() {
     let mock = MockTableService::new();

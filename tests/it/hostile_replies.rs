@@ -11,13 +11,13 @@ use futures_util::TryStreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
+use super::TRANSPORT;
+
 fn client(endpoint: &str) -> TableServiceClient {
-    TableServiceClient::builder(endpoint, Credential::Anonymous)
+    let builder = TableServiceClient::builder(endpoint, Credential::Anonymous)
         .retry(RetryPolicy::none())
-        .try_timeout(Duration::from_secs(5))
-        .max_response_bytes(100_000)
-        .build()
-        .unwrap()
+        .try_timeout(Duration::from_secs(5));
+    TRANSPORT.limited(builder, 100_000).build().unwrap()
 }
 
 async fn serving(bytes: Vec<u8>) -> TableClient<DynamicEntity> {
@@ -188,11 +188,10 @@ async fn a_missing_host() {
 async fn a_silent_server_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let service = TableServiceClient::builder(endpoint, Credential::Anonymous)
+    let builder = TableServiceClient::builder(endpoint, Credential::Anonymous)
         .retry(RetryPolicy::none())
-        .try_timeout(Duration::from_millis(50))
-        .build()
-        .unwrap();
+        .try_timeout(Duration::from_millis(50));
+    let service = TRANSPORT.of(builder).build().unwrap();
     let error = service.create_table("Blogs").await.unwrap_err();
     assert_eq!((error.kind(), error.outcome()), (ErrorKind::Timeout, Outcome::Unknown));
 }

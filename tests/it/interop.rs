@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 use azure_table_client::edm::EdmValue;
 use azure_table_client::mock::MockTableServer;
 use azure_table_client::{DynamicEntity, TableClient};
-use azure_table_tests::{Server, Spoken, Target};
+use azure_table_tests::{Server, SocketTransport, Spoken, Target};
 
 use cases::Case;
 
@@ -34,7 +34,7 @@ async fn with_the_official_clients() {
         Ok("azurite") => Server::Azurite,
         _ => Server::Other,
     };
-    let target = Target::over_http(kind, &connection_string);
+    let target = Target::over_http(kind, &connection_string, SocketTransport::Reqwest);
     let mut cases = cases::all();
     if kind == Server::Azurite {
         cases.retain(|case| case.azurite.is_none());

@@ -8,10 +8,13 @@
     clippy::default_trait_access,
     reason = "tests"
 )]
+#![allow(clippy::duplicate_mod, reason = "tests over sockets run once by each transport")]
 
 mod atom;
 mod bad_input;
 mod bulk;
+mod by_hyper;
+mod by_reqwest;
 mod chaos;
 mod context;
 mod credentials;
@@ -26,7 +29,6 @@ mod formats;
 mod fuzz_seeds;
 mod guides;
 mod helpers;
-mod hostile_replies;
 mod interop;
 mod layers;
 mod listed_keys;
@@ -34,7 +36,6 @@ mod long_keys;
 mod many_keys;
 mod mock;
 mod mock_data;
-mod mock_server;
 mod outcome_bugs;
 mod outcome_table;
 mod outcomes;

@@ -7,7 +7,7 @@ use azure_table_client::clock::Clock;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse};
 use azure_table_client::{DynamicEntity, ErrorKind, IfMatch, TableClient};
-use http::{HeaderMap, Method};
+use http::Method;
 
 /// A path for a file that does not exist yet.
 fn file(name: &str) -> PathBuf {
@@ -127,10 +127,11 @@ fn send(
     body: &'static str,
 ) -> HttpResponse {
     service.respond(&HttpRequest {
-        method,
-        url: format!("http://127.0.0.1/devstoreaccount1{path}"),
-        headers: HeaderMap::new(),
         body: body.into(),
+        ..HttpRequest::new(
+            method,
+            format!("http://127.0.0.1/devstoreaccount1{path}").parse().unwrap(),
+        )
     })
 }
 

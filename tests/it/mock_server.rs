@@ -1,5 +1,6 @@
 //! The suite on the mock behind a loopback port.
 
+use super::TRANSPORT;
 use azure_table_client::mock::MockTableServer;
 use azure_table_tests::{Server, Target, conformance, for_each_conformance_test};
 
@@ -13,6 +14,7 @@ macro_rules! run {
                     let target = super::Target::over_http(
                         super::Server::MockServer,
                         server.connection_string(),
+                        super::TRANSPORT,
                     );
                     super::conformance::$area::$name(&target).await;
                 }

@@ -125,7 +125,7 @@ impl fmt::Debug for LostAndRefused {
 
 impl Transport for LostAndRefused {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_batch = request.url.contains("/$batch");
+        let is_batch = request.uri.path().ends_with("/$batch");
         let number = if is_batch { self.batches.fetch_add(1, Ordering::Relaxed) } else { 0 };
         Box::pin(async move {
             match (is_batch, number) {

@@ -8,6 +8,7 @@ use azure_table_client::auth::{Credential, SasToken, SharedKey};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, ResponseFuture, Transport};
 use azure_table_client::{DynamicEntity, ErrorKind, RetryPolicy, TableServiceClient};
+use azure_table_tests::SocketTransport;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -46,15 +47,18 @@ fn credentials_and_clients_do_not_show_them() {
 
 #[tokio::test]
 async fn errors_of_a_broken_connection_do_not_show_them() {
-    // The reserved port 1 has no listener.
-    for credential in [
+    let credentials = [
         Credential::from(SharedKey::new("me", KEY).unwrap()),
         Credential::from(SasToken::new(SAS).unwrap()),
-    ] {
-        let service = TableServiceClient::builder("http://127.0.0.1:1/me", credential)
-            .retry(RetryPolicy::none())
-            .build()
-            .unwrap();
+    ];
+    // The reserved port 1 has no listener.
+    for (credential, transport) in credentials
+        .iter()
+        .flat_map(|credential| SocketTransport::ALL.map(|transport| (credential, transport)))
+    {
+        let builder = TableServiceClient::builder("http://127.0.0.1:1/me", credential.clone())
+            .retry(RetryPolicy::none());
+        let service = transport.of(builder).build().unwrap();
         let error = service.table_named::<DynamicEntity>("Blogs").query().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connect);
         assert_hidden(&chain(&error));
@@ -174,7 +178,7 @@ async fn a_sas_is_sent_unchanged_and_not_traced() {
     let url = format!(
         "http://127.0.0.1:10002/devstoreaccount1/Blogs()?$filter=RowKey%20eq%20%27x%27&{SAS}"
     );
-    assert_eq!(sent.url, url);
+    assert_eq!(sent.uri, *url);
     assert!(!sent.headers.contains_key("authorization"));
     assert_hidden(&format!("{sent:?}"));
     let text = Traced::take();

@@ -17,6 +17,7 @@ use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
     DynamicEntity, Error, RetryPolicy, TableClient, TableEntity, TableServiceClient,
 };
+use azure_table_tests::SocketTransport;
 use chrono::NaiveDateTime;
 use futures_util::FutureExt as _;
 
@@ -245,16 +246,22 @@ async fn of_networks(page: &mut Page) {
 fn of_sockets() -> Vec<String> {
     // A name that resolvers refuse without a query: its first part is too long.
     let unknown = format!("http://{}.invalid/a", "a".repeat(64));
-    let shown = async |endpoint: &str| {
+    let shown = async |endpoint: &str, transport: SocketTransport| {
         let builder = TableServiceClient::builder(endpoint, SharedKey::development());
-        let service = builder.allow_http(true).retry(RetryPolicy::none()).build().unwrap();
+        let builder = builder.allow_http(true).retry(RetryPolicy::none());
+        let service = transport.of(builder).build().unwrap();
         let error = service.list_tables().await.unwrap_err();
         assert!(error.hint().is_some() && error.source().is_some(), "{error:?}");
         error.to_string()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        vec![shown("http://127.0.0.1:1/devstoreaccount1").await, shown(&unknown).await]
+        let mut texts = Vec::new();
+        for transport in SocketTransport::ALL {
+            texts.push(shown("http://127.0.0.1:1/devstoreaccount1", transport).await);
+            texts.push(shown(&unknown, transport).await);
+        }
+        texts
     })
 }
 

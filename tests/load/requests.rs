@@ -61,7 +61,7 @@ impl Requests {
     fn bytes(&self) -> Vec<u8> {
         let kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(request) = kept else { return Vec::new() };
-        let path = request.url.strip_prefix(&self.origin).unwrap_or_default();
+        let path = request.uri.path_and_query().map_or("/", |target| target.as_str());
         let host = self.origin.trim_start_matches("http://");
         let mut bytes =
             format!("{} {path} HTTP/1.1\r\nHost: {host}\r\n", request.method).into_bytes();

@@ -14,7 +14,7 @@ pub mod fuzz;
 pub mod left_out;
 mod target;
 
-pub use target::{Server, Spoken, Target};
+pub use target::{Server, SocketTransport, Spoken, Target};
 
 /// Returns `full` if `AZURE_TABLE_TESTS_FULL` is set, as in `.ci/run`, and `small` otherwise.
 pub fn sized<T>(small: T, full: T) -> T {

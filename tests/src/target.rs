@@ -5,7 +5,9 @@ use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::clock::Clock;
 use azure_table_client::entity::TableEntity;
 use azure_table_client::mock::MockTableService;
-use azure_table_client::transport::{HttpRequest, HttpResponse, ResponseFuture, Transport};
+use azure_table_client::transport::{
+    HttpRequest, HttpResponse, HyperTransport, ResponseFuture, Transport,
+};
 use azure_table_client::{
     Dialect, Metadata, PayloadFormat, ServiceVersion, TableClient, TableServiceClient,
 };
@@ -26,6 +28,43 @@ pub enum Server {
     Azurite,
     /// An account, or another emulator.
     Other,
+}
+
+/// A transport over sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketTransport {
+    /// `HttpTransport`, the default.
+    Reqwest,
+    /// `HyperTransport`.
+    Hyper,
+}
+
+impl SocketTransport {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Reqwest, Self::Hyper];
+
+    /// Lets the clients of `builder` send through this transport.
+    pub fn of(self, builder: TableServiceClientBuilder) -> TableServiceClientBuilder {
+        match self {
+            Self::Reqwest => builder,
+            Self::Hyper => builder.transport(Arc::new(HyperTransport::new())),
+        }
+    }
+
+    /// The same, with a limit for the bytes of a response.
+    pub fn limited(
+        self,
+        builder: TableServiceClientBuilder,
+        max_response_bytes: usize,
+    ) -> TableServiceClientBuilder {
+        match self {
+            Self::Reqwest => builder.max_response_bytes(max_response_bytes),
+            Self::Hyper => {
+                let transport = HyperTransport::new().max_response_bytes(max_response_bytes);
+                builder.transport(Arc::new(transport))
+            }
+        }
+    }
 }
 
 /// The protocol of a test's clients.
@@ -106,6 +145,7 @@ pub struct Target {
     server: Server,
     connection_string: String,
     in_process: Option<(Arc<dyn Transport>, Arc<dyn Clock>)>,
+    socket: SocketTransport,
     spoken: Spoken,
 }
 
@@ -116,16 +156,22 @@ impl Target {
             server: Server::Mock,
             connection_string: mock.connection_string(),
             in_process: Some((mock.transport(), mock.clock())),
+            socket: SocketTransport::Reqwest,
             spoken: Spoken::USUAL,
         }
     }
 
-    /// A service behind a socket.
-    pub fn over_http(server: Server, connection_string: impl Into<String>) -> Self {
+    /// A service behind a socket, which this transport reaches.
+    pub fn over_http(
+        server: Server,
+        connection_string: impl Into<String>,
+        socket: SocketTransport,
+    ) -> Self {
         Self {
             server,
             connection_string: connection_string.into(),
             in_process: None,
+            socket,
             spoken: Spoken::USUAL,
         }
     }
@@ -213,7 +259,7 @@ impl Target {
                 let transport = Arc::new(Gate { transport, spoken: self.spoken });
                 builder.transport(transport).clock(Arc::clone(clock))
             }
-            None => builder,
+            None => self.socket.of(builder),
         }
     }
 

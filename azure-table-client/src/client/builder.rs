@@ -1,6 +1,6 @@
-#[cfg(feature = "reqwest")]
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod http;
-#[cfg(not(feature = "reqwest"))]
+#[cfg(not(any(feature = "reqwest", feature = "hyper")))]
 #[path = "builder/no_http.rs"]
 mod http;
 
@@ -283,7 +283,8 @@ impl TableServiceClientBuilder {
     /// Sends through a custom transport, such as the in-process mock's.
     ///
     /// The transport makes its own connections, so settings of the HTTP client are an error of
-    /// [`build`](Self::build). Without the feature `reqwest`, the client needs a transport.
+    /// [`build`](Self::build). Without it, a client sends through `HttpTransport` (feature `reqwest`), otherwise
+    /// through `HyperTransport` (feature `hyper`); without both features, it needs a transport.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self
@@ -308,7 +309,7 @@ impl TableServiceClientBuilder {
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is not the URL of a service,
     /// a secret would be sent over plain HTTP, the version or the dialect of the service does not have the
     /// format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be built.
-    /// Without the feature `reqwest`, a builder without a transport is an error too.
+    /// Without the features `reqwest` and `hyper`, a builder without a transport is an error too.
     pub fn build(self) -> Result<TableServiceClient, Error> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let dialect = self.dialect.unwrap_or_else(|| Dialect::of_host(endpoint.host()));
@@ -344,8 +345,7 @@ impl TableServiceClientBuilder {
         pipeline.permits = self.max_in_flight.map(Semaphore::new);
         pipeline.try_timeout = self.try_timeout.unwrap_or(pipeline.try_timeout);
         pipeline.deadline = self.deadline.unwrap_or(pipeline.deadline);
-        pipeline.protocol = protocol;
-        pipeline.version = protocol.version_header();
+        pipeline.set_protocol(protocol);
         pipeline.observers = self.observers;
         Ok(TableServiceClient::new(pipeline, self.settings))
     }

@@ -153,7 +153,7 @@ impl<E, T, C, F> Column<E, T, C, F> {
         if ty == EdmType::DateTime && self.accept == Accept::Lenient {
             let name = self.name.to_string();
             let reason = FilterError::without_text(FilterErrorKind::ManyForms, name);
-            return condition.without_opposite(reason);
+            return condition.refuse_negation(reason);
         }
         condition
     }

@@ -44,7 +44,7 @@ use crate::limits::PARTITION_KEY;
 pub struct Condition<E> {
     filter: Result<Filter, FilterError>,
     /// The reason why the condition has no opposite: the filter does not find all rows that it should.
-    no_opposite: Option<FilterError>,
+    negation_error: Option<FilterError>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -55,7 +55,7 @@ impl<E> Condition<E> {
             Ok(too_deep @ Filter::TooDeep) => too_deep.check_depth(),
             filter => filter,
         };
-        Self { filter, no_opposite: None, entity: PhantomData }
+        Self { filter, negation_error: None, entity: PhantomData }
     }
 
     /// Matches rows that meet all conditions. Without conditions, all rows match: the query scans the whole table
@@ -77,9 +77,9 @@ impl<E> Condition<E> {
         })
     }
 
-    /// Refuses `!` with this error.
-    pub(super) fn without_opposite(self, reason: FilterError) -> Self {
-        Self { no_opposite: Some(reason), ..self }
+    /// Makes `!` of this condition return this error.
+    pub(super) fn refuse_negation(self, error: FilterError) -> Self {
+        Self { negation_error: Some(error), ..self }
     }
 
     /// Returns the filter.
@@ -91,16 +91,16 @@ impl<E> Condition<E> {
     }
 
     fn join(self, other: Self, join: impl FnOnce(Filter, Filter) -> Filter) -> Self {
-        let no_opposite = self.no_opposite.or(other.no_opposite);
+        let negation_error = self.negation_error.or(other.negation_error);
         let filter = self.filter.and_then(|filter| Ok(join(filter, other.filter?)));
-        Self { no_opposite, ..Self::new(filter) }
+        Self { negation_error, ..Self::new(filter) }
     }
 }
 
 impl<E> Clone for Condition<E> {
     fn clone(&self) -> Self {
-        let no_opposite = self.no_opposite.clone();
-        Self { no_opposite, ..Self::new(self.filter.clone()) }
+        let negation_error = self.negation_error.clone();
+        Self { negation_error, ..Self::new(self.filter.clone()) }
     }
 }
 
@@ -153,7 +153,7 @@ impl<E> Not for Condition<E> {
 
     /// Matches if the condition does not match.
     fn not(self) -> Self {
-        Self::new(match self.no_opposite {
+        Self::new(match self.negation_error {
             None => self.filter.map(Not::not),
             Some(reason) => self.filter.and(Err(reason)),
         })

@@ -251,18 +251,14 @@ impl<E, P> KeyColumn<E, P> {
 impl<E, K, const N: u16> KeyColumn<E, (Bucketed<K, N>,)> {
     /// Matches the rows of this key in all of its buckets. The condition lists `N` keys.
     pub fn in_all_buckets(&self, key: impl KeyArgument<K>) -> Condition<E> {
-        match Bucketed::<K, N>::texts(&key).and_then(|texts| {
-            texts
-                .into_iter()
-                .map(|text| self.layout.write(&[text.into()]))
-                .collect::<Result<Vec<_>, _>>()
-        }) {
-            Ok(keys) => Condition::any(
-                keys.into_iter()
-                    .map(|key| of_key(Ok(Filter::on_key(self.property, CompareOp::Eq, key)))),
-            ),
-            Err(error) => of_key(Err(error)),
-        }
+        let texts = match Bucketed::<K, N>::texts(&key) {
+            Ok(texts) => texts,
+            Err(error) => return of_key(Err(error)),
+        };
+        Condition::any(texts.into_iter().map(|text| {
+            let key = self.layout.write(&[text.into()]);
+            of_key(key.map(|key| Filter::on_key(self.property, CompareOp::Eq, key)))
+        }))
     }
 }
 

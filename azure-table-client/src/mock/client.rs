@@ -1,6 +1,8 @@
 //! A shortcut for tests: a client of the mock.
 
-use super::{IN_PROCESS_ORIGIN, MockTableService};
+use http::uri::{Authority, Scheme};
+
+use super::{IN_PROCESS_AUTHORITY, MockTableService};
 use crate::client::TableServiceClient;
 use crate::client_core::Settings;
 use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline};
@@ -11,7 +13,9 @@ impl MockTableService {
     /// For other settings, pass [`transport`](Self::transport) and [`clock`](Self::clock) to a
     /// [`builder`](TableServiceClient::builder).
     pub fn client(&self) -> TableServiceClient {
-        let endpoint = Endpoint::at(IN_PROCESS_ORIGIN, &format!("/{}", self.account()), true);
+        let authority = Authority::from_static(IN_PROCESS_AUTHORITY);
+        let path = format!("/{}", self.account());
+        let endpoint = Endpoint::at(Scheme::HTTP, authority, &path, true);
         let credential = self.core().rules.credential.clone().into();
         let accepted = AcceptedCredentials { keys: true, tokens: true };
         let credential = CurrentCredential::unchecked(credential, "", accepted);

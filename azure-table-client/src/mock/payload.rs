@@ -7,6 +7,7 @@ use http::HeaderValue;
 
 use super::failure::Failure;
 use super::handlers::Select;
+use super::request::Origin;
 use super::store::StoredEntity;
 use crate::edm::EdmDateTime;
 use crate::wire::{Metadata, PayloadFormat, encoding};
@@ -66,7 +67,7 @@ pub(super) fn failure_body(
 /// The base of the URLs in a response.
 pub(super) struct BaseUrl<'a> {
     /// `http://host:port`
-    pub(super) origin: &'a str,
+    pub(super) origin: Origin<'a>,
     pub(super) account: &'a str,
     /// The suffix of the account's name at the secondary location.
     pub(super) suffix: &'static str,

@@ -257,6 +257,7 @@ mod tests {
 
     use super::*;
 
+    use super::super::request::Origin;
     use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
 
@@ -377,7 +378,7 @@ mod tests {
         ] {
             let request = RawRequest {
                 method: Method::GET,
-                origin: "http://127.0.0.1",
+                origin: Origin { scheme: "http", authority: "127.0.0.1" },
                 path,
                 query,
                 headers: Cow::default(),

@@ -7,9 +7,11 @@ mod protocol;
 mod resource;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::net::IpAddr;
 use std::num::IntErrorKind;
 
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, Method, header};
 use url::form_urlencoded;
 
@@ -31,8 +33,7 @@ pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct RawRequest<'a> {
     pub(super) method: Method,
-    /// `http://host:port`
-    pub(super) origin: &'a str,
+    pub(super) origin: Origin<'a>,
     /// Percent-encoded, as sent.
     pub(super) path: &'a str,
     pub(super) query: &'a str,
@@ -40,6 +41,19 @@ pub(super) struct RawRequest<'a> {
     pub(super) body: &'a [u8],
     /// The sender's address.
     pub(super) sender: IpAddr,
+}
+
+/// The scheme and the authority of a URL, as the client names them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) scheme: &'a str,
+    pub(super) authority: &'a str,
+}
+
+impl fmt::Display for Origin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.authority)
+    }
 }
 
 /// A parsed request. Each part has its own result, since the service checks the signature first and then
@@ -150,13 +164,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Splits a URL after `http://host:port`.
-pub(super) fn split_origin(url: &str) -> (&str, &str) {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let path = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
-    url.split_at(path)
-}
-
 impl<'a> RawRequest<'a> {
     /// The number of bytes of its path and query.
     pub(super) const fn url_bytes(&self) -> usize {
@@ -165,8 +172,12 @@ impl<'a> RawRequest<'a> {
 
     /// A request that a host in this process received from this address.
     pub(super) fn in_process(request: &'a HttpRequest, sender: IpAddr) -> Self {
-        let (origin, rest) = split_origin(&request.url);
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let HttpRequest { uri, .. } = request;
+        let origin = Origin {
+            scheme: uri.scheme_str().unwrap_or("http"),
+            authority: uri.authority().map_or("", Authority::as_str),
+        };
+        let (path, query) = (uri.path(), uri.query().unwrap_or_default());
         Self {
             method: request.method.clone(),
             origin,

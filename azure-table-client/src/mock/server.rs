@@ -9,7 +9,7 @@ use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::faults::{Break, Host};
-use super::request::RawRequest;
+use super::request::{Origin, RawRequest};
 use super::{LOCAL, MockTableService};
 use crate::lock::lock;
 use crate::transport::HttpResponse;
@@ -97,7 +97,7 @@ opaque_debug!(MockTableServer, |it| uri: it.server.uri());
 /// Responds like [`MockTableService::respond`].
 impl Respond for MockTableService {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        template(self.respond_to(raw(request, &origin(request))))
+        template(self.respond_to(raw(request)))
     }
 }
 
@@ -112,9 +112,8 @@ struct Delivery {
 
 impl Match for Delivery {
     fn matches(&self, request: &Request) -> bool {
-        let origin = origin(request);
         let service = &self.service;
-        let request = super::request::Request::read(raw(request, &origin), &service.core().rules);
+        let request = super::request::Request::read(raw(request), &service.core().rules);
         let effects = service.effects_on(&request, Host::Connections);
         service.deliver_due();
         let response = match effects.connection {
@@ -142,15 +141,11 @@ impl Respond for Delivery {
     }
 }
 
-fn origin(request: &Request) -> String {
+fn raw(request: &Request) -> RawRequest<'_> {
     let host = request.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    format!("http://{}", host.unwrap_or("127.0.0.1"))
-}
-
-fn raw<'a>(request: &'a Request, origin: &'a str) -> RawRequest<'a> {
     RawRequest {
         method: request.method.clone(),
-        origin,
+        origin: Origin { scheme: "http", authority: host.unwrap_or("127.0.0.1") },
         path: request.url.path(),
         query: &request.url[Position::BeforeQuery..Position::AfterQuery],
         headers: Cow::Borrowed(&request.headers),

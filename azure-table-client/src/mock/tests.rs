@@ -41,10 +41,12 @@ fn send(
         map.entry("accept").or_insert("*/*".parse().unwrap());
     }
     service.respond(&HttpRequest {
-        method: Method::from_bytes(method.as_bytes()).unwrap(),
-        url: format!("http://127.0.0.1:1/devstoreaccount1{path}"),
         headers: map,
         body: body.to_owned().into(),
+        ..HttpRequest::new(
+            Method::from_bytes(method.as_bytes()).unwrap(),
+            format!("http://127.0.0.1:1/devstoreaccount1{path}").parse().unwrap(),
+        )
     })
 }
 
@@ -237,12 +239,8 @@ fn every_failure_has_its_status_and_code() {
         (413, "RequestBodyTooLarge".into())
     );
     for method in [Method::GET, Method::OPTIONS] {
-        let elsewhere = HttpRequest {
-            method,
-            url: "http://127.0.0.1:1/another/Tables".into(),
-            headers: HeaderMap::new(),
-            body: bytes::Bytes::new(),
-        };
+        let elsewhere =
+            HttpRequest::new(method, http::Uri::from_static("http://127.0.0.1:1/another/Tables"));
         assert_eq!(service.respond(&elsewhere).status, 404);
     }
 }
@@ -329,10 +327,14 @@ fn an_invalid_condition_does_not_become_an_upsert() {
     let service = loose();
     let value = http::HeaderValue::from_bytes(b"\xff").unwrap();
     let response = service.respond(&HttpRequest {
-        method: Method::PUT,
-        url: "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='p',RowKey='r')".into(),
         headers: [(http::header::IF_MATCH, value)].into_iter().collect(),
         body: "{}".into(),
+        ..HttpRequest::new(
+            Method::PUT,
+            http::Uri::from_static(
+                "http://127.0.0.1/devstoreaccount1/Blogs(PartitionKey='p',RowKey='r')",
+            ),
+        )
     });
     assert_eq!(code(&response), (400, "InvalidInput".into()));
     assert_eq!(service.row_count("Blogs"), Some(0));

@@ -119,7 +119,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     use bytes::Bytes;
-    use http::{HeaderMap, Method};
+    use http::Method;
 
     use super::*;
 
@@ -128,10 +128,11 @@ mod tests {
         let service = MockTableService::builder().loose(true).build();
         let transport = service.transport();
         let mut send = transport.send(HttpRequest {
-            method: Method::POST,
-            url: format!("http://127.0.0.1/{}/Tables", service.account()),
-            headers: HeaderMap::new(),
             body: Bytes::from_static(br#"{"TableName":"Blogs"}"#),
+            ..HttpRequest::new(
+                Method::POST,
+                format!("http://127.0.0.1/{}/Tables", service.account()).parse().unwrap(),
+            )
         });
         let mut context = Context::from_waker(Waker::noop());
         for committed in [0, 1, 1] {

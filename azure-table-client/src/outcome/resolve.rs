@@ -62,7 +62,8 @@ pub(crate) async fn send(
         return result.map(Resolved::Reply);
     }
     let options = left(core, options, start);
-    let resolved = resolve(core, request, &options, Some(start), result).await?;
+    // Boxed, so that the futures of plain calls do not reserve space for it.
+    let resolved = Box::pin(resolve(core, request, &options, Some(start), result)).await?;
     if matches!(resolved, Resolved::Applied(_)) {
         trace.resolved();
     }
@@ -91,7 +92,7 @@ pub(crate) async fn write(
     let start = core.clock.instant();
     let result = core.send(request, options, trace).await;
     let options = left(core, options, start);
-    let committed = settle(core, request, sent, &options, Some(start), result).await?;
+    let committed = Box::pin(settle(core, request, sent, &options, Some(start), result)).await?;
     if committed.confirmation != Confirmation::Response {
         trace.resolved();
     }

@@ -222,6 +222,7 @@ impl<'c> Attempts<'c> {
             AttemptValues {
                 credential: &self.credential,
                 format: self.format,
+                number: self.count,
                 client_request_id: id,
                 date: self.dated,
                 token,

@@ -1,5 +1,8 @@
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::Uri;
+use http::uri::{Authority, PathAndQuery, Scheme};
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -11,8 +14,9 @@ use crate::error::Error;
 pub(crate) struct Endpoint {
     base: Arc<str>,
     path_at: usize,
+    scheme: Scheme,
+    authority: Authority,
     is_loopback: bool,
-    is_https: bool,
 }
 
 impl Endpoint {
@@ -38,14 +42,30 @@ impl Endpoint {
             Some(Host::Ipv6(address)) => address.is_loopback(),
             None => return Err(refused("has no host")),
         };
-        let origin = url.origin().ascii_serialization();
-        Ok(Self::at(&origin, url.path().trim_end_matches('/'), is_loopback))
+        let scheme = if url.scheme() == "https" { Scheme::HTTPS } else { Scheme::HTTP };
+        // The rest of the authority, a user name and a password, is refused above.
+        let authority = url.authority().parse().map_err(|error| {
+            refused("has a host with characters that a host cannot have").with_source(error)
+        })?;
+        Ok(Self::at(scheme, authority, url.path().trim_end_matches('/'), is_loopback))
     }
 
-    /// The endpoint at a path of an origin, which begins with `http://` or `https://`.
-    pub(crate) fn at(origin: &str, path: &str, is_loopback: bool) -> Self {
-        let is_https = origin.starts_with("https://");
-        Self { path_at: origin.len(), base: [origin, path].concat().into(), is_loopback, is_https }
+    /// The endpoint at a path of a server.
+    pub(crate) fn at(scheme: Scheme, authority: Authority, path: &str, is_loopback: bool) -> Self {
+        let base = [scheme.as_str(), "://", authority.as_str(), path].concat();
+        Self { path_at: base.len() - path.len(), base: base.into(), scheme, authority, is_loopback }
+    }
+
+    /// The URI of a path and a query on this server. The path begins with [`path`](Self::path).
+    ///
+    /// # Errors
+    /// The text has a character that a URI cannot have, or it is longer than 64 KiB.
+    pub(crate) fn uri(&self, path_and_query: String) -> Result<Uri, http::Error> {
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(PathAndQuery::from_maybe_shared(Bytes::from(path_and_query))?);
+        Ok(Uri::from_parts(parts)?)
     }
 
     /// Everything before the resource's path.
@@ -63,29 +83,18 @@ impl Endpoint {
     }
 
     /// Returns whether the connection is encrypted.
-    pub(crate) const fn is_https(&self) -> bool {
-        self.is_https
+    pub(crate) fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
     }
 
     /// The name or the address of the host, without brackets.
     pub(crate) fn host(&self) -> &str {
-        let (host, _) = self.host_and_port();
-        host.trim_start_matches('[').trim_end_matches(']')
+        self.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
     /// The port, also where the URL leaves it out.
     pub(crate) fn port(&self) -> u16 {
-        let (_, port) = self.host_and_port();
-        port.unwrap_or(if self.is_https { 443 } else { 80 })
-    }
-
-    fn host_and_port(&self) -> (&str, Option<u16>) {
-        let origin = &self.base[..self.path_at];
-        let authority = origin.split_once("://").map_or(origin, |(_, authority)| authority);
-        match authority.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
-            Some((host, Ok(port))) => (host, Some(port)),
-            _ => (authority, None),
-        }
+        self.authority.port_u16().unwrap_or(if self.is_https() { 443 } else { 80 })
     }
 
     /// Returns the account: from the path of an emulator, otherwise from the host. A custom domain has no
@@ -102,7 +111,7 @@ impl Endpoint {
 
     /// Returns whether secrets are safe from readers of the network.
     pub(crate) fn is_private(&self) -> bool {
-        self.is_https || self.is_loopback
+        self.is_https() || self.is_loopback
     }
 }
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue, Method, header};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use reqwest::redirect::Policy;
 use url::Url;
 
+use super::body::Body;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
@@ -64,7 +65,7 @@ impl HttpTransport {
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let url = Url::parse(&request.url)
+        let url = Url::parse(&request.uri.to_string())
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let mut outgoing = reqwest::Request::new(request.method, url);
         *outgoing.headers_mut() = request.headers;
@@ -84,32 +85,11 @@ impl HttpTransport {
     }
 
     async fn read_body(&self, reply: &mut reqwest::Response) -> Result<Bytes, TransportError> {
-        let limit = self.max_response_bytes;
-        let too_large = || {
-            TransportError::new(TransportErrorKind::TooLarge, format!("more than {limit} bytes"))
-        };
-        let announced = usize::try_from(reply.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
-        if announced > limit {
-            return Err(too_large());
-        }
-        // Most bodies are a single chunk, which is then not copied.
-        let mut first = Bytes::new();
-        let mut joined = BytesMut::new();
+        let mut body = Body::new(reply.content_length(), self.max_response_bytes)?;
         while let Some(chunk) = reply.chunk().await.map_err(of_reqwest)? {
-            if first.len().max(joined.len()) + chunk.len() > limit {
-                return Err(too_large());
-            }
-            if first.is_empty() {
-                first = chunk;
-                continue;
-            }
-            if joined.is_empty() {
-                joined.reserve(announced.max(2 * (first.len() + chunk.len())));
-                joined.extend_from_slice(&first);
-            }
-            joined.extend_from_slice(&chunk);
+            body.push(chunk)?;
         }
-        Ok(if joined.is_empty() { first } else { joined.freeze() })
+        Ok(body.finish())
     }
 }
 

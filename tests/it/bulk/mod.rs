@@ -58,7 +58,7 @@ impl Limited {
     fn takes(&self, request: &HttpRequest) -> bool {
         let mut seen = self.seen.lock().unwrap();
         let (body, now) = (String::from_utf8_lossy(&request.body), Instant::now());
-        let is_batch = request.url.ends_with("/$batch");
+        let is_batch = request.uri.path().ends_with("/$batch");
         let Some(limit) = self.limit.filter(|_| is_batch) else { return true };
         let entities = f64::from(u32::try_from(body.matches(" HTTP/1.1\r\n").count()).unwrap());
         let partition =
@@ -95,7 +95,7 @@ impl Transport for Limited {
             {
                 let mut seen = self.seen.lock().unwrap();
                 seen.in_flight += 1;
-                if let Some((_, query)) = request.url.split_once('?') {
+                if let Some(query) = request.uri.query() {
                     query.clone_into(&mut seen.query);
                 }
                 seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
@@ -377,7 +377,7 @@ impl fmt::Debug for Failing {
 
 impl Transport for Failing {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        let is_batch = request.url.ends_with("/$batch");
+        let is_batch = request.uri.path().ends_with("/$batch");
         let step = if is_batch { self.steps.lock().unwrap().pop() } else { None };
         Box::pin(async move {
             match step.unwrap_or(Step::Send) {

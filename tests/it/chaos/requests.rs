@@ -30,7 +30,7 @@ pub(super) struct Requests {
 /// A request that was delivered twice.
 #[derive(Debug, Default)]
 struct Delivery {
-    url: String,
+    uri: http::Uri,
     /// The marks that are new with this request, and the write id next to each.
     marks: Vec<(u64, Option<String>)>,
     /// The path and the ETag of each deletion.
@@ -109,7 +109,7 @@ impl Requests {
     pub(super) fn is_repeated_since(&self, deliveries: usize, key: &Key) -> bool {
         let path = path(key);
         let repeated = self.repeated.lock().unwrap();
-        repeated.iter().skip(deliveries).any(|delivery| delivery.url.contains(&path))
+        repeated.iter().skip(deliveries).any(|delivery| delivery.uri.path().contains(&path))
     }
 
     /// Whether a row shows a write id of this request.
@@ -161,7 +161,7 @@ fn path((partition_key, row_key): &Key) -> String {
 impl Delivery {
     /// Reads a request before which the rows had these marks.
     fn of(request: &HttpRequest, stored: &BTreeSet<u64>) -> Self {
-        let mut delivery = Self { url: request.url.clone(), ..Self::default() };
+        let mut delivery = Self { uri: request.uri.clone(), ..Self::default() };
         let mut url = String::new();
         let mut line = |line: &str| {
             if let Some(rest) = line.strip_prefix("DELETE ") {
@@ -177,7 +177,7 @@ impl Delivery {
             }
         };
         if request.method == "DELETE" {
-            line(&format!("DELETE {}", request.url));
+            line(&format!("DELETE {}", request.uri));
         }
         if let Some(etag) = request.headers.get("if-match") {
             line(&format!("If-Match: {}", etag.to_str().unwrap()));
@@ -203,7 +203,8 @@ impl Transport for Requests {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             yield_now().await;
-            let is_table_deletion = request.method == "DELETE" && request.url.contains("/Tables(");
+            let is_table_deletion =
+                request.method == "DELETE" && request.uri.path().contains("/Tables(");
             let rows = is_table_deletion.then(|| self.mock.rows(TABLE)).flatten();
             // A replaced row has the marks of earlier writes too.
             let stored = if request.method == "GET" { BTreeSet::new() } else { self.marks() };

@@ -116,7 +116,7 @@ async fn the_remaining_time_is_sent_to_the_service() {
     struct Urls(Mutex<Vec<String>>);
     impl Transport for Urls {
         fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            self.0.lock().unwrap().push(request.url);
+            self.0.lock().unwrap().push(request.uri.to_string());
             Box::pin(async {
                 sleep(Duration::from_secs(7)).await;
                 Ok(answer(503, "ServerBusy", NO))
@@ -167,7 +167,7 @@ async fn the_replication_lag_is_read_from_the_secondary() {
     struct Stats(Mutex<Vec<String>>, &'static str);
     impl Transport for Stats {
         fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-            self.0.lock().unwrap().push(request.url);
+            self.0.lock().unwrap().push(request.uri.to_string());
             let body = self.1.into();
             Box::pin(async move { Ok(HttpResponse { body, ..answer(200, "", NO) }) })
         }

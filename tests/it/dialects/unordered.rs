@@ -237,6 +237,6 @@ async fn table_names_are_case_sensitive() {
     assert!(keep.taken().is_empty());
     // The mock treats both names as one table.
     context().save_changes().await.unwrap_err();
-    let paths: Vec<_> = keep.taken().into_iter().map(|request| request.url).collect();
+    let paths: Vec<_> = keep.taken().into_iter().map(|request| request.uri.to_string()).collect();
     assert!(paths[0].ends_with("/Numbers") && paths[1].ends_with("/numbers"), "{paths:?}");
 }

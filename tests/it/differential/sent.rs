@@ -204,7 +204,8 @@ impl Service {
         set("x-ms-date", &date);
         set("authorization", &authorization(&date, &url));
         let method = Method::from_bytes(plain.unwrap_or(sent.verb).as_bytes()).unwrap();
-        HttpRequest { method, url, headers, body: Bytes::from(body) }
+        let request = HttpRequest::new(method, url.parse().unwrap());
+        HttpRequest { headers, body: Bytes::from(body), ..request }
     }
 
     fn condition(&self, sent: &Sent) -> Option<String> {

@@ -92,7 +92,7 @@ impl Canned {
 
 impl Transport for Canned {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.asked.lock().unwrap().push(request.url);
+        self.asked.lock().unwrap().push(request.uri.to_string());
         let response = self.response.clone();
         Box::pin(async { Ok(response) })
     }

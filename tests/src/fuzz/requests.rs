@@ -10,7 +10,7 @@ use azure_table_client::transport::{HttpRequest, HttpResponse};
 use azure_table_client::{DynamicEntity, IfMatch, TableClient, measure};
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderValue, Method};
 
 use super::canned::{answering, block_on, head_and_body, response, split_line};
 use super::replies::{shown, transactions};
@@ -40,10 +40,8 @@ pub(super) fn seeded() -> MockTableService {
     for row in ROWS.lines() {
         let (path, body) = row.split_once(' ').expect("a path and a body");
         let request = HttpRequest {
-            method: Method::POST,
-            url: format!("{ACCOUNT}{path}"),
-            headers: HeaderMap::new(),
             body: body.as_bytes().into(),
+            ..HttpRequest::new(Method::POST, format!("{ACCOUNT}{path}").parse().unwrap())
         };
         let reply = mock.respond(&request);
         assert_eq!(reply.status, 201, "{row}: {reply:?}");
@@ -115,11 +113,13 @@ fn request(text: &[u8]) -> Option<HttpRequest> {
         target => target.to_owned(),
     };
     let method = Method::from_bytes(method.as_bytes()).ok()?;
-    Some(HttpRequest { method, url, headers, body: Bytes::copy_from_slice(body) })
+    let body = Bytes::copy_from_slice(body);
+    Some(HttpRequest { headers, body, ..HttpRequest::new(method, url.parse().ok()?) })
 }
 
 fn is_signed(request: &HttpRequest) -> bool {
-    request.headers.contains_key(http::header::AUTHORIZATION) || request.url.contains("sig=")
+    request.headers.contains_key(http::header::AUTHORIZATION)
+        || request.uri.query().is_some_and(|query| query.contains("sig="))
 }
 
 /// Every response can be read.
@@ -205,10 +205,8 @@ pub fn multipart(data: &[u8]) {
     block_on(transactions(&reply));
 
     let mut request = HttpRequest {
-        method: Method::POST,
-        url: format!("{ACCOUNT}/$batch"),
-        headers: HeaderMap::new(),
         body: reply.body,
+        ..HttpRequest::new(Method::POST, format!("{ACCOUNT}/$batch").parse().unwrap())
     };
     request.headers.insert(http::header::CONTENT_TYPE, media_type);
     on_seeded(|mock| {

@@ -1,18 +1,18 @@
-//! The settings of the HTTP client, which only the feature `reqwest` has.
+//! The settings of the crate's own transports, which the features `reqwest` and `hyper` add.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::TableServiceClientBuilder;
 use crate::error::Error;
-use crate::transport::{HttpTransport, Transport};
+use crate::transport::Transport;
+#[cfg(feature = "reqwest")]
+use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport};
 
-/// A page has at most 4 MiB of data; JSON and escapes enlarge it.
-const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
-
-/// The settings of the HTTP client. A custom transport cannot honour any of them.
+/// The settings of the crate's own transports. A custom transport cannot honour any of them.
 #[derive(Default)]
 pub(super) struct HttpSettings {
+    #[cfg(feature = "reqwest")]
     client: Option<reqwest::Client>,
     connect_timeout: Option<Duration>,
     max_response_bytes: Option<usize>,
@@ -22,6 +22,7 @@ impl HttpSettings {
     /// Returns an error if one of the settings is present.
     fn check_unused(&self) -> Result<(), Error> {
         let present = [
+            #[cfg(feature = "reqwest")]
             ("http_client", self.client.is_some()),
             ("connect_timeout", self.connect_timeout.is_some()),
             ("max_response_bytes", self.max_response_bytes.is_some()),
@@ -34,6 +35,7 @@ impl HttpSettings {
         }
     }
 
+    #[cfg(feature = "reqwest")]
     fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
         let max_response_bytes = self.max_response_bytes.unwrap_or(DEFAULT_MAX_RESPONSE_BYTES);
         let transport = match (self.client, self.connect_timeout) {
@@ -54,6 +56,19 @@ impl HttpSettings {
         })?;
         Ok(Arc::new(transport))
     }
+
+    #[cfg(not(feature = "reqwest"))]
+    #[expect(clippy::unnecessary_wraps, reason = "has the signature of the function above")]
+    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+        let mut transport = crate::transport::HyperTransport::new();
+        if let Some(timeout) = self.connect_timeout {
+            transport = transport.connect_timeout(timeout);
+        }
+        if let Some(bytes) = self.max_response_bytes {
+            transport = transport.max_response_bytes(bytes);
+        }
+        Ok(Arc::new(transport))
+    }
 }
 
 /// Returns the transport of a client.
@@ -69,8 +84,8 @@ pub(super) fn transport(
 impl TableServiceClientBuilder {
     /// Sets the time limit for opening a connection; 10 s by default.
     ///
-    /// Together with [`http_client`](Self::http_client) or [`transport`](Self::transport) it is an error of
-    /// [`build`](Self::build): both have their own limit.
+    /// Together with `http_client` or [`transport`](Self::transport) it is an error of [`build`](Self::build): both
+    /// have their own limit.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.http.connect_timeout = Some(timeout);
         self
@@ -89,6 +104,7 @@ impl TableServiceClientBuilder {
     /// Build it with `.retry(reqwest::retry::never())` and `.redirect(reqwest::redirect::Policy::none())`: the
     /// [retry policy](Self::retry) counts each attempt, and a redirect would carry the credential to another
     /// host. Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
+    #[cfg(feature = "reqwest")]
     pub fn http_client(mut self, client: reqwest::Client) -> Self {
         self.http.client = Some(client);
         self
@@ -128,6 +144,15 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(feature = "reqwest"))]
+    fn without_reqwest_the_transport_is_hyper() {
+        let timeout = Duration::from_secs(1);
+        let client = builder().connect_timeout(timeout).max_response_bytes(1 << 20).build();
+        assert!(format!("{:?}", client.unwrap()).contains("HyperTransport"));
+    }
+
+    #[test]
+    #[cfg(feature = "reqwest")]
     #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))]
     fn an_http_client_of_your_own_has_its_own_connect_timeout() {
         let client = reqwest::Client::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::transport::Transport;
 
-/// The settings of the HTTP client, which the feature `reqwest` adds.
+/// The settings of the crate's own transports, which the features `reqwest` and `hyper` add.
 #[derive(Default)]
 pub(super) struct HttpSettings {}
 
@@ -17,7 +17,7 @@ pub(super) fn transport(
     custom.ok_or_else(|| {
         Error::configuration(
             "the client has no transport: call transport(..) on its builder, or turn on the feature \
-             rustls, native-tls or reqwest of azure-table-client",
+             rustls, native-tls, reqwest or hyper of azure-table-client",
         )
     })
 }

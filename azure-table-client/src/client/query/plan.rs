@@ -29,19 +29,15 @@ pub struct QueryPlan {
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, reason, queries, listed } = *self;
-        let branches = match listed {
-            Some(ListedKeys { points, partitions, .. }) if queries > 1 => {
-                let points = (points > 0).then(|| counted(points, "point read"));
-                let partitions = (partitions > 0).then(|| counted(partitions, kind));
-                let parts: Vec<_> = partitions.into_iter().chain(points).collect();
-                f.write_str(&parts.join(" and "))?;
-                listed.map_or(1, |listed| listed.points + listed.partitions)
+        let mut branches = 1;
+        match listed.filter(|_| queries > 1) {
+            None => kind.fmt(f)?,
+            Some(ListedKeys { points, partitions, .. }) => {
+                branches = points + partitions;
+                let kinds = [counted(partitions, kind), counted(points, "point read")];
+                f.write_str(&kinds.into_iter().flatten().collect::<Vec<_>>().join(" and "))?;
             }
-            _ => {
-                kind.fmt(f)?;
-                1
-            }
-        };
+        }
         write!(f, ": {reason}")?;
         if queries > branches {
             write!(f, ", in {queries} queries")?;
@@ -50,9 +46,9 @@ impl fmt::Display for QueryPlan {
     }
 }
 
-fn counted(count: usize, noun: impl fmt::Display) -> String {
+fn counted(count: usize, noun: impl fmt::Display) -> Option<String> {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
+    (count > 0).then(|| format!("{count} {noun}{plural}"))
 }
 
 impl<E, T> Query<E, T> {

@@ -101,7 +101,7 @@ impl Restrictions {
         if self.addresses.is_some_and(|addresses| !addresses.contains(request.sender)) {
             return Err(Failure::source_ip_mismatch(request.sender));
         }
-        let is_https = request.origin.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));
+        let is_https = request.origin.scheme == "https";
         if self.https_only && !is_https {
             return Err(Failure::protocol_mismatch());
         }

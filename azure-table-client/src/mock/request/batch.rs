@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::{HeaderName, HeaderValue, header};
 
-use super::{RawRequest, Request, split_origin};
+use super::{RawRequest, Request};
 use crate::mock::core::Rules;
 use crate::mock::failure::Failure;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION, X_MS_VERSION};
@@ -96,10 +96,16 @@ impl<'b, 'a> Inherited<'b, 'a> {
             headers.try_insert(name, value).map_err(|_| MultipartError::Head)?;
         }
         // The service ignores the host in the URL of an operation.
-        let rest = if target.starts_with('/') { target } else { split_origin(target).1 };
+        let rest = if target.starts_with('/') { target } else { below_origin(target) };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let RawRequest { origin, sender, .. } = *self.batch;
         let (headers, body) = (Cow::Owned(headers), message.body);
         Ok(RawRequest { method, origin, path, query, headers, body, sender })
     }
+}
+
+/// Returns the part of a URL after `http://host:port`.
+fn below_origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    url[host..].find(['/', '?']).map_or("", |at| &url[host + at..])
 }

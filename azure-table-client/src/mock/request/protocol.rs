@@ -170,6 +170,7 @@ mod tests {
     use http::{HeaderMap, Method};
 
     use super::*;
+    use crate::mock::request::Origin;
 
     const OLD: &str = "2009-04-14";
     const UPSERTS: &str = "2011-08-18";
@@ -191,7 +192,7 @@ mod tests {
             .collect();
         let request = RawRequest {
             method: Method::GET,
-            origin: "",
+            origin: Origin { scheme: "http", authority: "" },
             path: "/",
             query,
             headers: Cow::Owned(map),

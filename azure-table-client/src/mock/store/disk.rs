@@ -274,10 +274,12 @@ mod tests {
             headers.insert(header::ACCEPT, "application/json".parse().unwrap());
             headers.insert("x-ms-version", "2019-02-02".parse().unwrap());
             service.receive(HttpRequest {
-                method: Method::POST,
-                url: "http://127.0.0.1:1/devstoreaccount1/Tables".to_owned(),
                 headers,
                 body: format!("{{\"TableName\":\"{name}\"}}").into(),
+                ..HttpRequest::new(
+                    Method::POST,
+                    http::Uri::from_static("http://127.0.0.1:1/devstoreaccount1/Tables"),
+                )
             })
         };
         assert_eq!(create("Blogs").await.unwrap().status, 201);

@@ -104,7 +104,7 @@ async fn the_client_reads_the_secondary_and_its_statistics() {
     let service = strict();
     let client = TableServiceClient::builder_from_connection_string(&service.connection_string())
         .unwrap()
-        .secondary_endpoint(format!("{IN_PROCESS_ORIGIN}/devstoreaccount1-secondary"))
+        .secondary_endpoint(format!("http://{IN_PROCESS_AUTHORITY}/devstoreaccount1-secondary"))
         .locations(LocationMode::SecondaryOnly)
         .transport(service.transport())
         .clock(service.clock())

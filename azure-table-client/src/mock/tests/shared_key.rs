@@ -67,10 +67,11 @@ fn two_kinds_of_authorization_are_refused() {
     map.append("authorization", value.parse().unwrap());
     map.append("x-ms-date", DATE.parse().unwrap());
     let twice = service.respond(&HttpRequest {
-        method: Method::GET,
-        url: "http://127.0.0.1/devstoreaccount1/Tables".into(),
         headers: map,
-        body: bytes::Bytes::new(),
+        ..HttpRequest::new(
+            Method::GET,
+            http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+        )
     });
     assert_eq!(code(&twice), malformed);
     // An anonymous request receives 404 for every resource.

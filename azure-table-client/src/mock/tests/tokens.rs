@@ -44,10 +44,11 @@ fn older_versions_send_no_challenge_and_keys_stay_valid() {
         map.append("authorization", "Bearer good".parse().unwrap());
         map.append("authorization", "Bearer good".parse().unwrap());
         service.respond(&HttpRequest {
-            method: Method::GET,
-            url: "http://127.0.0.1/devstoreaccount1/Tables".into(),
             headers: map,
-            body: bytes::Bytes::new(),
+            ..HttpRequest::new(
+                Method::GET,
+                http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables"),
+            )
         })
     };
     assert_eq!(code(&twice), (400, "InvalidAuthenticationInfo".into()));

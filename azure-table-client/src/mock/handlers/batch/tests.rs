@@ -63,10 +63,9 @@ fn service() -> MockTableService {
 
 fn post(service: &MockTableService, kind: &str, body: impl Into<bytes::Bytes>) -> HttpResponse {
     service.respond(&HttpRequest {
-        method: Method::POST,
-        url: format!("{BASE}/$batch"),
         headers: [(header::CONTENT_TYPE, kind.parse().unwrap())].into_iter().collect(),
         body: body.into(),
+        ..HttpRequest::new(Method::POST, format!("{BASE}/$batch").parse().unwrap())
     })
 }
 

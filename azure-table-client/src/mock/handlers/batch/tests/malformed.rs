@@ -215,12 +215,13 @@ fn readers_see_all_or_no_changes() {
         let writer = scope.spawn(|| (1..100).for_each(round));
         while !writer.is_finished() {
             let response = service.respond(&HttpRequest {
-                method: Method::GET,
-                url: format!("{BASE}/Blogs()?$select=A"),
                 headers: [(header::ACCEPT, "application/json;odata=nometadata".parse().unwrap())]
                     .into_iter()
                     .collect(),
-                body: bytes::Bytes::new(),
+                ..HttpRequest::new(
+                    Method::GET,
+                    format!("{BASE}/Blogs()?$select=A").parse().unwrap(),
+                )
             });
             let page: serde_json::Value = serde_json::from_slice(&response.body).unwrap();
             let rows = page["value"].as_array().unwrap();

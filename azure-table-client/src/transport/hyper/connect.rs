@@ -1,0 +1,180 @@
+//! Opening a connection: directly or through a proxy, with TLS where the scheme is `https`.
+
+use std::future::{Ready, ready};
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ::http::Uri;
+use ::http::uri::Scheme;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+use crate::clock::{Clock, SystemClock};
+use crate::transport::loopback::is_loopback;
+use crate::transport::{TransportError, TransportErrorKind};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// TCP, or TLS over it.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+pub(super) type Stream = TokioIo<Box<dyn Duplex>>;
+
+/// The way to a host.
+pub(super) struct Route {
+    /// Scheme, host and port of the host; the path is `/`.
+    host: Uri,
+    proxy: Option<Intercept>,
+}
+
+impl Route {
+    /// Whether the requests to `uri` take this way.
+    pub(super) fn leads_to(&self, uri: &Uri) -> bool {
+        self.host.authority() == uri.authority() && self.host.scheme() == uri.scheme()
+    }
+
+    /// Returns the proxy that forwards each request, which then has an absolute URI. A tunnel does not.
+    pub(super) fn forwarding_proxy(&self) -> Option<&Intercept> {
+        self.proxy.as_ref().filter(|_| !is_https(&self.host))
+    }
+}
+
+fn is_https(uri: &Uri) -> bool {
+    uri.scheme() == Some(&Scheme::HTTPS)
+}
+
+pub(super) struct Connector {
+    tcp: HttpConnector,
+    timeout: Duration,
+    proxies: Matcher,
+    /// Set up by the first connection that needs it: reading the platform's roots costs milliseconds.
+    tls: OnceLock<Result<TlsConnector, rustls::Error>>,
+}
+
+impl Connector {
+    /// A connector with the proxies of the environment.
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self::with_proxies(timeout, Matcher::from_env())
+    }
+
+    pub(super) fn with_proxies(timeout: Duration, proxies: Matcher) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        let mut connector = Self { tcp, timeout, proxies, tls: OnceLock::new() };
+        connector.set_timeout(timeout);
+        connector
+    }
+
+    #[cfg(test)]
+    pub(super) fn trust(&self, tls: TlsConnector) {
+        assert!(self.tls.set(Ok(tls)).is_ok());
+    }
+
+    pub(super) fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+        // Divided among the addresses of a name, so that one that does not respond leaves time for the others.
+        self.tcp.set_connect_timeout(Some(timeout));
+    }
+
+    /// Returns the way to the host of `uri`.
+    pub(super) fn route(&self, uri: &Uri) -> Result<Route, TransportError> {
+        let invalid = |why| Err(TransportError::new(TransportErrorKind::Invalid, why));
+        match (uri.scheme_str(), uri.authority()) {
+            (Some("http" | "https"), Some(authority)) if authority.as_str().contains('@') => {
+                invalid("the URL has a user name")
+            }
+            (Some("http" | "https"), Some(_)) => {
+                let proxy = self.proxies.intercept(uri).filter(|_| !is_loopback(uri));
+                let mut parts = uri.clone().into_parts();
+                parts.path_and_query = Some(::http::uri::PathAndQuery::from_static("/"));
+                match Uri::from_parts(parts) {
+                    Ok(host) => Ok(Route { host, proxy }),
+                    Err(_) => invalid("the URL has no host"),
+                }
+            }
+            _ => invalid("the URL is not absolute, or its scheme is neither http nor https"),
+        }
+    }
+
+    pub(super) async fn connect(&self, route: &Route) -> Result<Stream, TransportError> {
+        let clock: &dyn Clock = &SystemClock;
+        let opened = clock.timeout(self.timeout, pin!(self.open(route))).await;
+        let opened = opened.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()));
+        opened.map_err(|error| TransportError::new(TransportErrorKind::Connect, error))
+    }
+
+    async fn open(&self, route: &Route) -> Result<Stream, BoxError> {
+        let Some(proxy) = &route.proxy else { return self.open_directly(&route.host).await };
+        if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
+            return Err("the proxy of the environment is neither http nor https".into());
+        }
+        let to_proxy = self.open_directly(proxy.uri()).await?;
+        if !is_https(&route.host) {
+            return Ok(to_proxy);
+        }
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), Opened(Some(to_proxy)));
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        let tunneled = tunnel.call(route.host.clone()).await?;
+        self.secure(&route.host, tunneled.into_inner()).await
+    }
+
+    async fn open_directly(&self, to: &Uri) -> Result<Stream, BoxError> {
+        let tcp = self.tcp.clone().call(to.clone()).await?.into_inner();
+        if is_https(to) {
+            return self.secure(to, tcp).await;
+        }
+        Ok(TokioIo::new(Box::new(tcp)))
+    }
+
+    async fn secure(&self, to: &Uri, stream: impl Duplex + 'static) -> Result<Stream, BoxError> {
+        let host = to.host().unwrap_or_default();
+        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+        let name = ServerName::try_from(bare.to_owned())?;
+        let tls = self.tls.get_or_init(set_up_tls).clone()?;
+        Ok(TokioIo::new(Box::new(tls.connect(name, stream).await?)))
+    }
+}
+
+fn set_up_tls() -> Result<TlsConnector, rustls::Error> {
+    let provider = CryptoProvider::get_default().cloned();
+    let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()?
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// An open connection to a proxy, as `Tunnel` requires it.
+struct Opened(Option<Stream>);
+
+impl Service<Uri> for Opened {
+    type Response = Stream;
+    type Error = io::Error;
+    type Future = Ready<io::Result<Stream>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        ready(self.0.take().ok_or_else(|| io::ErrorKind::NotConnected.into()))
+    }
+}
