@@ -13,6 +13,7 @@ mod page;
 mod pages;
 mod parallel;
 mod query;
+mod query_limits;
 mod ranges;
 mod removal;
 mod results;

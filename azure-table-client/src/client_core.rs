@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::filter::Filter;
 use crate::operation::Target;
@@ -19,6 +20,7 @@ pub(crate) struct ClientCore {
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) scans: ScanPolicy,
+    pub(crate) limits: QueryLimits,
     /// The limit on the comparisons of a filter, instead of the one of the dialect.
     pub(crate) max_comparisons: Option<usize>,
     /// Whether rows are read back when the outcome of a write is unknown.
@@ -31,10 +33,28 @@ pub(crate) struct Settings {
     pub(crate) write_id: Option<Arc<str>>,
 }
 
+/// The limits of a query over all its pages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct QueryLimits {
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) max_rows: Option<u64>,
+}
+
+impl QueryLimits {
+    /// Returns the limits of a query, which may leave a limit to its client.
+    pub(crate) fn or(self, client: Self) -> Self {
+        Self {
+            deadline: self.deadline.or(client.deadline),
+            max_rows: self.max_rows.or(client.max_rows),
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             scans: ScanPolicy::default(),
+            limits: QueryLimits::default(),
             max_comparisons: None,
             resolves: true,
             exact: false,

@@ -74,6 +74,8 @@ pub enum ErrorKind {
     Decode,
     /// A query that must have exactly one result has no result, or several.
     NotSingle,
+    /// A query has more rows than its limit; see [`max_rows`](crate::client::Query::max_rows).
+    TooManyRows,
 }
 
 /// The effect of a failed call, as far as it is known.

@@ -3,6 +3,7 @@
 pub(crate) mod access_policies;
 pub(crate) mod batch;
 pub(crate) mod continuation;
+pub(crate) mod cursor;
 pub(crate) mod entity;
 mod entity_json;
 pub(crate) mod key;

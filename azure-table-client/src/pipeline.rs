@@ -34,7 +34,7 @@ pub use location::LocationMode;
 pub use retry::{FailedAttempt, RetryPolicy};
 pub(crate) use retry::{is_transient, server_wait};
 use skew::Skew;
-pub(crate) use trace::{CallTrace, Expects};
+pub(crate) use trace::{CallTrace, Expects, error_type};
 
 /// The transport, the credential and the limits that all requests of a client share.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ mod body;
 mod http;
 #[cfg(feature = "hyper")]
 mod hyper;
-#[cfg(feature = "hyper")]
+#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod loopback;
 
 use std::fmt;
@@ -21,6 +21,8 @@ use crate::wire::Operation;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
+#[cfg(feature = "reqwest")]
+pub(crate) use self::http::without_environment_proxies;
 #[cfg(feature = "hyper")]
 pub use self::hyper::HyperTransport;
 
@@ -101,17 +103,21 @@ pub enum TransportErrorKind {
     Interrupted,
     /// The response is larger than the client accepts.
     TooLarge,
+    /// The response is from another URL than the request's. The request may have been received.
+    Foreign,
     /// The request could not be made: it was not sent.
     Invalid,
 }
 
 impl TransportErrorKind {
-    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large` or `invalid`.
+    /// Returns the name of the kind in telemetry: `connect`, `interrupted`, `too_large`, `foreign` or
+    /// `invalid`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",
             Self::Interrupted => "interrupted",
             Self::TooLarge => "too_large",
+            Self::Foreign => "foreign",
             Self::Invalid => "invalid",
         }
     }
@@ -147,6 +153,7 @@ impl fmt::Display for TransportError {
                 "the connection broke before the whole reply was read"
             }
             TransportErrorKind::TooLarge => "the response is larger than the client accepts",
+            TransportErrorKind::Foreign => "the response is from another URL than the request's",
             TransportErrorKind::Invalid => "the request could not be made",
         })
     }

@@ -2,8 +2,10 @@
 
 pub(crate) mod atom;
 pub(crate) mod encoding;
+pub(crate) mod escape;
 pub(crate) mod headers;
 pub(crate) mod json_read;
+mod json_tree;
 pub(crate) mod json_write;
 pub(crate) mod multipart;
 mod operation;

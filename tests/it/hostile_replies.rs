@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::TRANSPORT;
+use crate::hostile_server::{HostileServer, response};
 
 fn client(endpoint: &str) -> TableServiceClient {
     let builder = TableServiceClient::builder(endpoint, Credential::Anonymous)
@@ -242,8 +243,13 @@ async fn an_invalid_continuation_is_an_error() {
 #[tokio::test]
 async fn take_bounds_larger_pages() {
     let rows = r#"{"value":[{"PartitionKey":"p","RowKey":"1"},{"PartitionKey":"p","RowKey":"2"}]}"#;
-    let more = format!("{JSON}x-ms-continuation-NextPartitionKey: p\r\n");
-    let table = serving(reply("200 OK", &more, rows)).await;
+    let server = HostileServer::start(move |number, _| {
+        let more = format!("{JSON}x-ms-continuation-NextPartitionKey: {number}\r\n");
+        response("200 OK", &more, rows)
+    })
+    .await;
+    let service = TRANSPORT.of(server.builder()).build().unwrap();
+    let table = service.table_named::<DynamicEntity>("Blogs");
     for take in 0..=5 {
         let found = table.query().page_size(1).take(take).await.unwrap();
         assert_eq!(found.len() as u64, take);

@@ -79,7 +79,11 @@ fn response(status: u16, headers: &[(&'static str, &str)]) -> HttpResponse {
 
 impl Transport for Script {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
-        self.sent.lock().unwrap().push((self.start.elapsed(), request));
+        let number = {
+            let mut sent = self.sent.lock().unwrap();
+            sent.push((self.start.elapsed(), request));
+            sent.len()
+        };
         let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Status(204));
         Box::pin(async move {
             match step {
@@ -89,7 +93,7 @@ impl Transport for Script {
                 Step::Hang => std::future::pending().await,
                 Step::Page(next) => {
                     let body = Bytes::from_static(br#"{"value":[]}"#);
-                    Ok(HttpResponse { body, ..response(200, &[(next, "x")]) })
+                    Ok(HttpResponse { body, ..response(200, &[(next, &number.to_string())]) })
                 }
             }
         })

@@ -13,6 +13,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+use crate::hostile_server::{HostileServer, response};
+
 const KEY: &str = "c2VjcmV0LXNlY3JldC1zZWNyZXQ=";
 const SAS: &str = "sv=2019-02-02&sp=r&sig=c2VjcmV0LXNlY3JldC1zZWNyZXQ%3D";
 const SECRETS: [&str; 3] = ["c2VjcmV0", "secret-secret", "sig="];
@@ -211,4 +213,73 @@ async fn a_key_and_its_signatures_are_not_traced() {
     assert!(text.contains("db.operation.name="));
     assert_hidden(&text);
     assert!(!text.contains(signature), "{text}");
+}
+
+/// What a row contains: neither a secret of the account nor for logs.
+const PLANTED: [&str; 3] = ["planted-key", "planted-text", "planted-token"];
+
+/// Responses that repeat the secrets of the request.
+fn repeating(number: usize, head: &str) -> Vec<u8> {
+    let url = head.split_whitespace().nth(1).unwrap_or_default();
+    let json = "Content-Type: application/json;odata=minimalmetadata\r\nx-ms-request-id: id\r\n";
+    let error = format!(
+        r#"{{"odata.error":{{"code":"AuthenticationFailed {url}","message":{{"value":"{url} {SAS}"}}}}}}"#
+    );
+    let location = format!("{json}Location: http://127.0.0.1:1{url}\r\nETag: {SAS}\r\n");
+    let next = format!("{json}x-ms-continuation-NextPartitionKey: planted-token\r\n");
+    let row = r#"{"value":[{"PartitionKey":"planted-key","RowKey":"r","Text":"planted-text"}]}"#;
+    match number % 7 {
+        0 => response("403 Forbidden", json, &error),
+        1 => response("307 Temporary Redirect", &location, ""),
+        2 => response("200 OK", &next, row),
+        3 => response("503 Service Unavailable", json, &error),
+        4 => response("200 OK", "Content-Type: text/html\r\n", &format!("<html>{url}</html>")),
+        5 => response("204 No Content", &location, ""),
+        _ => b"not HTTP".to_vec(),
+    }
+}
+
+#[tokio::test]
+async fn a_run_over_http_traces_no_secret() {
+    Traced::start();
+    let server = HostileServer::start(repeating).await;
+    let retry = RetryPolicy::fixed(1, std::time::Duration::from_millis(1));
+    for credential in [
+        Credential::from(SharedKey::new("me", KEY).unwrap()),
+        Credential::from(SasToken::new(SAS).unwrap()),
+    ] {
+        let service = TableServiceClient::builder(&server.endpoint, credential)
+            .retry(retry.clone())
+            .build()
+            .unwrap();
+        let table = service.table_named::<DynamicEntity>("Blogs");
+        let mut row = DynamicEntity::new("planted-key", "r");
+        row.set("Text", "planted-text");
+        for _ in 0..7 {
+            let filter = "PartitionKey ge 'planted-key' and Text eq 'planted-text'";
+            let errors = [
+                table.get(("planted-key", "r")).await.err(),
+                table.query().filter_text(filter).await.err(),
+                table.insert(&row).await.err(),
+                table.insert_or_merge(&row).await.err(),
+                table.delete(("planted-key", "r"), azure_table_client::IfMatch::Any).await.err(),
+                table
+                    .transaction()
+                    .insert(&row)
+                    .insert(&DynamicEntity::new("planted-key", "s"))
+                    .await
+                    .err(),
+                service.list_tables().await.err(),
+                service.create_table("Blogs").await.err(),
+            ];
+            assert!(errors.iter().flatten().count() > 3);
+        }
+    }
+    let text = Traced::take();
+    assert!(text.contains("db.operation.name=\"Query\"") && text.contains("azure_table.attempts"));
+    assert!(text.contains("url.full="), "spans of attempts are recorded too");
+    for secret in SECRETS.into_iter().chain(PLANTED) {
+        let at = text.find(secret).map(|at| &text[at.saturating_sub(200)..]);
+        assert_eq!(at.map(|from| from.chars().take(300).collect::<String>()), None, "{secret}");
+    }
 }

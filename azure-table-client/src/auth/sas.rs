@@ -21,8 +21,8 @@ impl SasToken {
     /// invalid time. The error does not show the text.
     pub fn new(token: &str) -> Result<Self, Error> {
         let token = token.trim().trim_start_matches('?');
-        // The first parameter of a URL would have the host in its name.
-        if token.split('=').next().is_some_and(|name| name.contains('?')) {
+        // The first parameter of a URL would have the host in its name, also if the URL lost its question mark.
+        if token.split('=').next().is_some_and(|name| name.contains(['?', '/', ':'])) {
             return Err(Error::configuration(
                 "the shared access signature is a whole URL; pass only its query, which is \
                  the part after the question mark",
@@ -55,7 +55,7 @@ impl SasToken {
     /// Checks the fields that no service accepts; the service judges the others.
     fn check_fields(&self) -> Result<(), Error> {
         // A signature is base64, which has no percent sign.
-        if self.field("sig").is_some_and(|signature| signature.contains('%')) {
+        if self.field("sig").map(Zeroizing::new).is_some_and(|sig| sig.contains('%')) {
             return Err(Error::configuration(
                 "the shared access signature was percent-encoded twice; pass it unchanged",
             ));
@@ -101,6 +101,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_token_is_overwritten_when_it_is_dropped() {
+        fn is_wiped(_: &impl zeroize::ZeroizeOnDrop) {}
+        let SasToken(text) = SasToken::new("sv=2019-02-02&sig=c2Vj").unwrap();
+        is_wiped(&text);
+    }
+
+    #[test]
     fn a_token_is_kept_as_given_and_never_shown() {
         let token = SasToken::new("?sv=2019-02-02&sp=r&sig=c2Vj%3D").unwrap();
         assert_eq!(token.as_query(), "sv=2019-02-02&sp=r&sig=c2Vj%3D");
@@ -111,6 +118,8 @@ mod tests {
             "me.table.core.windows.net/?sv=2019-02-02&sig=c2Vj",
             "https://me.table.core.windows.net/?sv=2019-02-02",
             "/Blogs?sig=c2Vj",
+            "https://me.table.core.windows.net/sv=2019-02-02&sig=c2Vj",
+            "me.table.core.windows.net/sig=c2Vj",
         ] {
             let error = SasToken::new(url).unwrap_err();
             assert!(error.to_string().contains("whole URL"), "{error}");

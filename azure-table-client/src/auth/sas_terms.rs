@@ -3,6 +3,8 @@
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 
+use zeroize::Zeroizing;
+
 use super::sas_signature::{RESTRICTS_ORIGIN, StringToSign};
 use super::{SasError, SasToken, SharedKey};
 use crate::edm::EdmDateTime;
@@ -107,9 +109,11 @@ pub(super) fn signed(
 ) -> SasToken {
     let present = || fields.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
     let field = |name: &str| present().find(|(known, _)| *known == name).map_or("", |(_, it)| it);
-    let signature = key.sign(&string_to_sign(key.account(), &field));
-    let mut query = QueryString::default();
-    for (name, value) in present().chain([("sig", &*signature)]) {
+    let signature = Zeroizing::new(key.sign(&string_to_sign(key.account(), &field)));
+    // The text does not grow any more once it has the signature, which would leave a copy behind.
+    let lengths = present().map(|(name, value)| name.len() + 3 * value.len() + 2).sum::<usize>();
+    let mut query = QueryString::with_capacity(lengths + "&sig=".len() + 3 * signature.len());
+    for (name, value) in present().chain([("sig", signature.as_str())]) {
         query.push(name, value);
     }
     SasToken::signed(query)

@@ -35,7 +35,8 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Removes as many of the first rows as a transaction holds, and at most `most`; `None` if there are no rows.
+    /// Removes the first rows, at most `most` and no more than one transaction holds, and returns them as a chunk;
+    /// `None` if there are no rows.
     pub(super) fn take(
         target: &Target,
         partition: &Arc<str>,

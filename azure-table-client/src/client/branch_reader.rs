@@ -11,7 +11,8 @@ use super::page::{Page, Spent};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
-use crate::operation::continuation::{Continuation, Position, Progress, QueryId};
+use crate::operation::continuation::{Continuation, Progress, QueryId};
+use crate::operation::cursor::Cursor;
 use crate::operation::query::{PageToken, Rows};
 use crate::pipeline::CallTrace;
 
@@ -39,7 +40,7 @@ enum BranchRequests {
 
 /// The position in a branch.
 enum BranchState<T> {
-    One(Position),
+    One(Cursor<PageToken>),
     Merged(Merge<T>),
 }
 
@@ -109,7 +110,7 @@ impl<T> BranchReader<T> {
             id,
             branches,
             at: 0,
-            state: BranchState::One(Position::Start),
+            state: BranchState::One(Cursor::start()),
             ahead: VecDeque::new(),
             concurrency: concurrency.unwrap_or(CONCURRENT),
             reads_ahead: concurrency.is_some(),
@@ -118,7 +119,7 @@ impl<T> BranchReader<T> {
         reader.enter(start.as_ref().map_or(0, |start| start.branch));
         if let Some(Progress { after, mut positions, .. }) = start {
             match &mut reader.state {
-                BranchState::One(position) => *position = positions.swap_remove(0),
+                BranchState::One(cursor) => *cursor = Cursor::from(positions.swap_remove(0)),
                 BranchState::Merged(merge) => merge.resume(positions, after),
             }
             reader.leave_finished();
@@ -141,17 +142,17 @@ impl<T> BranchReader<T> {
         self.state = match self.branches.get_mut(branch) {
             Some(BranchRequests::Merged(requests)) => {
                 let requests = std::mem::take(requests).into_iter();
-                let queries = requests.map(|request| SubQuery { request, next: Position::Start });
+                let queries = requests.map(|request| SubQuery { request, next: Cursor::start() });
                 BranchState::Merged(Merge::new(queries))
             }
-            _ => BranchState::One(Position::Start),
+            _ => BranchState::One(Cursor::start()),
         };
     }
 
     /// Moves to the next branch if the current one has no more rows.
     fn leave_finished(&mut self) {
         let is_finished = match &self.state {
-            BranchState::One(position) => *position == Position::End,
+            BranchState::One(cursor) => cursor.is_over(),
             BranchState::Merged(merge) => merge.is_over(),
         };
         if is_finished {
@@ -182,15 +183,13 @@ impl<T> BranchReader<T> {
             BranchState::Merged(merge) => {
                 merge.next(fetcher, limits.top, trace, &mut self.spent).await?
             }
-            BranchState::One(position) => {
-                let token = position.token().cloned();
-                let is_point = self.branches[self.at].point().is_some();
-                match token {
-                    _ if is_point => self.read_points(fetcher, limits, trace).await?,
-                    Some(token) => self.read_next(fetcher, limits, &token, trace).await?,
-                    None => self.read_first(fetcher, limits, trace).await?,
-                }
+            BranchState::One(_) if self.branches[self.at].point().is_some() => {
+                self.read_points(fetcher, limits, trace).await?
             }
+            BranchState::One(cursor) if cursor.token().is_some() => {
+                self.read_next(fetcher, limits, trace).await?
+            }
+            BranchState::One(_) => self.read_first(fetcher, limits, trace).await?,
         };
         self.leave_finished();
         let Spent { mut cost, request_id } = std::mem::take(&mut self.spent);
@@ -204,7 +203,7 @@ impl<T> BranchReader<T> {
             return None;
         }
         let (after, positions) = match &self.state {
-            BranchState::One(position) => (None, vec![position.clone()]),
+            BranchState::One(cursor) => (None, vec![cursor.position()]),
             BranchState::Merged(merge) => merge.progress(),
         };
         Some(self.id.continuation(Progress { branch: self.at, after, positions }))
@@ -221,6 +220,7 @@ impl<T> BranchReader<T> {
         let mut points = points.take(PAGE_ENTITIES as usize);
         let wanted = limits.top.unwrap_or(PAGE_ENTITIES) as usize;
         let (mut rows, mut read, mut spent) = (Vec::new(), 0, Spent::default());
+        let start = Cursor::start();
         let mut in_flight = FuturesOrdered::new();
         loop {
             // A point has at most one row, so no row is read in vain.
@@ -228,7 +228,7 @@ impl<T> BranchReader<T> {
                 && rows.len() + in_flight.len() < wanted
                 && let Some(point) = points.next()
             {
-                in_flight.push_back(fetcher.fetch(point, &*fetcher.reader, None, None, trace));
+                in_flight.push_back(fetcher.fetch(point, &*fetcher.reader, None, &start, trace));
             }
             let Some(page) = in_flight.next().await else { break };
             let page = page?;
@@ -247,12 +247,14 @@ impl<T> BranchReader<T> {
         &mut self,
         fetcher: &PageFetcher<T>,
         limits: PageLimits,
-        token: &PageToken,
         trace: &CallTrace<'_>,
     ) -> Result<Vec<T>, Error> {
-        let BranchRequests::One(request) = &self.branches[self.at] else { return Ok(Vec::new()) };
-        let reader = &*fetcher.reader;
-        let page = fetcher.fetch(request, reader, limits.top, Some(token), trace).await?;
+        let (BranchRequests::One(request), BranchState::One(cursor)) =
+            (&self.branches[self.at], &self.state)
+        else {
+            return Ok(Vec::new());
+        };
+        let page = fetcher.fetch(request, &*fetcher.reader, limits.top, cursor, trace).await?;
         self.spent.add(&page);
         Ok(self.use_page(page))
     }
@@ -275,10 +277,10 @@ impl<T> BranchReader<T> {
         }
         let count = if self.reads_ahead { limits.concurrency(self.concurrency) } else { 1 };
         let queries = self.branches[self.at..].iter().map_while(BranchRequests::query).take(count);
-        let reader = &*fetcher.reader;
+        let (reader, start) = (&*fetcher.reader, Cursor::start());
         let mut reads = Vec::new();
         for query in queries {
-            reads.push(fetcher.fetch(query, reader, limits.top, None, trace));
+            reads.push(fetcher.fetch(query, reader, limits.top, &start, trace));
         }
         let mut pages = stream::iter(reads).buffered(count).collect::<Vec<_>>().await.into_iter();
         let Some(first) = pages.next() else { return Ok(Vec::new()) };
@@ -295,7 +297,9 @@ impl<T> BranchReader<T> {
     /// Moves behind a page, and returns its rows.
     fn use_page(&mut self, page: Rows<T>) -> Vec<T> {
         self.spent.request_id = page.request_id;
-        self.state = BranchState::One(Position::from(page.next));
+        if let BranchState::One(cursor) = &mut self.state {
+            cursor.advance(page.next);
+        }
         page.values
     }
 }

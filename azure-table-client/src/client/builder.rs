@@ -273,10 +273,26 @@ impl TableServiceClientBuilder {
     }
 
     /// Sets the largest number of comparisons in the filter of one request. A longer list of alternatives, such as
-    /// `is_in`, is split into several requests. The default is 15, the documented limit of Azure Storage; for
-    /// Cosmos DB there is no limit by default.
+    /// `is_in`, is split into several requests. The default is 15, the documented limit of Azure Storage. Clients
+    /// of Cosmos DB have no limit unless it is set.
     pub fn max_comparisons(mut self, comparisons: usize) -> Self {
         self.settings.max_comparisons = Some(comparisons);
+        self
+    }
+
+    /// Sets the time limit of whole queries and lists of tables that have no [`total_deadline`][own] of their own.
+    /// There is none by default.
+    ///
+    /// [own]: super::Query::total_deadline
+    pub fn query_deadline(mut self, deadline: Duration) -> Self {
+        self.settings.limits.deadline = Some(deadline);
+        self
+    }
+
+    /// Sets the number of rows above which the result of a query, or of a list of tables, is an error, unless it has
+    /// a [`max_rows`](super::Query::max_rows) of its own. There is none by default.
+    pub fn query_max_rows(mut self, rows: u64) -> Self {
+        self.settings.limits.max_rows = Some(rows);
         self
     }
 
@@ -336,7 +352,8 @@ impl TableServiceClientBuilder {
             tokens: everywhere(Endpoint::is_https),
         };
         let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
-        let transport = http::transport(self.transport, self.http)?;
+        let endpoints: Vec<_> = std::iter::once(&endpoint).chain(&secondary).collect();
+        let transport = http::transport(self.transport, self.http, &endpoints)?;
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock);
         pipeline.secondary = secondary;
         pipeline.locations = self.locations;

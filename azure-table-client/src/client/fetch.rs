@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use super::query_limits::{RowLimit, TotalDeadline};
 use crate::client_core::ClientCore;
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{Plan, QueryFilter};
-use crate::operation::continuation::{Continuation, Position};
+use crate::operation::continuation::Continuation;
+use crate::operation::cursor::Cursor;
 use crate::operation::query::{self, PageToken, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
@@ -20,6 +22,7 @@ pub(super) struct CheckedQuery<T> {
     pub(super) fetcher: PageFetcher<T>,
     pub(super) filter: Option<QueryFilter>,
     pub(super) take: Option<u64>,
+    pub(super) row_limit: RowLimit,
     pub(super) start: Option<Continuation>,
 }
 
@@ -31,6 +34,7 @@ pub(super) struct PageFetcher<T> {
     pub(super) reader: Arc<dyn ReadRow<T>>,
     pub(super) page_size: Option<u32>,
     pub(super) options: CallOptions,
+    pub(super) total_deadline: TotalDeadline,
 }
 
 impl<T> Clone for PageFetcher<T> {
@@ -53,6 +57,7 @@ impl<T> PageFetcher<T> {
             reader,
             page_size: self.page_size,
             options: self.options.clone(),
+            total_deadline: self.total_deadline.clone(),
         }
     }
 
@@ -68,7 +73,7 @@ impl<T> PageFetcher<T> {
         page: &PageRequest,
         reader: &dyn ReadRow<R>,
         top: Option<u32>,
-        start: Option<&PageToken>,
+        cursor: &Cursor<PageToken>,
         trace: &CallTrace<'_>,
     ) -> Result<Rows<R>, Error> {
         let protocol = self.core.protocol(&self.options)?;
@@ -76,14 +81,19 @@ impl<T> PageFetcher<T> {
             PageRequest::Point(key) => query::point(protocol, &self.table, key, &self.select)?,
             PageRequest::Query(filter) => {
                 let spec = QuerySpec { filter: filter.as_deref(), select: &self.select };
-                query::query(protocol, &self.table, spec, top, start)?
+                query::query(protocol, &self.table, spec, top, cursor.token())?
             }
         };
         request.needs_types = reader.keeps_others();
-        let reply = self.core.send(&request, &self.options, trace).await?;
+        let options = self.total_deadline.options(&self.options, &self.core);
+        let options =
+            options.map_err(|error| error.with_operation(Operation::Query, &self.table))?;
+        let reply = self.core.send(&request, &options, trace).await?;
         let rows = match page {
             PageRequest::Point(_) => query::point_rows(reply, &request, reader)?,
-            PageRequest::Query(_) => query::rows(reply, &request, reader)?,
+            PageRequest::Query(_) => {
+                query::rows(reply, &request, reader, cursor, protocol.dialect())?
+            }
         };
         trace.page(rows.values.len());
         Ok(rows)
@@ -120,15 +130,5 @@ fn point(dialect: Dialect, filter: &QueryFilter) -> Option<EntityKey> {
 pub(super) struct SubQuery {
     pub(super) request: PageRequest,
     /// The start of its next page.
-    pub(super) next: Position,
-}
-
-impl SubQuery {
-    pub(super) const fn is_over(&self) -> bool {
-        matches!(self.next, Position::End)
-    }
-
-    pub(super) const fn token(&self) -> Option<&PageToken> {
-        self.next.token()
-    }
+    pub(super) next: Cursor<PageToken>,
 }

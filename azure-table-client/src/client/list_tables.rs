@@ -9,10 +9,12 @@ use futures_core::Stream;
 use futures_util::stream::{self, TryStreamExt as _};
 
 use super::query::{bad_filter, check_page_size};
+use super::query_limits::{RowLimit, TotalDeadline};
 use super::setters::setters;
-use crate::client_core::ClientCore;
+use crate::client_core::{ClientCore, QueryLimits};
 use crate::error::Error;
 use crate::filter::{FilterError, QueryFilter};
+use crate::operation::cursor::{Cursor, TableToken};
 use crate::operation::table;
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
@@ -31,12 +33,14 @@ pub struct ListTables {
     pub(super) core: Arc<ClientCore>,
     filter: Result<Option<QueryFilter>, FilterError>,
     pub(super) page_size: Option<u32>,
+    limits: QueryLimits,
     pub(super) options: CallOptions,
 }
 
 impl ListTables {
     pub(super) fn new(core: Arc<ClientCore>) -> Self {
-        Self { core, filter: Ok(None), page_size: None, options: CallOptions::default() }
+        let (limits, options) = (QueryLimits::default(), CallOptions::default());
+        Self { core, filter: Ok(None), page_size: None, limits, options }
     }
 
     /// Returns only the tables that match this OData filter on `TableName`, for example
@@ -53,9 +57,11 @@ impl ListTables {
     }
 
     setters! { options:
-        deadline "each page (to limit the whole list, wrap it in a timeout)", retry,
+        deadline "each page (see `total_deadline` for the whole list)", retry,
         client_request_id, format
     }
+
+    setters! { limits: total_deadline "list", max_rows "tables", }
 
     /// Returns the names page by page.
     pub fn pages(self) -> TableNamePages {
@@ -77,20 +83,16 @@ impl IntoFuture for ListTables {
     }
 }
 
-/// The next page. It changes once a page has arrived, so that dropping a future loses no names.
-enum NextPage {
-    /// The page that starts at this table; `None` is the first page.
-    At(Option<String>),
-    End,
-}
-
 /// The pages of the list of tables, one request each.
 pub struct TableNamePages {
     core: Arc<ClientCore>,
     filter: Option<String>,
     page_size: Option<u32>,
-    next: NextPage,
+    /// It changes once a page has arrived, so that dropping a future loses no names.
+    cursor: Cursor<TableToken>,
     options: CallOptions,
+    total_deadline: TotalDeadline,
+    row_limit: RowLimit,
     failure: Option<Error>,
 }
 
@@ -101,12 +103,15 @@ impl TableNamePages {
             Ok(filter) => (filter.map(QueryFilter::into_text), None),
             Err(error) => (None, Some(error)),
         };
+        let limits = list.limits.or(list.core.settings.limits);
         Self {
             core: list.core,
             filter,
             page_size: list.page_size,
-            next: NextPage::At(None),
+            cursor: Cursor::start(),
             options: list.options,
+            total_deadline: TotalDeadline::new(limits),
+            row_limit: RowLimit::new(limits, None),
             failure,
         }
     }
@@ -118,10 +123,12 @@ impl TableNamePages {
     /// The errors of [`ListTables`].
     pub async fn next(&mut self) -> Option<Result<Vec<String>, Error>> {
         if let Some(error) = self.failure.take() {
-            self.next = NextPage::End;
+            self.cursor.advance(None);
             return Some(Err(error));
         }
-        let NextPage::At(_) = &self.next else { return None };
+        if self.cursor.is_over() {
+            return None;
+        }
         let core = Arc::clone(&self.core);
         let trace = core.trace(Operation::ListTables, "");
         let work = async { self.next_of(&trace).await.transpose() };
@@ -130,26 +137,31 @@ impl TableNamePages {
 
     /// Reads the next page as a part of the call that `trace` belongs to.
     async fn next_of(&mut self, trace: &CallTrace<'_>) -> Option<Result<Vec<String>, Error>> {
-        let NextPage::At(start) = &self.next else { return None };
-        let page = self.fetch(start.as_deref(), trace).await;
+        if self.cursor.is_over() {
+            return None;
+        }
+        let page = self.fetch(trace).await;
         let (next, names) = match page {
             Ok((names, next)) => (next, Ok(names)),
             Err(error) => (None, Err(error)),
         };
-        self.next = next.map_or(NextPage::End, |next| NextPage::At(Some(next)));
+        self.cursor.advance(next);
         Some(names)
     }
 
     async fn fetch(
         &self,
-        start: Option<&str>,
         trace: &CallTrace<'_>,
-    ) -> Result<(Vec<String>, Option<String>), Error> {
-        let request = table::list(self.filter.as_deref(), self.page_size, start);
-        let reply = self.core.send(&request, &self.options, trace).await?;
-        let page = table::names(reply, &request)?;
-        trace.page(page.0.len());
-        Ok(page)
+    ) -> Result<(Vec<String>, Option<TableToken>), Error> {
+        let request = table::list(self.filter.as_deref(), self.page_size, self.cursor.token());
+        let named = |error: Error| error.with_operation(request.operation, &request.resource);
+        let options = self.total_deadline.options(&self.options, &self.core).map_err(named)?;
+        let reply = self.core.send(&request, &options, trace).await?;
+        let dialect = self.core.protocol.dialect();
+        let (names, next) = table::names(reply, &request, &self.cursor, dialect)?;
+        self.row_limit.add(names.len()).map_err(named)?;
+        trace.page(names.len());
+        Ok((names, next))
     }
 
     pub(super) async fn collect(mut self) -> Result<Vec<String>, Error> {

@@ -11,6 +11,7 @@ use crate::entity::{EntityKey, Keyed, by_keys};
 use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::Position;
+use crate::operation::cursor::Cursor;
 use crate::pipeline::CallTrace;
 
 /// The rows of several queries, merged by their keys.
@@ -63,12 +64,12 @@ impl<T> Eq for Head<T> {}
 
 impl<T> Input<T> {
     const fn needs_page(&self) -> bool {
-        !self.has_head && !self.query.is_over()
+        !self.has_head && !self.query.next.is_over()
     }
 
     /// The start of the page with the first row that was not returned.
     fn position(&self) -> Position {
-        if self.has_head { self.page.clone() } else { self.query.next.clone() }
+        if self.has_head { self.page.clone() } else { self.query.next.position() }
     }
 
     /// Buffers the rows of a page. They must be in order, and follow the rows before them: otherwise a row
@@ -91,7 +92,7 @@ impl<T> Input<T> {
 impl<T> Merge<T> {
     pub(super) fn new(queries: impl Iterator<Item = SubQuery>) -> Self {
         let inputs = queries.map(|query| Input {
-            page: query.next.clone(),
+            page: query.next.position(),
             query,
             rows: VecDeque::new(),
             has_head: false,
@@ -104,7 +105,7 @@ impl<T> Merge<T> {
     pub(super) fn resume(&mut self, positions: Vec<Position>, after: Option<EntityKey>) {
         for (input, position) in self.inputs.iter_mut().zip(positions) {
             input.page = position.clone();
-            input.query.next = position;
+            input.query.next = Cursor::from(position);
         }
         self.after = after;
     }
@@ -146,7 +147,7 @@ impl<T> Merge<T> {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.inputs.iter().all(|input| !input.has_head && input.query.is_over())
+        self.inputs.iter().all(|input| !input.has_head && input.query.next.is_over())
     }
 
     /// Moves the first buffered row of a query to the heads.
@@ -170,7 +171,7 @@ impl<T> Merge<T> {
         for (at, input) in self.inputs.iter().enumerate() {
             if input.needs_page() {
                 let query = &input.query;
-                let fetch = fetcher.fetch(&query.request, &reader, top, query.token(), trace);
+                let fetch = fetcher.fetch(&query.request, &reader, top, &query.next, trace);
                 requests.push(async move { fetch.await.map(|rows| (at, rows)) });
             }
         }
@@ -179,8 +180,8 @@ impl<T> Merge<T> {
         for (at, page) in pages {
             spent.add(&page);
             let input = &mut self.inputs[at];
-            let next = Position::from(page.next);
-            input.page = std::mem::replace(&mut input.query.next, next);
+            input.page = input.query.next.position();
+            input.query.next.advance(page.next);
             input.buffer(page.values)?;
             self.push_head(at);
         }

@@ -9,12 +9,14 @@ use super::branches::{Branch, Branches};
 use super::fetch::CONCURRENT;
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
+use super::query_limits::RowLimit;
 use super::results::Results;
 use crate::error::Error;
 use crate::filter::QueryFilter;
 use crate::limits::{PAGE_ENTITIES, PARTITION_KEY, ROW_KEY};
 use crate::operation::continuation::QueryId;
 use crate::pipeline::CallTrace;
+use crate::wire::Operation;
 
 /// The pages of a query, one request each.
 ///
@@ -38,6 +40,7 @@ pub struct Pages<T> {
     reader: Option<BranchReader<T>>,
     /// The number of rows left to take.
     left: Option<u64>,
+    row_limit: RowLimit,
     /// The error of the settings, for the first page.
     failure: Option<Error>,
 }
@@ -52,6 +55,7 @@ impl<T> Pages<T> {
             fetcher: None,
             reader: None,
             left: None,
+            row_limit: RowLimit::default(),
             failure: Some(failure),
         })
     }
@@ -62,7 +66,7 @@ impl<T> Pages<T> {
         branches: Branches,
         concurrency: usize,
     ) -> Result<Self, Error> {
-        let CheckedQuery { mut fetcher, take, start, .. } = query;
+        let CheckedQuery { mut fetcher, take, row_limit, start, .. } = query;
         let Branches { all, listed } = branches;
         let is_merged = all.iter().any(|branch| matches!(branch, Branch::Merged(_)));
         if is_merged && !fetcher.select.is_empty() {
@@ -77,6 +81,7 @@ impl<T> Pages<T> {
             fetcher: Some(Arc::new(fetcher)),
             reader: Some(reader),
             left: take,
+            row_limit,
             failure: None,
         })
     }
@@ -118,16 +123,18 @@ impl<T> Pages<T> {
             return None;
         }
         let limits = PageLimits { top: self.top(fetcher), left: self.left };
-        let mut page = match self.reader.as_mut()?.next(fetcher, limits, trace).await? {
-            Ok(page) => page,
-            Err(error) => {
-                self.fetcher = None;
-                return Some(Err(error));
-            }
-        };
-        // A server may return more rows than requested.
-        page.take_from(&mut self.left);
-        Some(Ok(page))
+        let page = self.reader.as_mut()?.next(fetcher, limits, trace).await?;
+        let page = page.and_then(|mut page| {
+            // A server may return more rows than requested.
+            page.take_from(&mut self.left);
+            let counted = self.row_limit.add(page.entities.len());
+            let named = |error: Error| error.with_operation(Operation::Query, &fetcher.table);
+            counted.map_err(named).map(|()| page)
+        });
+        if page.is_err() {
+            self.fetcher = None;
+        }
+        Some(page)
     }
 
     /// `$top`: the page size, or the number of rows left to take if that is less.

@@ -176,7 +176,7 @@ impl<T: Send + 'static> Ranges<T> {
         count: usize,
         ahead: Option<usize>,
     ) -> Result<Self, Error> {
-        let CheckedQuery { fetcher, filter, take, start } = query?;
+        let CheckedQuery { fetcher, filter, take, row_limit, start } = query?;
         if !(1..=MAX_RANGES).contains(&count) {
             return Err(Error::invalid_input(format!(
                 "the number of ranges is {count}; 1 to {MAX_RANGES} are allowed"
@@ -185,7 +185,10 @@ impl<T: Send + 'static> Ranges<T> {
         if start.is_some() {
             return Err(Error::invalid_input("a parallel query cannot start at a continuation"));
         }
-        let of = |filter| CheckedQuery { fetcher: fetcher.clone(), filter, take, start: None };
+        let of = |filter| {
+            let (fetcher, row_limit) = (fetcher.clone(), row_limit.clone());
+            CheckedQuery { fetcher, filter, take, row_limit, start: None }
+        };
         let branches = Branches::of(&fetcher.core, filter.clone())?;
         let (ranges, cost) = if branches.listed.is_some() {
             (vec![Pages::of_branches(of(None), branches, count)?], QueryCost::default())

@@ -12,10 +12,11 @@ use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::Page;
 use super::pages::Pages;
 use super::parallel::Parallel;
+use super::query_limits::{RowLimit, TotalDeadline};
 use super::results::Results;
 use super::setters::setters;
 use super::stream::EntityStream;
-use crate::client_core::ClientCore;
+use crate::client_core::{ClientCore, QueryLimits};
 use crate::entity::{Entities, ReadRow, TableEntity};
 use crate::error::Error;
 use crate::filter::{Condition, Filter, FilterError, HasColumns, IntoCondition, QueryFilter};
@@ -93,6 +94,7 @@ pub struct Query<E, T = E> {
     fault: Option<Error>,
     page_size: Option<u32>,
     take: Option<u64>,
+    limits: QueryLimits,
     start: Option<Continuation>,
     options: CallOptions,
     entity: PhantomData<fn() -> E>,
@@ -110,6 +112,7 @@ impl<E: TableEntity> Query<E> {
             fault,
             page_size: None,
             take: None,
+            limits: QueryLimits::default(),
             start: None,
             options: CallOptions::default(),
             entity: PhantomData,
@@ -216,7 +219,8 @@ impl<E, T> Query<E, T> {
         self
     }
 
-    /// Limits the total number of entities in all pages.
+    /// Limits the total number of entities in all pages. Replaces an earlier limit. [`max_rows`](Self::max_rows) makes
+    /// more of them an error.
     #[doc(alias("limit", "top"))]
     pub fn take(mut self, entities: u64) -> Self {
         self.take = Some(entities);
@@ -246,9 +250,11 @@ impl<E, T> Query<E, T> {
     }
 
     setters! { options:
-        deadline "each page or point read (to limit the whole query, wrap it in a timeout)", retry,
+        deadline "each page or point read (see `total_deadline` for the whole query)", retry,
         client_request_id, format
     }
+
+    setters! { limits: total_deadline "query", max_rows "rows", }
 
     /// Splits the keys of the query into up to `ranges` ranges, which are read concurrently; see
     /// [`Parallel`].
@@ -316,6 +322,7 @@ impl<E, T> Query<E, T> {
         }
         check_page_size(self.page_size)?;
         self.check_scan()?;
+        let limits = self.limits.or(self.core.settings.limits);
         let fetcher = PageFetcher {
             core: self.core,
             table: self.table,
@@ -323,11 +330,13 @@ impl<E, T> Query<E, T> {
             reader: self.reader,
             page_size: self.page_size,
             options: self.options,
+            total_deadline: TotalDeadline::new(limits),
         };
         Ok(CheckedQuery {
             fetcher,
             filter: self.filter.map_err(bad_filter)?,
             take: self.take,
+            row_limit: RowLimit::new(limits, self.take),
             start: self.start,
         })
     }
@@ -354,6 +363,7 @@ impl<E, T> Clone for Query<E, T> {
             fault: self.fault.clone(),
             page_size: self.page_size,
             take: self.take,
+            limits: self.limits,
             start: self.start.clone(),
             options: self.options.clone(),
             entity: PhantomData,

@@ -12,6 +12,7 @@ use futures_util::future::try_join_all;
 use super::fetch::{CheckedQuery, PageFetcher};
 use super::page::QueryCost;
 use super::pages::Pages;
+use super::query_limits::RowLimit;
 use crate::entity::{Columns, DecodeError, ReadRow, Row, after_prefix};
 use crate::error::Error;
 use crate::filter::{self, CompareOp, Filter, Plan, QueryFilter};
@@ -147,7 +148,9 @@ impl KeySearch<'_> {
         let filter = bounded(self.filter, self.property, Some(key), end);
         let filter = filter.map(QueryFilter::from);
         let fetcher = self.fetcher.clone();
-        let pages = Pages::new(Ok(CheckedQuery { fetcher, filter, take: Some(1), start: None }));
+        let (take, row_limit) = (Some(1), RowLimit::default());
+        let query = CheckedQuery { fetcher, filter, take, row_limit, start: None };
+        let pages = Pages::new(Ok(query));
         let mut found = pages.collect().await?;
         if let Ok(mut cost) = self.cost.lock() {
             *cost += found.cost;

@@ -13,6 +13,31 @@ macro_rules! setters {
             self
         }
     };
+    (@total_deadline $field:ident $whole:literal) => {
+        #[doc = concat!(
+            "Sets the time limit of the whole ", $whole, ", from its first request to its last page, in place of the ",
+            "client's limit. There is none by default. Time between two pages counts, also if the program spends it."
+        )]
+        ///
+        /// # Errors
+        /// Kind [`Timeout`](crate::ErrorKind::Timeout) once the time is over.
+        pub fn total_deadline(mut self, deadline: std::time::Duration) -> Self {
+            self.$field.deadline = Some(deadline);
+            self
+        }
+    };
+    (@max_rows $field:ident $rows:literal) => {
+        #[doc = concat!("Sets the number of ", $rows, " above which the result is an error, in place of the client's ",
+            "limit. There is none by default. It protects the memory of the program from a result of unexpected size.")]
+        ///
+        /// # Errors
+        /// Kind [`TooManyRows`](crate::ErrorKind::TooManyRows) with the page that exceeds the limit. The pages before it
+        /// were already returned, if they are read one by one.
+        pub fn max_rows(mut self, rows: u64) -> Self {
+            self.$field.max_rows = Some(rows);
+            self
+        }
+    };
     (@retry $field:ident) => {
         /// Sets the retry policy of each request, in place of the client's policy.
         pub fn retry(mut self, policy: crate::pipeline::RetryPolicy) -> Self {

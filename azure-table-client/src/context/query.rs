@@ -98,6 +98,16 @@ impl<'c, T: TableEntity> ContextQuery<'c, T> {
         self.map(|query| query.deadline(deadline))
     }
 
+    /// Sets the time limit of the whole query; see [`Query::total_deadline`].
+    pub fn total_deadline(self, deadline: Duration) -> Self {
+        self.map(|query| query.total_deadline(deadline))
+    }
+
+    /// Sets the number of rows above which the result is an error; see [`Query::max_rows`].
+    pub fn max_rows(self, rows: u64) -> Self {
+        self.map(|query| query.max_rows(rows))
+    }
+
     /// Sets the retry policy of each request, in place of the client's policy.
     pub fn retry(self, policy: RetryPolicy) -> Self {
         self.map(|query| query.retry(policy))
@@ -142,7 +152,7 @@ impl<T: TableEntity + Send + 'static> ContextQuery<'_, T> {
     /// Returns the only entity.
     ///
     /// # Errors
-    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if there is none or several.
+    /// [`ErrorKind::NotSingle`](crate::ErrorKind::NotSingle) if the query has no row, or more than one.
     pub async fn single(self) -> Result<T, Error> {
         let table = Arc::clone(&self.table);
         let entity = self.single_or_none().await?;

@@ -20,7 +20,7 @@
 //!         let number = |part: &str| part.parse::<u16>().ok();
 //!         text.split_once(':')
 //!             .and_then(|(h, m)| number(h)?.checked_mul(60)?.checked_add(number(m)?))
-//!             .ok_or_else(|| ConvertError::Other(format!("{text:?} is no time of day")))
+//!             .ok_or_else(|| ConvertError::Other(format!("{text:?} is not a time of day")))
 //!     }
 //! }
 //!
@@ -308,9 +308,8 @@ pub mod as_i64 {
 /// [`LimitError::StringTooLong`](crate::limits::LimitError::StringTooLong). The text is read back before it is
 /// written, and a text that `T` does not read is an error.
 ///
-/// JSON has no NaN and no infinities: `serde_json` writes `null` for them. For an `f64` within the value this is an error,
-/// because `null` is no number. Within an `Option<f64>`, or in another type that reads `null`, the number is lost without
-/// an error: it is read as `None`.
+/// JSON has no NaN and no infinities: `serde_json` writes `null` for them. An `f64` does not read `null`, so this is an
+/// error. An `Option<f64>`, or another type that reads `null`, loses the number without an error: it reads `None`.
 ///
 /// Filters cannot compare such a property, because equal values can have different texts. Store a value that a filter
 /// needs in a property of its own.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::text::{self, MESSAGE_CHARS};
+use super::text::{self, MESSAGE_CHARS, Rounded};
 use super::{Error, ErrorCode, ErrorKind, Inner, Outcome};
 use crate::edm::DateTimeError;
 use crate::entity::{DecodeError, EncodeError, EntityKey, KeyError};
 use crate::filter::FilterError;
 use crate::limits::LimitError;
 use crate::transport::{TransportError, TransportErrorKind};
+use crate::wire::escape::escaped;
 use crate::wire::service_error::ErrorBody;
 use crate::wire::{NoServiceVersion, Operation};
 
@@ -67,6 +68,21 @@ impl Error {
         error
     }
 
+    /// A query reached its total deadline between two of its pages.
+    pub(crate) fn total_deadline(deadline: Duration) -> Self {
+        Self::timeout(format!("total deadline of {} reached between two pages", Rounded(deadline)))
+    }
+
+    pub(crate) fn too_many_rows(most: u64) -> Self {
+        Self::new(
+            ErrorKind::TooManyRows,
+            format!(
+                "the result has more rows than its limit ({most}): narrow the filter, return fewer by `take`, or raise \
+                 `max_rows`"
+            ),
+        )
+    }
+
     pub(crate) fn unexpected_reply(message: impl Into<Cow<'static, str>>) -> Self {
         let message = match message.into() {
             // The message may quote a header of any server.
@@ -80,8 +96,10 @@ impl Error {
         // The message is the first line; request id and time follow.
         let message = body.message.lines().next().unwrap_or_default();
         let (batch_index, message) = split_index(message);
-        let mut error =
-            Self::new(ErrorKind::Service, text::bounded(message, MESSAGE_CHARS).into_owned());
+        let mut error = Self::new(
+            ErrorKind::Service,
+            escaped(text::bounded(message, MESSAGE_CHARS).into_owned()),
+        );
         error.0.batch_index = batch_index;
         error.0.code = Some(ErrorCode::from(body.code));
         error
@@ -188,7 +206,9 @@ impl From<TransportError> for Error {
             TransportErrorKind::Connect => (ErrorKind::Connect, Outcome::NotApplied),
             TransportErrorKind::Invalid => (ErrorKind::InvalidInput, Outcome::NotApplied),
             TransportErrorKind::Interrupted => (ErrorKind::Interrupted, Outcome::Unknown),
-            TransportErrorKind::TooLarge => (ErrorKind::UnexpectedReply, Outcome::Unknown),
+            TransportErrorKind::TooLarge | TransportErrorKind::Foreign => {
+                (ErrorKind::UnexpectedReply, Outcome::Unknown)
+            }
         };
         Self::new(kind, source.to_string()).with_outcome(outcome).with_source(source)
     }

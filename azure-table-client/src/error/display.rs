@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
-use super::text::{self, Escaping, MESSAGE_CHARS, Rounded};
+use super::text::{self, MESSAGE_CHARS, Rounded};
 use super::{Error, Inner, Outcome};
+use crate::wire::escape::Escaping;
 
 impl Inner {
     fn write_message(&self, out: &mut impl fmt::Write) -> fmt::Result {

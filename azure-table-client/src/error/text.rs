@@ -29,28 +29,6 @@ pub(super) fn key(key: &EntityKey) -> String {
     EntityKey::new(name(&key.partition_key), name(&key.row_key)).to_string()
 }
 
-/// A writer that escapes control characters, so that text of a server cannot forge lines of a log
-/// or send commands to a terminal.
-pub(super) struct Escaping<'w>(pub(super) &'w mut dyn fmt::Write);
-
-impl fmt::Write for Escaping<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some((at, control)) = rest.char_indices().find(|(_, c)| is_control(*c)) {
-            self.0.write_str(&rest[..at])?;
-            write!(self.0, "{}", control.escape_default())?;
-            rest = &rest[at + control.len_utf8()..];
-        }
-        self.0.write_str(rest)
-    }
-}
-
-/// Returns whether a character ends a line, controls a terminal or changes the direction of text.
-fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// A duration as people write it: `250 ms`, `1.5 s`, `30 s`, `5 min`.
 pub(crate) struct Rounded(pub(crate) Duration);
 
@@ -80,8 +58,6 @@ impl fmt::Display for Rounded {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write as _;
-
     use super::*;
 
     #[test]
@@ -102,14 +78,6 @@ mod tests {
             assert_eq!(Rounded(Duration::from_micros(micros)).to_string(), text);
         }
         assert!(!Rounded(Duration::MAX).to_string().is_empty());
-    }
-
-    #[test]
-    fn control_characters_are_escaped_and_other_text_is_kept() {
-        let mut out = String::new();
-        let text = "a\r\n\u{1b}[31m\u{202e}\u{85}b\t\"é😀\\\"";
-        write!(Escaping(&mut out), "{text}").unwrap();
-        assert_eq!(out, r#"a\r\n\u{1b}[31m\u{202e}\u{85}b\t"é😀\""#);
     }
 
     #[test]

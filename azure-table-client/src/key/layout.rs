@@ -158,7 +158,7 @@ impl KeyLayout {
         })
     }
 
-    /// The keys that begin with the literal text before the first part; `None` if there is no such text.
+    /// Returns the range of keys that begin with the layout's leading literal; `None` if the layout begins with a part.
     pub(crate) fn all_keys(self) -> Option<KeyRange> {
         let literal = |piece: &KeyPiece| match *piece {
             KeyPiece::Literal(text) => Some(text),

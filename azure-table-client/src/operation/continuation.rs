@@ -49,22 +49,6 @@ pub(crate) enum Position {
     End,
 }
 
-impl Position {
-    /// The token of a page that is not the first.
-    pub(crate) const fn token(&self) -> Option<&PageToken> {
-        match self {
-            Self::At(token) => Some(token),
-            Self::Start | Self::End => None,
-        }
-    }
-}
-
-impl From<Option<PageToken>> for Position {
-    fn from(next: Option<PageToken>) -> Self {
-        next.map_or(Self::End, Self::At)
-    }
-}
-
 /// The hash of the query that a continuation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueryId([u8; 8]);

@@ -5,7 +5,9 @@
 
 use http::Method;
 
+use super::cursor::Cursor;
 use super::{Location, Reply, Request, entity};
+use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
 use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
@@ -132,10 +134,13 @@ fn select(protocol: Protocol, request: &mut Request, properties: &[String]) {
     }
 }
 
+/// Reads a page. `cursor` is the position of its request.
 pub(crate) fn rows<T>(
     reply: Reply,
     request: &Request,
     reader: &dyn ReadRow<T>,
+    cursor: &Cursor<PageToken>,
+    dialect: Dialect,
 ) -> Result<Rows<T>, Error> {
     let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
@@ -143,6 +148,9 @@ pub(crate) fn rows<T>(
         .read_page(&reply.body, form, reader)
         .map_err(|error| reply.read_error(error, request))?;
     let next = token(&reply, request)?;
+    if let Some(problem) = next.as_ref().and_then(|next| cursor.problem(next, dialect)) {
+        return Err(reply.endless(problem, request));
+    }
     Ok(Rows {
         values,
         next,

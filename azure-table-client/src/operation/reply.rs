@@ -54,7 +54,7 @@ impl Reply {
     }
 
     pub(crate) fn request_id(&self) -> Option<&str> {
-        self.header(&headers::X_MS_REQUEST_ID)
+        headers::request_id(&self.headers)
     }
 
     /// The service's clock.
@@ -189,7 +189,12 @@ impl Reply {
     }
 
     pub(super) fn etag(&self, request: &Request) -> Result<ETag, Error> {
-        let etag = self.header(&header::ETAG).filter(|tag| !tag.trim().is_empty());
+        let mut tags = self.headers.get_all(header::ETAG).iter();
+        let first = tags.next();
+        if tags.any(|tag| Some(tag) != first) {
+            return Err(self.unexpected("the response has two different ETag headers", request));
+        }
+        let etag = first.and_then(|tag| tag.to_str().ok()).filter(|tag| !tag.trim().is_empty());
         etag.map(ETag::from)
             .ok_or_else(|| self.unexpected("the response has no ETag header", request))
     }
@@ -201,13 +206,22 @@ impl Reply {
         name: &HeaderName,
         request: &Request,
     ) -> Result<Option<&str>, Error> {
-        let Some(value) = self.headers.get(name) else { return Ok(None) };
+        let mut values = self.headers.get_all(name).iter();
+        let Some(value) = values.next() else { return Ok(None) };
+        if values.any(|other| other != value) {
+            return Err(self.bad_token(name, request));
+        }
         value.to_str().map(Some).map_err(|_| self.bad_token(name, request))
     }
 
     /// Returns the error of a continuation token that cannot be read.
     pub(super) fn bad_token(&self, name: &HeaderName, request: &Request) -> Error {
         self.unexpected(format!("the continuation in {name} cannot be followed"), request)
+    }
+
+    /// Returns the error of a continuation token that must not be followed.
+    pub(super) fn endless(&self, problem: &str, request: &Request) -> Error {
+        self.unexpected(format!("the continuation token of the page {problem}"), request)
     }
 
     /// Returns the format of the body of a 200, which must be the requested one, and the form of its rows.

@@ -11,6 +11,7 @@ use http::Method;
 
 use super::{Reply, Request};
 use crate::error::Error;
+use crate::wire::escape::escaped;
 use crate::wire::{Operation, xml};
 
 /// The replication of an account to its secondary in another region.
@@ -70,7 +71,7 @@ pub(crate) fn stats(reply: Reply, request: &Request) -> Result<ServiceStats, Err
             "live" => Replication::Live,
             "bootstrap" => Replication::Bootstrap,
             "unavailable" => Replication::Unavailable,
-            other => Replication::Other(other.to_owned()),
+            other => Replication::Other(escaped(other.to_owned())),
         },
         last_sync: last_sync.and_then(|time| httpdate::parse_http_date(time.trim()).ok()),
         request_id: reply.request_id().map(str::to_owned),

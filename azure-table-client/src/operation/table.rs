@@ -6,7 +6,9 @@
 
 use http::Method;
 
+use super::cursor::{Cursor, TableToken};
 use super::{Reply, Request};
+use crate::dialect::Dialect;
 use crate::entity::{Columns, DecodeError, ReadRow, Row};
 use crate::error::{Error, ErrorCode, Outcome};
 use crate::wire::{Operation, Protocol, encoding, headers};
@@ -33,7 +35,7 @@ pub(crate) fn get(protocol: Protocol, table: &str) -> Result<Request, Error> {
     Ok(Request::new(Operation::GetTable, table, Method::GET, encoding::table_resource(table)))
 }
 
-pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -> Request {
+pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&TableToken>) -> Request {
     let mut request = Request::new(Operation::ListTables, "Tables", Method::GET, TABLES.to_owned());
     if let Some(filter) = filter {
         request.query.push("$filter", filter);
@@ -42,7 +44,7 @@ pub(crate) fn list(filter: Option<&str>, top: Option<u32>, next: Option<&str>) -
         request.query.push("$top", &top.to_string());
     }
     if let Some(next) = next {
-        request.query.push("NextTableName", next);
+        request.query.push("NextTableName", &next.0);
     }
     request
 }
@@ -91,11 +93,13 @@ fn is_certain(error: &Error) -> bool {
     error.outcome() != Outcome::Unknown
 }
 
-/// Returns the names of one page, and the start of the next page.
+/// Returns the names of one page, and the start of the next page. `cursor` is the position of the request.
 pub(crate) fn names(
     reply: Reply,
     request: &Request,
-) -> Result<(Vec<String>, Option<String>), Error> {
+    cursor: &Cursor<TableToken>,
+    dialect: Dialect,
+) -> Result<(Vec<String>, Option<TableToken>), Error> {
     let reply = reply.ok(request)?;
     let (format, form) = reply.format(request)?;
     let names = format
@@ -105,7 +109,11 @@ pub(crate) fn names(
     if next == Some("") {
         return Err(reply.bad_token(&headers::NEXT_TABLE_NAME, request));
     }
-    Ok((names, next.map(str::to_owned)))
+    let next = next.map(|next| TableToken(next.to_owned()));
+    if let Some(problem) = next.as_ref().and_then(|next| cursor.problem(next, dialect)) {
+        return Err(reply.endless(problem, request));
+    }
+    Ok((names, next))
 }
 
 /// Reads the list of tables, whose rows have the format of entities.

@@ -9,6 +9,7 @@ use crate::entity::{EntityKey, Lenient, Readable};
 use crate::error::{Error, ErrorCode};
 use crate::filter::{CompareOp, Filter};
 use crate::limits::ROW_KEY;
+use crate::operation::cursor::Cursor;
 use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
@@ -76,17 +77,17 @@ async fn read_chunk(
         _ => None,
     };
     let spec = QuerySpec { filter: Some(&filter), select: &[] };
-    let mut token = None;
+    let mut cursor = Cursor::start();
     loop {
         let mut request = match point {
             Some(key) => query::point(protocol, table, key, &[])?,
-            None => query::query(protocol, table, spec, None, token.as_ref())?,
+            None => query::query(protocol, table, spec, None, cursor.token())?,
         };
         request.needs_types = true;
         let reply = core.send(&request, options, trace).await?;
         let rows: Rows<Readable> = match point {
             Some(_) => query::point_rows(reply, &request, &Lenient)?,
-            None => query::rows(reply, &request, &Lenient)?,
+            None => query::rows(reply, &request, &Lenient, &cursor, protocol.dialect())?,
         };
         trace.page(rows.values.len());
         for Readable { entity, .. } in rows.values {
@@ -97,8 +98,8 @@ async fn read_chunk(
             let properties = properties.into_iter().collect();
             found.insert(key, Found { etag, timestamp, properties });
         }
-        token = rows.next;
-        if token.is_none() {
+        cursor.advance(rows.next);
+        if cursor.is_over() {
             return Ok(());
         }
     }

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::transaction::{self, Committed, Sent};
 use crate::operation::{Confirmation, Location, Reply, Request, table};
-use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, is_transient};
+use crate::pipeline::{CallOptions, CallTrace, RetryPolicy, error_type, is_transient};
 use crate::wire::headers::X_MS_REQUEST_ID;
 use crate::wire::{Operation, PayloadFormat};
 
@@ -258,7 +258,8 @@ async fn read(
     let mut rows = match read_back(core, &request.resource, &keys, &options).await {
         Ok(rows) => rows,
         Err(error) => {
-            debug!(%error, "cannot read back whether a write was applied");
+            let (code, request_id) = (error_type(&error), error.request_id());
+            debug!(code, request_id, "cannot read back whether a write was applied");
             return None;
         }
     };

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -35,6 +36,15 @@ impl Endpoint {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("has a user name or a password"));
+        }
+        // Without the `?`, the signature would be a part of the host or the path, which are shown in telemetry.
+        let parts = [url.host_str().unwrap_or_default(), url.path()];
+        let has_query = |part: &&str| percent_decode_str(part).any(|byte| b"?&=".contains(&byte));
+        if parts.iter().any(has_query) {
+            return Err(refused(
+                "has a character that no endpoint has: a shared access signature, which may lack its question mark, \
+                 is given as a credential",
+            ));
         }
         let is_loopback = match url.host() {
             Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
@@ -85,6 +95,12 @@ impl Endpoint {
     /// Returns whether the connection is encrypted.
     pub(crate) fn is_https(&self) -> bool {
         self.scheme == Scheme::HTTPS
+    }
+
+    /// Returns whether requests go to this machine without encryption.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn is_local(&self) -> bool {
+        self.is_loopback && !self.is_https()
     }
 
     /// The name or the address of the host, without brackets.
@@ -170,6 +186,11 @@ mod tests {
             "https://",
             "https://a?sig=secret",
             "https://a#b",
+            "https://a/sv=2019-02-02&sig=secret",
+            "https://a.example.com/sig=secret",
+            "https://asv=2019-02-02&sig=secret",
+            "https://a/me/sv%3D2019-02-02%26sig%3Dsecret",
+            "https://a/%3Fsig=secret",
             "https://u:p@a",
             "/path",
             "https://a:99999",

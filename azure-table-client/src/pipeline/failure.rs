@@ -74,7 +74,7 @@ impl Failure {
     /// The service's id of the request.
     pub(super) fn request_id(&self) -> Option<&str> {
         let Self::Response(_, response) = self else { return None };
-        response.headers.get(&headers::X_MS_REQUEST_ID)?.to_str().ok()
+        headers::request_id(&response.headers)
     }
 
     pub(super) fn describe(&self) -> String {

@@ -335,8 +335,8 @@ fn record_error(span: &Span, kind: &str) {
     span.record("error.type", kind);
 }
 
-/// The service's code, or the kind of another error.
-fn error_type(error: &Error) -> &str {
+/// The service's code, or the kind of another error. Events have it in place of the text, which may name an entity.
+pub(crate) fn error_type(error: &Error) -> &str {
     match error.kind() {
         ErrorKind::Configuration => "configuration",
         ErrorKind::InvalidInput => "invalid_input",
@@ -347,6 +347,7 @@ fn error_type(error: &Error) -> &str {
         ErrorKind::UnexpectedReply => "unexpected_reply",
         ErrorKind::Decode => "decode",
         ErrorKind::NotSingle => "not_single",
+        ErrorKind::TooManyRows => "too_many_rows",
         ErrorKind::Service => {
             error.code().map(ErrorCode::as_str).filter(|code| is_code(code)).unwrap_or("_OTHER")
         }

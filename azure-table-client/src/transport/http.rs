@@ -1,16 +1,22 @@
 //! The transport over the network. Only this file and the builder's HTTP settings name reqwest.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use ::http::{HeaderMap, HeaderValue, Method, header};
+use ::http::uri::{Authority, Scheme};
+use ::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use bytes::Bytes;
 use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Proxy};
 use url::Url;
 
 use super::body::Body;
+use super::loopback::is_loopback_host;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
 };
+use crate::lock::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Idle connections are closed before the service does it (which then loses a request).
@@ -19,19 +25,40 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Sends over HTTP, from a pool of kept connections.
 ///
 /// This is the default transport of a client. Create one to wrap it in a transport of your own. Connections are
-/// kept for 60 s, TCP_NODELAY is on, redirects are not followed.
+/// kept for 60 s, TCP_NODELAY is on, redirects are not followed. The proxies of the environment (`HTTPS_PROXY`,
+/// `HTTP_PROXY`, `ALL_PROXY`) are used, except for requests to this machine by plain HTTP: a proxy could read their
+/// credentials.
 pub struct HttpTransport {
-    client: reqwest::Client,
+    clients: Clients,
+    origins: Mutex<HashMap<(Scheme, Authority), Origin>>,
     max_response_bytes: usize,
+}
+
+enum Clients {
+    /// Clients that are created when the first request needs them. Certificates are expensive to load.
+    Default {
+        connect_timeout: Duration,
+        /// For plain HTTP to this machine: without proxies and certificates.
+        local: OnceLock<Client>,
+        remote: OnceLock<Client>,
+    },
+    Custom(Client),
+}
+
+/// A server to which requests were sent.
+#[derive(Clone)]
+struct Origin {
+    /// Its URL, parsed once; requests add the path and the query.
+    base: Url,
+    client: Client,
 }
 
 impl HttpTransport {
     /// A transport with its own connection pool, which accepts replies of up to
-    /// `max_response_bytes`.
+    /// `max_response_bytes`. TLS is set up by the first request that needs it.
     ///
     /// # Errors
-    /// The TLS backend cannot be set up, for example because the feature
-    /// `rustls-no-provider` is on and the program has installed no provider.
+    /// The feature `rustls-no-provider` is on, and the program has installed no provider.
     pub fn new(max_response_bytes: usize) -> Result<Self, TransportError> {
         Self::connecting_within(CONNECT_TIMEOUT, max_response_bytes)
     }
@@ -45,29 +72,75 @@ impl HttpTransport {
         max_response_bytes: usize,
     ) -> Result<Self, TransportError> {
         check_provider()?;
-        let client = reqwest::Client::builder()
-            .connect_timeout(timeout)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tcp_nodelay(true)
-            // Attempts are counted, dated and signed by the pipeline; a redirect would carry the
-            // credential elsewhere.
-            .retry(reqwest::retry::never())
-            .redirect(Policy::none())
-            .build()
-            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
-        Ok(Self { client, max_response_bytes })
+        let (local, remote) = (OnceLock::new(), OnceLock::new());
+        let clients = Clients::Default { connect_timeout: timeout, local, remote };
+        Ok(Self::with_clients(clients, max_response_bytes))
     }
 
-    /// A transport over an HTTP client that is at hand; see
-    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client).
-    pub fn with_client(client: reqwest::Client, max_response_bytes: usize) -> Self {
-        Self { client, max_response_bytes }
+    /// A transport with the settings of `builder`: proxies, certificates, connection pool; see
+    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client). Its proxies and those of the
+    /// environment are also used for requests to this machine; `no_proxy` turns them off.
+    ///
+    /// # Errors
+    /// The settings are invalid, or the TLS backend cannot be set up.
+    pub fn with_client(
+        builder: ClientBuilder,
+        max_response_bytes: usize,
+    ) -> Result<Self, TransportError> {
+        check_provider()?;
+        Ok(Self::with_clients(Clients::Custom(build(builder)?), max_response_bytes))
+    }
+
+    fn with_clients(clients: Clients, max_response_bytes: usize) -> Self {
+        Self { clients, origins: Mutex::default(), max_response_bytes }
+    }
+
+    /// Sets up what requests to such an endpoint need, so that an error is reported before the first request.
+    pub(crate) fn prepare(&self, is_https: bool) -> Result<(), TransportError> {
+        match &self.clients {
+            Clients::Default { connect_timeout, remote, .. } if is_https => {
+                initialized(remote, || remote_client(*connect_timeout)).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn client(&self, url: &Url) -> Result<&Client, TransportError> {
+        match &self.clients {
+            Clients::Custom(client) => Ok(client),
+            Clients::Default { connect_timeout, local, .. } if is_local(url) => {
+                initialized(local, || local_client(*connect_timeout))
+            }
+            Clients::Default { connect_timeout, remote, .. } => {
+                initialized(remote, || remote_client(*connect_timeout))
+            }
+        }
+    }
+
+    fn origin(&self, uri: &Uri) -> Result<Origin, TransportError> {
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(TransportError::new(
+                TransportErrorKind::Invalid,
+                "the URL is not absolute",
+            ));
+        };
+        let key = (scheme.clone(), authority.clone());
+        if let Some(origin) = lock(&self.origins).get(&key) {
+            return Ok(origin.clone());
+        }
+        let base = Url::parse(&format!("{scheme}://{authority}"))
+            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
+        let client = self.client(&base)?.clone();
+        let origin = Origin { base, client };
+        lock(&self.origins).insert(key, origin.clone());
+        Ok(origin)
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let url = Url::parse(&request.uri.to_string())
-            .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
-        let mut outgoing = reqwest::Request::new(request.method, url);
+        let Origin { base: mut url, client } = self.origin(&request.uri)?;
+        url.set_path(request.uri.path());
+        url.set_query(request.uri.query());
+        let mut outgoing = reqwest::Request::new(request.method, url.clone());
         *outgoing.headers_mut() = request.headers;
         if !request.body.is_empty() {
             *outgoing.body_mut() = Some(request.body.into());
@@ -75,7 +148,13 @@ impl HttpTransport {
             // Hyper omits the header of an empty body, which some servers refuse with 411.
             outgoing.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        let mut reply = self.client.execute(outgoing).await.map_err(of_reqwest)?;
+        let mut reply = client.execute(outgoing).await.map_err(of_reqwest)?;
+        if *reply.url() != url {
+            return Err(TransportError::new(
+                TransportErrorKind::Foreign,
+                "a redirect was followed",
+            ));
+        }
         let body = self.read_body(&mut reply).await?;
         Ok(HttpResponse {
             status: reply.status(),
@@ -91,6 +170,60 @@ impl HttpTransport {
         }
         Ok(body.finish())
     }
+}
+
+/// Whether a request goes to this machine without encryption.
+fn is_local(url: &Url) -> bool {
+    url.scheme() == "http" && url.host_str().is_some_and(is_loopback_host)
+}
+
+/// Returns the client, and creates it if it is the first request that needs it.
+fn initialized(
+    client: &OnceLock<Client>,
+    create: impl FnOnce() -> Result<Client, TransportError>,
+) -> Result<&Client, TransportError> {
+    if let Some(client) = client.get() {
+        return Ok(client);
+    }
+    let created = create()?;
+    Ok(client.get_or_init(|| created))
+}
+
+fn local_client(connect_timeout: Duration) -> Result<Client, TransportError> {
+    let builder = default_settings(connect_timeout).no_proxy();
+    // Without this, the certificates of the system would be loaded, for TLS that is not used.
+    #[cfg(any(feature = "rustls", feature = "rustls-no-provider", feature = "native-tls"))]
+    let builder = builder.tls_certs_only([]);
+    build(builder)
+}
+
+fn remote_client(connect_timeout: Duration) -> Result<Client, TransportError> {
+    build(default_settings(connect_timeout))
+}
+
+fn default_settings(connect_timeout: Duration) -> ClientBuilder {
+    Client::builder()
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .tcp_nodelay(true)
+}
+
+/// Builds a client that sends a request once, and to its own address only.
+fn build(builder: ClientBuilder) -> Result<Client, TransportError> {
+    builder
+        // Attempts are counted, dated and signed by the pipeline.
+        .retry(reqwest::retry::never())
+        // A redirect would carry the credential elsewhere, and a referer the signature in the URL.
+        .redirect(Policy::none())
+        .referer(false)
+        .build()
+        .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error.without_url()))
+}
+
+/// Returns the builder without the proxies of the environment. Its own proxies stay.
+pub(crate) fn without_environment_proxies(builder: ClientBuilder) -> ClientBuilder {
+    // A builder with a proxy ignores the environment; this proxy is not used for any URL.
+    builder.proxy(Proxy::custom(|_| None::<Url>))
 }
 
 /// Without a provider, reqwest would panic.
@@ -151,5 +284,44 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Configuration);
         let page = include_str!("../../docs/troubleshooting.md");
         assert!(page.contains(&error.to_string()), "{error}");
+    }
+}
+
+#[cfg(all(
+    test,
+    any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider"))
+))]
+mod redirect_tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// No public way leads to such a client.
+    #[tokio::test]
+    async fn a_response_from_another_url_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/Blogs", listener.local_addr().unwrap());
+        let to = format!("{url}/other");
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let mut request = [0; 4096];
+                let count = socket.read(&mut request).await.unwrap();
+                let is_first = !String::from_utf8_lossy(&request[..count]).contains("/other");
+                let status = if is_first { "307 Temporary Redirect" } else { "200 OK" };
+                let reply = format!(
+                    "HTTP/1.1 {status}\r\nLocation: {to}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                );
+                socket.write_all(reply.as_bytes()).await.unwrap();
+            }
+        });
+        let clients = Clients::Custom(ClientBuilder::new().no_proxy().build().unwrap());
+        let transport = HttpTransport { clients, max_response_bytes: 1 << 20 };
+        let request = HttpRequest::new(Method::GET, url.parse().unwrap());
+        let error = transport.send(request).await.unwrap_err();
+        assert_eq!(error.kind(), TransportErrorKind::Foreign);
+        assert_eq!(crate::Error::from(error).outcome(), crate::Outcome::Unknown);
     }
 }

@@ -2,9 +2,11 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+#[cfg(feature = "hyper")]
 use ::http::Uri;
 
 /// Returns whether the host of `uri` is this machine; see [`is_loopback_host`].
+#[cfg(feature = "hyper")]
 pub(super) fn is_loopback(uri: &Uri) -> bool {
     uri.host().is_some_and(is_loopback_host)
 }
@@ -29,7 +31,7 @@ fn is_localhost(host: &str) -> bool {
     last.eq_ignore_ascii_case("localhost")
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "hyper"))]
 mod tests {
     use super::*;
 

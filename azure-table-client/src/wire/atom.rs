@@ -10,7 +10,9 @@
 pub(crate) mod read;
 pub(crate) mod write;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+
+use super::escape::Escaping;
 
 pub(crate) use read::{read_one, read_page};
 pub(crate) use write::{entity, table_name};
@@ -34,7 +36,8 @@ pub(crate) enum AtomError {
 impl fmt::Display for AtomError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Xml(error) => error.fmt(f),
+            // Its text contains names of the document.
+            Self::Xml(error) => write!(Escaping(f), "{error}"),
             Self::Form(text) => f.write_str(text),
         }
     }

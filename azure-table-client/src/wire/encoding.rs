@@ -104,6 +104,10 @@ pub(crate) fn table_resource(table: &str) -> String {
 pub(crate) struct QueryString(String);
 
 impl QueryString {
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
     pub(crate) fn push(&mut self, name: &str, value: &str) {
         if !self.0.is_empty() {
             self.0.push('&');

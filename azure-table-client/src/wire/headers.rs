@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) static X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
 pub(crate) static X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
@@ -20,6 +20,11 @@ pub(crate) static NEXT_ROW_KEY: HeaderName =
     HeaderName::from_static("x-ms-continuation-nextrowkey");
 pub(crate) static NEXT_TABLE_NAME: HeaderName =
     HeaderName::from_static("x-ms-continuation-nexttablename");
+
+/// Returns the service's id of a request. An id with a tab is not the service's.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(&X_MS_REQUEST_ID)?.to_str().ok().filter(|id| !id.contains('\t'))
+}
 
 /// The default service version of the client.
 pub(crate) static SERVICE_VERSION: HeaderValue = HeaderValue::from_static("2019-02-02");

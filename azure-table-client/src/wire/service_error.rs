@@ -1,5 +1,7 @@
 //! Error bodies, JSON and XML.
 
+use super::escape::escaped;
+use super::json_tree::Json;
 use super::xml;
 
 /// Errors of the service are smaller. Larger bodies come from other servers and are not parsed.
@@ -8,7 +10,9 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Code and message of an error reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
+    /// Without control characters.
     pub(crate) code: String,
+    /// The lines of the message.
     pub(crate) message: String,
 }
 
@@ -26,13 +30,12 @@ pub(crate) fn parse(body: &[u8]) -> Option<ErrorBody> {
 }
 
 fn parse_json(body: &[u8]) -> Option<ErrorBody> {
-    let document: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let document = Json::read(body)?;
     let error = document.get("odata.error")?;
-    let text =
-        |value: Option<&serde_json::Value>| value.and_then(|v| v.as_str()).map(str::to_owned);
+    let text = |value: Option<&Json>| value.and_then(Json::text).map(str::to_owned);
     let message = error.get("message");
     Some(ErrorBody {
-        code: text(error.get("code"))?,
+        code: escaped(text(error.get("code"))?),
         // Cosmos writes the message as plain text.
         message: text(message.and_then(|m| m.get("value")))
             .or_else(|| text(message))
@@ -44,7 +47,7 @@ fn parse_json(body: &[u8]) -> Option<ErrorBody> {
 /// the table service are spelled `<Error><Code>`.
 fn parse_xml(body: &str) -> Option<ErrorBody> {
     let [code, message] = xml::texts(body, [&["error", "code"], &["error", "message"]])?;
-    Some(ErrorBody { code: code?, message: message.unwrap_or_default() })
+    Some(ErrorBody { code: escaped(code?), message: message.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -90,6 +93,8 @@ mod tests {
             "<html><body>502</body></html>",
             "{}",
             r#"{"odata.error":{}}"#,
+            r#"{"odata.error":{"code":"A","code":"B"}}"#,
+            r#"{"odata.error":{"code":"A"},"odata.error":{"code":"A"}}"#,
             "<error><code>",
             "<error><code>&bomb;</code></error>",
             &deep,

@@ -196,7 +196,7 @@ fn of_key(
     })
 }
 
-/// Adds a field for each part of a key that is no column itself. The compiler's message about its use names the
+/// Adds a field for each part of a key that is not a column by itself. The compiler's message about its use names the
 /// column of the whole key.
 fn of_parts(key: &Key<'_>, input: &DeriveInput, property: &str, columns: &mut Vec<Column>) {
     let ty = format_ident!("{property}Part");

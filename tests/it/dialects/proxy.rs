@@ -32,12 +32,7 @@ async fn requests_to_a_custom_domain_are_signed_with_the_account_name() {
         socket.write_all(answer).await.unwrap();
         String::from_utf8(text).unwrap()
     });
-    let http_client = reqwest::Client::builder()
-        .proxy(reqwest::Proxy::http(proxy).unwrap())
-        .retry(reqwest::retry::never())
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .unwrap();
+    let http_client = reqwest::Client::builder().proxy(reqwest::Proxy::http(proxy).unwrap());
     let service =
         TableServiceClient::builder("http://tables.example.com", SharedKey::development())
             .allow_http(true)

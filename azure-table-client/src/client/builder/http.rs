@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use super::TableServiceClientBuilder;
 use crate::error::Error;
+use crate::pipeline::Endpoint;
 use crate::transport::Transport;
 #[cfg(feature = "reqwest")]
-use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport};
+use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport, without_environment_proxies};
 
 /// The settings of the crate's own transports. A custom transport cannot honour any of them.
 #[derive(Default)]
 pub(super) struct HttpSettings {
     #[cfg(feature = "reqwest")]
-    client: Option<reqwest::Client>,
+    client: Option<reqwest::ClientBuilder>,
     connect_timeout: Option<Duration>,
     max_response_bytes: Option<usize>,
 }
@@ -35,8 +36,9 @@ impl HttpSettings {
         }
     }
 
+    /// `endpoints` are the primary and the secondary.
     #[cfg(feature = "reqwest")]
-    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+    fn into_transport(self, endpoints: &[&Endpoint]) -> Result<Arc<dyn Transport>, Error> {
         let max_response_bytes = self.max_response_bytes.unwrap_or(DEFAULT_MAX_RESPONSE_BYTES);
         let transport = match (self.client, self.connect_timeout) {
             (Some(_), Some(_)) => {
@@ -45,10 +47,20 @@ impl HttpSettings {
                      reqwest::ClientBuilder::connect_timeout instead",
                 ));
             }
-            (Some(client), None) => Ok(HttpTransport::with_client(client, max_response_bytes)),
+            (Some(client), None) => {
+                // A proxy of the environment could read the credentials of plain HTTP to this machine.
+                let is_local = endpoints.iter().any(|endpoint| endpoint.is_local());
+                let client = if is_local { without_environment_proxies(client) } else { client };
+                HttpTransport::with_client(client, max_response_bytes)
+            }
             (None, Some(timeout)) => HttpTransport::connecting_within(timeout, max_response_bytes),
             (None, None) => HttpTransport::new(max_response_bytes),
         };
+        let is_https = endpoints.iter().any(|endpoint| endpoint.is_https());
+        let transport = transport.and_then(|transport| {
+            transport.prepare(is_https)?;
+            Ok(transport)
+        });
         let transport = transport.map_err(|error| {
             let cause = std::error::Error::source(&error).unwrap_or(&error);
             Error::configuration(format!("the HTTP client could not be built: {cause}"))
@@ -59,7 +71,7 @@ impl HttpSettings {
 
     #[cfg(not(feature = "reqwest"))]
     #[expect(clippy::unnecessary_wraps, reason = "has the signature of the function above")]
-    fn into_transport(self) -> Result<Arc<dyn Transport>, Error> {
+    fn into_transport(self, _: &[&Endpoint]) -> Result<Arc<dyn Transport>, Error> {
         let mut transport = crate::transport::HyperTransport::new();
         if let Some(timeout) = self.connect_timeout {
             transport = transport.connect_timeout(timeout);
@@ -75,8 +87,9 @@ impl HttpSettings {
 pub(super) fn transport(
     custom: Option<Arc<dyn Transport>>,
     settings: HttpSettings,
+    endpoints: &[&Endpoint],
 ) -> Result<Arc<dyn Transport>, Error> {
-    let Some(custom) = custom else { return settings.into_transport() };
+    let Some(custom) = custom else { return settings.into_transport(endpoints) };
     settings.check_unused()?;
     Ok(custom)
 }
@@ -99,13 +112,15 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sends through this HTTP client, for proxies, certificates and connection pools of your own.
+    /// Sends through an HTTP client with these settings, for proxies, certificates and connection pools of your own.
     ///
-    /// Build it with `.retry(reqwest::retry::never())` and `.redirect(reqwest::redirect::Policy::none())`: the
-    /// [retry policy](Self::retry) counts each attempt, and a redirect would carry the credential to another
-    /// host. Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
+    /// Three settings are replaced, so that no request is sent twice and no credential to another host: redirects are
+    /// not followed, there is no `Referer`, and reqwest does not retry. The proxies of the builder are used for each
+    /// endpoint. If an endpoint is this machine by plain HTTP, those of the environment are not used.
+    ///
+    /// Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).
     #[cfg(feature = "reqwest")]
-    pub fn http_client(mut self, client: reqwest::Client) -> Self {
+    pub fn http_client(mut self, client: reqwest::ClientBuilder) -> Self {
         self.http.client = Some(client);
         self
     }
@@ -155,8 +170,7 @@ mod tests {
     #[cfg(feature = "reqwest")]
     #[cfg(any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider")))]
     fn an_http_client_of_your_own_has_its_own_connect_timeout() {
-        let client = reqwest::Client::new();
-        let own = || builder().http_client(client.clone());
+        let own = || builder().http_client(reqwest::Client::builder());
         assert_refused(own().connect_timeout(Duration::from_secs(1)), "connect_timeout");
         assert_refused(own().transport(MockTableService::new().transport()), "http_client");
         own().max_response_bytes(1 << 20).build().unwrap();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::pipeline::Endpoint;
 use crate::transport::Transport;
 
 /// The settings of the crate's own transports, which the features `reqwest` and `hyper` add.
@@ -13,6 +14,7 @@ pub(super) struct HttpSettings {}
 pub(super) fn transport(
     custom: Option<Arc<dyn Transport>>,
     _: HttpSettings,
+    _: &[&Endpoint],
 ) -> Result<Arc<dyn Transport>, Error> {
     custom.ok_or_else(|| {
         Error::configuration(

@@ -24,8 +24,8 @@ pub struct QueryPlan {
     listed: Option<ListedKeys>,
 }
 
-/// Writes for example `table scan: there is no filter`, `3 point reads: the filter lists both keys` or
-/// `2 partitions and 1 point read: the filter lists the PartitionKeys`.
+/// Writes the plan and its reason, for example `table scan: there is no filter`, `3 point reads: the filter lists
+/// both keys` or `2 partitions and 1 point read: the filter lists the PartitionKeys`.
 impl fmt::Display for QueryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, reason, queries, listed } = *self;

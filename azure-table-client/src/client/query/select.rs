@@ -261,6 +261,7 @@ impl<E, T> Query<E, T> {
             fault: self.fault,
             page_size: self.page_size,
             take: self.take,
+            limits: self.limits,
             start: self.start,
             options: self.options,
             entity: PhantomData,

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorCode, Outcome};
 use crate::etag::ETag;
 use crate::operation::{Confirmation, Reply, transaction};
 use crate::outcome::{self, Wrote};
-use crate::pipeline::CallTrace;
+use crate::pipeline::{CallTrace, error_type};
 
 /// Entities with a change that an earlier attempt was found to have applied, and whose current change has no outcome
 /// yet.
@@ -68,7 +68,8 @@ impl TableContext {
             Ok(findings) => findings,
             // A proxy may have delivered the request twice.
             Err(read) => {
-                debug!(%read, "cannot read back whether changes were applied");
+                let (code, request_id) = (error_type(&read), read.request_id());
+                debug!(code, request_id, "cannot read back whether changes were applied");
                 error = outcome::unknown(error);
                 Findings::default()
             }

@@ -161,9 +161,8 @@ impl Fault {
         Self::new(FaultKind::CutBody)
     }
 
-    /// Pages of queries and lists end after this many rows, with a continuation token. With 0 rows, the next
-    /// request starts at the same row, so limit [`times`](Self::times) or
-    /// [`probability`](Self::probability).
+    /// Pages of queries and lists end after this many rows, with a continuation token. A page that starts at the row
+    /// of a token has that row, also with 0: tokens advance.
     pub const fn page_of(rows: usize) -> Self {
         Self::new(FaultKind::EndPage(Some(rows)))
     }

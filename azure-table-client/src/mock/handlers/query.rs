@@ -106,7 +106,11 @@ pub(super) fn query(
         ControlFlow::Continue(())
     });
     let Page { mut body, found, scanned, mut next, .. } = page;
-    let cut = page_end.and_then(|cut| cut.of(found));
+    // The tokens of the service advance: a page that starts at a row contains it.
+    let token = token.as_ref().map(|(partition, row)| (&**partition, &**row));
+    let starts_at_row =
+        rows.first().is_some_and(|(_, key)| Some((&*key.partition, &*key.row)) == token);
+    let cut = page_end.and_then(|cut| cut.of(found)).map(|cut| cut.max(usize::from(starts_at_row)));
     if let Some((offset, key)) = cut.and_then(|cut| rows.get(cut)) {
         body.truncate(*offset);
         next = Some(key.clone());

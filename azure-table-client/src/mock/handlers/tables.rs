@@ -61,7 +61,10 @@ pub(super) fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failur
     let payload = exchange.payload(TABLES, None);
     payload.open_page(&mut body);
     let page: Vec<_> = tables.by_ref().take(top).collect();
+    // The tokens of the service advance: a page that starts at a table contains it.
+    let starts_at_table = page.first().is_some_and(|table| **table.name() == *from);
     let cut = exchange.effects.and_then(|effects| effects.page_end?.of(page.len()));
+    let cut = cut.map(|cut| cut.max(usize::from(starts_at_table))).filter(|cut| *cut < page.len());
     for (index, table) in page.iter().take(cut.unwrap_or(top)).enumerate() {
         payload.push(&mut body, Item::Table(table.name()), index == 0);
     }

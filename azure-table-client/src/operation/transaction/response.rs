@@ -32,6 +32,11 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         let message = format!("the response has {results} results for {operations} operations");
         return Err(reply.unexpected(message, request).with_outcome(Outcome::Unknown));
     }
+    if !are_in_order(&messages) {
+        let error =
+            reply.unexpected("the results of the batch have contradictory Content-IDs", request);
+        return Err(error.with_outcome(Outcome::Unknown));
+    }
     let result = |message: &Message<'_>| {
         let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
         Ok(OperationResult { etag, status: message.status()?.as_u16() })
@@ -39,6 +44,16 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
     let operations = messages.iter().map(result).collect::<Result<_, _>>();
     let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
     Ok(Committed { operations, response: reply.info() })
+}
+
+/// Whether the results have the order of the operations. Some services leave out the Content-IDs of the request, or
+/// count from 1.
+fn are_in_order(messages: &[Message<'_>]) -> bool {
+    let is_from = |first: usize| {
+        let mut ids = messages.iter().enumerate().map(|(at, message)| (at, message.content_id()));
+        ids.all(|(at, id)| id.is_none_or(|id| id.parse() == Ok(at + first)))
+    };
+    is_from(0) || is_from(1)
 }
 
 /// Reads the response to the writes of one request: a transaction, or a single write.

@@ -20,7 +20,7 @@ pub(in crate::pipeline) struct AttemptTrace<'t> {
     call: &'t CallTrace<'t>,
     span: Span,
     started: Instant,
-    /// What observers receive, if the attempt ends without a response.
+    /// The report to observers for an attempt that is dropped; a response or a failure changes it.
     received: Received<'t>,
     is_over: bool,
 }
@@ -178,5 +178,5 @@ fn size(method: &Method, bytes: usize) -> Option<i64> {
 }
 
 fn request_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get(&crate::wire::headers::X_MS_REQUEST_ID)?.to_str().ok()
+    crate::wire::headers::request_id(headers)
 }

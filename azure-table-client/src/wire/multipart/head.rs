@@ -35,7 +35,7 @@ impl<'a> Head<'a> {
         Ok((head, rest))
     }
 
-    /// Keeps the value of a known header, if it is the first with its name.
+    /// Keeps the value of a known header. A second header with its name must have the same value.
     fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
         let known = [
@@ -46,9 +46,15 @@ impl<'a> Head<'a> {
             ("ETag", &mut self.etag),
         ];
         for (known, kept) in known {
-            if kept.is_none() && name.eq_ignore_ascii_case(known.as_bytes()) {
+            if name.eq_ignore_ascii_case(known.as_bytes()) {
                 let value = std::str::from_utf8(value).map_err(|_| MultipartError::Head)?;
-                *kept = Some(value.trim_ascii());
+                let value = value.trim_ascii();
+                if value.contains(|c: char| c.is_ascii_control() && c != '\t') {
+                    return Err(MultipartError::Head);
+                }
+                if kept.replace(value).is_some_and(|before| before != value) {
+                    return Err(MultipartError::Head);
+                }
             }
         }
         Ok(())

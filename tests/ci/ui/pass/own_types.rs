@@ -32,7 +32,7 @@ impl FromEdm for Mood {
         match &*String::from_edm(value)? {
             "good" => Ok(Self::Good),
             "bad" => Ok(Self::Bad),
-            other => Err(ConvertError::Other(format!("{other:?} is no mood"))),
+            other => Err(ConvertError::Other(format!("{other:?} is not a mood"))),
         }
     }
 }
