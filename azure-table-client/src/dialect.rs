@@ -125,6 +125,7 @@ impl Dialect {
     }
 
     /// Checks that the name of a property does not belong to the service.
+    #[inline]
     pub(crate) fn check_property(self, name: &str) -> Result<(), LimitError> {
         if self == Self::CosmosDb && COSMOS_PROPERTIES.contains(&name) {
             return Err(LimitError::PropertyNameReserved { property: name.to_owned() });

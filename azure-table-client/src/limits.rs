@@ -98,8 +98,10 @@ pub fn check_table_name(name: &str) -> Result<(), LimitError> {
 /// A character of `/ \ # ?`, U+0000 to U+001F or U+007F to U+009F, or more than
 /// [`KEY_UTF16_UNITS`]. The empty key is allowed.
 pub fn check_key(property: &'static str, key: &str) -> Result<(), LimitError> {
-    if let Some((position, character)) =
-        key.chars().enumerate().find(|&(_, c)| is_forbidden_in_keys(c))
+    // Most keys are ASCII without a forbidden character.
+    if !key.bytes().all(|byte| PLAIN_IN_KEYS[usize::from(byte)])
+        && let Some((position, character)) =
+            key.chars().enumerate().find(|&(_, c)| is_forbidden_in_keys(c))
     {
         return Err(LimitError::KeyCharacter { property, character, position });
     }
@@ -108,6 +110,17 @@ pub fn check_key(property: &'static str, key: &str) -> Result<(), LimitError> {
         None => Ok(()),
     }
 }
+
+/// The ASCII characters that keys can have.
+const PLAIN_IN_KEYS: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        plain[byte as usize] = !is_forbidden_in_keys(byte as char);
+        byte += 1;
+    }
+    plain
+};
 
 pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
     matches!(c, '/' | '\\' | '#' | '?' | '\0'..='\x1f' | '\x7f'..='\u{9f}')
@@ -122,6 +135,19 @@ pub(crate) const fn is_forbidden_in_keys(c: char) -> bool {
 /// The name is empty, longer than [`PROPERTY_NAME_CHARS`], not an identifier, or one of PartitionKey,
 /// RowKey and Timestamp.
 pub fn check_property_name(name: &str) -> Result<(), LimitError> {
+    // Most names are ASCII.
+    let is_plain = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    let begins_plain = name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    if !begins_plain || name.len() > PROPERTY_NAME_CHARS || !name.bytes().all(is_plain) {
+        check_property_characters(name)?;
+    }
+    if SYSTEM_PROPERTIES.contains(&name) {
+        return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
+    }
+    Ok(())
+}
+
+fn check_property_characters(name: &str) -> Result<(), LimitError> {
     if name.is_empty() {
         return Err(LimitError::PropertyNameEmpty);
     }
@@ -140,9 +166,6 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
     }
     if characters > PROPERTY_NAME_CHARS {
         return Err(LimitError::PropertyNameTooLong { property: name.to_owned(), characters });
-    }
-    if SYSTEM_PROPERTIES.contains(&name) {
-        return Err(LimitError::PropertyNameReserved { property: name.to_owned() });
     }
     Ok(())
 }
@@ -171,13 +194,25 @@ const fn is_format(c: char) -> bool {
 ///
 /// # Errors
 /// A String of more than [`STRING_UTF16_UNITS`] or a Binary of more than [`BINARY_BYTES`].
+#[inline]
 pub fn check_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError> {
+    let is_short = match value {
+        EdmCow::String(text) => text.len() <= STRING_UTF16_UNITS,
+        EdmCow::Binary(bytes) => bytes.len() <= BINARY_BYTES,
+        _ => true,
+    };
+    if is_short { Ok(()) } else { check_long_value(property, value) }
+}
+
+/// Checks a value whose bytes are more than the limit.
+#[cold]
+fn check_long_value(property: &str, value: &EdmCow<'_>) -> Result<(), LimitError> {
     match value {
         EdmCow::String(text) => match longer_than(text, STRING_UTF16_UNITS) {
             Some(units) => Err(LimitError::StringTooLong { property: property.to_owned(), units }),
             None => Ok(()),
         },
-        EdmCow::Binary(bytes) if bytes.len() > BINARY_BYTES => {
+        EdmCow::Binary(bytes) => {
             Err(LimitError::BinaryTooLong { property: property.to_owned(), bytes: bytes.len() })
         }
         _ => Ok(()),
@@ -205,6 +240,7 @@ impl EntitySize {
         Self(4 + 2 * (utf16_units(partition_key) + utf16_units(row_key)))
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, name: &str, value: &EdmCow<'_>) {
         let of_value = match value {
             EdmCow::String(text) => 4 + 2 * utf16_units(text),

@@ -45,7 +45,7 @@ pub fn is_flat(body: &[u8]) -> bool {
 /// Encodes the body of an insert.
 pub fn encode<T: TableEntity>(entity: &T) -> Option<Vec<u8>> {
     let (partition_key, row_key) = (entity.partition_key().ok()?, entity.row_key().ok()?);
-    let mut body = Vec::with_capacity(256);
+    let mut body = Vec::with_capacity(512);
     json_write::entity(&mut body, entity, &partition_key, &row_key, None, Dialect::default())
         .ok()?;
     Some(body)

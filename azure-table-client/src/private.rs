@@ -36,12 +36,12 @@ use crate::edm::EdmDateTime;
 pub use crate::edm::{
     ConvertError, DateTimeValue, EdmCow, EdmType, EdmValue, FromEdm, TableValue, ToEdm,
 };
-use crate::entity::DecodeReason;
 pub use crate::entity::{
     Columns, DecodeError, DynamicEntity, EncodeError, EntityKey, ExtraField, HasKind, KeyArgument,
     KeyError, KeyNumber, KeyPart, KeyRange, NamedTable, Ownership, PropertyGroup, PropertyWriter,
     ReadGroup, Row, SeriesField, SeriesName, SplitField, TableEntity, TypedKeys, codec,
 };
+use crate::entity::{DecodeReason, PropertyName};
 pub use crate::etag::ETag;
 pub use crate::filter::{
     AsIs, Column, ColumnCodec, ETagColumn, HasColumns, KeyColumn, MultiColumn, OrderedEdm,
@@ -76,8 +76,8 @@ pub type KeyText<'a> = Result<Cow<'a, str>, KeyError>;
     note = "a format of your own: #[table(with = \"module\")]; #[table(skip)] leaves the field out"
 )]
 pub trait PropertyField: Sized {
-    /// Writes the property unless there is nothing to write.
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError>;
+    /// Writes the property unless there is nothing to write. The `member` is the name in JSON, `,"Name":`.
+    fn write(&self, writer: &mut PropertyWriter<'_>, member: &str) -> Result<(), EncodeError>;
 
     /// Reads the column at `index`.
     fn read(row: &mut Row<'_>, index: usize) -> Result<Self, DecodeError>;
@@ -100,8 +100,8 @@ pub trait PropertyField: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: ToEdm + FromEdm> PropertyField for T {
-    fn write(&self, writer: &mut PropertyWriter<'_>, name: &str) -> Result<(), EncodeError> {
-        writer.column(name, self)
+    fn write(&self, writer: &mut PropertyWriter<'_>, member: &str) -> Result<(), EncodeError> {
+        writer.column(PropertyName::of_member(member), self)
     }
 
     fn read(row: &mut Row<'_>, index: usize) -> Result<Self, DecodeError> {
@@ -140,12 +140,13 @@ impl<T: ToEdm + FromEdm> StoredValue for T {}
 /// Writes a property that was encoded by a module of the user's.
 pub fn write_encoded<R: StoredValue>(
     writer: &mut PropertyWriter<'_>,
-    name: &str,
+    member: &str,
     encoded: Result<R, ConvertError>,
 ) -> Result<(), EncodeError> {
+    let name = PropertyName::of_member(member);
     match encoded {
         Ok(stored) => writer.column(name, &stored),
-        Err(reason) => Err(writer.refusal(name, reason)),
+        Err(reason) => Err(writer.refusal(name.text, reason)),
     }
 }
 

@@ -169,6 +169,20 @@ async fn a_result_without_an_etag_is_applied() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_header_of_a_result_has_one_value() {
+    let of = |headers: &str| format!("HTTP/1.1 204 No Content\r\n{headers}\r\n\r\n");
+    let same = of("ETag: W/\"1\"\r\nContent-ID: 0\r\nEtag:W/\"1\"\r\nContent-Id: 0");
+    let committed = committed(&[accepted(results(&[&same, DONE, DONE]))]).await;
+    assert_eq!(committed.operations[0].etag, Some(ETag::from("W/\"1\"")));
+    for headers in ["ETag: W/\"1\"\r\nETag: W/\"2\"", "Content-ID: 0\r\nContent-ID: 1"] {
+        let error = failed(&[accepted(results(&[&of(headers), DONE, DONE]))]).await;
+        assert_eq!(told(&error), UNREADABLE, "{headers}");
+    }
+    let error = failed(&[conflict("Content-ID: 0\r\nContent-ID: 1\r\n", "No.")]).await;
+    assert_eq!(told(&error), UNREADABLE, "a failure of one of two operations");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_truncated_response_is_not_a_commit() {
     let whole = results(&[DONE, DONE, DONE]);
     let without = |end: &str| whole.replace(end, "").into_bytes();

@@ -60,7 +60,7 @@ use crate::pipeline::CallOptions;
 pub struct Transaction<T> {
     core: Arc<ClientCore>,
     /// The operations before the first refused one.
-    batch: Batch,
+    batch: Box<Batch>,
     operations: usize,
     /// The error of the first refused operation.
     refusal: Option<Error>,
@@ -73,7 +73,7 @@ impl<T: TableEntity> Transaction<T> {
     pub(super) fn new(core: Arc<ClientCore>, target: Target) -> Self {
         Self {
             core,
-            batch: Batch::new(target),
+            batch: Box::new(Batch::new(target)),
             operations: 0,
             refusal: T::check_columns().err().map(Error::from),
             options: CallOptions::default(),

@@ -152,6 +152,7 @@ macro_rules! convert {
     ($type:ty, $variant:ident, |$this:ident| $to:expr, |$value:ident| $from:expr) => {
         impl ToEdm for $type {
             const EDM_TYPE: EdmType = EdmType::$variant;
+            #[inline]
             fn to_edm(&self) -> Result<Option<EdmCow<'_>>, ConvertError> {
                 let $this = self;
                 Ok(Some(EdmCow::$variant($to)))

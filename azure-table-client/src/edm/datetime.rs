@@ -98,22 +98,32 @@ impl EdmDateTime {
         Trimmed(self)
     }
 
-    fn write_seconds(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The wire form, with all seven digits of the fraction.
+    pub(crate) fn text(self) -> [u8; 28] {
+        let mut text = *b"0000-00-00T00:00:00.0000000Z";
         let seconds = self.0 / TICKS_PER_SECOND;
-        let days = i32::try_from(seconds / SECONDS_PER_DAY).map_err(|_| fmt::Error)?;
-        // Day 1 of chrono's common era count is 0001-01-01.
-        let date = NaiveDate::from_num_days_from_ce_opt(days + 1).ok_or(fmt::Error)?;
-        let of_day = seconds % SECONDS_PER_DAY;
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-            date.year(),
-            date.month(),
-            date.day(),
-            of_day / 3600,
-            of_day / 60 % 60,
-            of_day % 60
-        )
+        let part = |number: i64| u32::try_from(number).unwrap_or_default();
+        let of_day = part(seconds % SECONDS_PER_DAY);
+        // Day 1 of chrono's common era count is 0001-01-01. All days of the service are within the range of chrono.
+        let days = i32::try_from(seconds / SECONDS_PER_DAY).ok();
+        let date = days.and_then(|days| NaiveDate::from_num_days_from_ce_opt(days + 1));
+        let date = date.unwrap_or_default();
+        put_digits(&mut text[0..4], date.year().unsigned_abs());
+        put_digits(&mut text[5..7], date.month());
+        put_digits(&mut text[8..10], date.day());
+        put_digits(&mut text[11..13], of_day / 3600);
+        put_digits(&mut text[14..16], of_day / 60 % 60);
+        put_digits(&mut text[17..19], of_day % 60);
+        put_digits(&mut text[20..27], part(self.0 % TICKS_PER_SECOND));
+        text
+    }
+}
+
+/// Writes a number that is not negative, with zeros before it. Digits that do not fit are lost.
+fn put_digits(text: &mut [u8], mut number: u32) {
+    for digit in text.iter_mut().rev() {
+        *digit = b"0123456789"[(number % 10) as usize];
+        number /= 10;
     }
 }
 
@@ -127,8 +137,7 @@ impl TryFrom<SystemTime> for EdmDateTime {
 
 impl fmt::Display for EdmDateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_seconds(f)?;
-        write!(f, ".{:07}Z", self.0 % TICKS_PER_SECOND)
+        f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -136,16 +145,9 @@ struct Trimmed(EdmDateTime);
 
 impl fmt::Display for Trimmed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.write_seconds(f)?;
-        let mut fraction = self.0.0 % TICKS_PER_SECOND;
-        if fraction > 0 {
-            let mut width = 7;
-            while fraction % 10 == 0 {
-                fraction /= 10;
-                width -= 1;
-            }
-            write!(f, ".{fraction:0width$}")?;
-        }
+        let text = self.0.text();
+        let text = std::str::from_utf8(&text[..27]).map_err(|_| fmt::Error)?;
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))?;
         f.write_str("Z")
     }
 }
@@ -314,6 +316,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_wire_form_is_that_of_chrono(ticks in MIN_TICKS..=MAX_TICKS) {
+            let time = EdmDateTime::from_ticks(ticks).unwrap();
+            let seconds = time.to_chrono().format("%Y-%m-%dT%H:%M:%S");
+            let fraction = ticks % TICKS_PER_SECOND;
+            prop_assert_eq!(time.to_string(), format!("{seconds}.{fraction:07}Z"));
+            let digits = format!("{fraction:07}");
+            let digits = digits.trim_end_matches('0');
+            let point = if digits.is_empty() { "" } else { "." };
+            prop_assert_eq!(time.trimmed().to_string(), format!("{seconds}{point}{digits}Z"));
+        }
+
         #[test]
         fn text_and_chrono_round_trip(ticks in MIN_TICKS..=MAX_TICKS) {
             let time = EdmDateTime::from_ticks(ticks).unwrap();

@@ -3,7 +3,7 @@ use std::{iter, slice, vec};
 
 use chrono::{DateTime, Utc};
 
-use super::write::PropertySink;
+use super::write::{PropertyName, PropertySink};
 use super::{EncodeError, PropertyWriter, TableEntity};
 use crate::decode::{Columns, DecodeError, Form, ReadRow, Row};
 use crate::dialect::Dialect;
@@ -233,8 +233,8 @@ impl<'e> IntoIterator for &'e DynamicEntity {
 }
 
 impl PropertySink for DynamicEntity {
-    fn put(&mut self, name: &str, value: EdmCow<'_>) {
-        self.properties.push((name.to_owned(), value.into_value()));
+    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
+        self.properties.push((name.text.to_owned(), value.into_value()));
     }
 }
 

@@ -28,7 +28,30 @@ pub struct PropertyWriter<'a> {
 
 /// A destination of properties: a JSON body, or a dynamic entity.
 pub(crate) trait PropertySink {
-    fn put(&mut self, name: &str, value: EdmCow<'_>);
+    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>);
+}
+
+/// The name of a property that is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PropertyName<'n> {
+    /// The name.
+    pub(crate) text: &'n str,
+    /// The text before the value in JSON, `,"Name":`, if it is at hand.
+    pub(crate) member: Option<&'n str>,
+}
+
+impl<'n> PropertyName<'n> {
+    /// The name in a text of the form `,"Name":`, which the derive writes.
+    pub(crate) fn of_member(member: &'n str) -> Self {
+        let text = member.get(2..member.len().saturating_sub(2));
+        Self { text: text.unwrap_or_default(), member: Some(member) }
+    }
+}
+
+impl<'n> From<&'n str> for PropertyName<'n> {
+    fn from(text: &'n str) -> Self {
+        Self { text, member: None }
+    }
 }
 
 impl fmt::Debug for PropertyWriter<'_> {
@@ -83,7 +106,7 @@ impl<'a> PropertyWriter<'a> {
     /// # Errors
     /// The same errors as [`property`](Self::property).
     pub fn value(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
-        let name = format!("{}{name}", self.prefix);
+        let name = [&*self.prefix, name].concat();
         if self.names.contains(&name) {
             return Err(LimitError::DuplicateProperty { property: name }.into());
         }
@@ -132,13 +155,13 @@ impl<'a> PropertyWriter<'a> {
     /// Writes a property whose name the derive has checked.
     pub(crate) fn column<T: ToEdm + ?Sized>(
         &mut self,
-        name: &str,
+        name: PropertyName<'_>,
         value: &T,
     ) -> Result<(), EncodeError> {
         if self.depth > 0 {
-            return self.property(name, value);
+            return self.property(name.text, value);
         }
-        match self.convert(name, value)? {
+        match self.convert(name.text, value)? {
             Some(value) => self.put(name, value),
             None => Ok(()),
         }
@@ -155,24 +178,20 @@ impl<'a> PropertyWriter<'a> {
     /// Writes a property whose name was not written before.
     pub(crate) fn put_named(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
         limits::check_property_name(name)?;
-        self.put(name, value)
+        self.put(name.into(), value)
     }
 
-    fn put(&mut self, name: &str, value: EdmCow<'_>) -> Result<(), EncodeError> {
-        if self.write_id.is_some_and(|(column, _)| column == name) {
+    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) -> Result<(), EncodeError> {
+        if self.write_id.is_some_and(|(column, _)| column == name.text) {
             return Ok(());
         }
-        self.dialect.check_property(name)?;
-        limits::check_value(name, &value)?;
+        self.dialect.check_property(name.text)?;
+        limits::check_value(name.text, &value)?;
         self.count += 1;
         if self.count > limits::PROPERTIES {
-            return Err(LimitError::TooManyProperties {
-                property: name.to_owned(),
-                count: self.count,
-            }
-            .into());
+            return Err(too_many(name.text, self.count));
         }
-        self.size.add(name, &value);
+        self.size.add(name.text, &value);
         self.sink.put(name, value);
         Ok(())
     }
@@ -184,6 +203,11 @@ impl<'a> PropertyWriter<'a> {
         }
         Ok(self.dialect.check_size(self.size)?)
     }
+}
+
+#[cold]
+fn too_many(name: &str, count: usize) -> EncodeError {
+    LimitError::TooManyProperties { property: name.to_owned(), count }.into()
 }
 
 /// A random id for a write.

@@ -2,14 +2,20 @@
 
 use http::{HeaderMap, StatusCode, header};
 
-use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+use crate::wire::multipart::{Message, MultipartError, Part, Parts, first_status};
 
 /// Returns the status of the response, or of the operation in it that failed.
 pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> StatusCode {
     if status != StatusCode::ACCEPTED {
         return status;
     }
-    // The failed operation is the first part.
+    // The failed operation is the first part. A look at its status is enough unless it failed.
+    if content_type(headers)
+        .and_then(|kind| first_status(kind, body))
+        .is_none_or(|s| !is_failure(s))
+    {
+        return status;
+    }
     let first = first(headers, body).and_then(|message| message.status().ok());
     first.filter(|status| is_failure(*status)).unwrap_or(status)
 }
@@ -42,8 +48,11 @@ fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
 }
 
 fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    Parts::read(kind.ok_or(MultipartError::Boundary)?, body)
+    Parts::read(content_type(headers).ok_or(MultipartError::Boundary)?, body)
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE)?.to_str().ok()
 }
 
 /// Returns the responses in a batch, including those in a changeset.

@@ -18,7 +18,8 @@ use crate::entity::{
 };
 use crate::error::Error;
 use crate::etag::IfMatch;
-use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, encoding, headers};
+use crate::wire::encoding::{self, TextBuffer};
+use crate::wire::{Operation, PayloadFormat, Protocol, ReadError, headers};
 
 /// The two ways to update an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,13 @@ impl Write<'_> {
     }
 
     /// Appends the path to `out`.
-    pub(super) fn path(self, out: &mut String, table: &str, partition_key: &str, row_key: &str) {
+    pub(super) fn path(
+        self,
+        out: &mut impl TextBuffer,
+        table: &str,
+        partition_key: &str,
+        row_key: &str,
+    ) {
         match self {
             Self::Insert => encoding::push_table_path(out, table),
             Self::Update(..) | Self::Upsert(_) => {
@@ -110,12 +117,12 @@ pub(crate) fn write<T: TableEntity>(
     write: Write<'_>,
 ) -> Result<Request, Error> {
     let Target { table, protocol, .. } = target;
-    let mut body = Vec::with_capacity(256);
+    let mut body = Vec::with_capacity(512);
     let keys = (&**partition_key, &**row_key);
     let write_id =
         target.write_id.as_deref().map(|column| (column, id.unwrap_or_else(new_write_id)));
     protocol.format().write_entity(&mut body, entity, keys, write_id, protocol.dialect())?;
-    let mut path = String::new();
+    let mut path = String::with_capacity(32 + table.len() + keys.0.len() + keys.1.len());
     write.path(&mut path, table, partition_key, row_key);
     let request = Request::new(write.operation(), table, write.method(), path);
     let (header, write_id) = (write.header(*protocol)?, write_id.map(|(_, id)| id));
@@ -142,13 +149,21 @@ fn checked_path(protocol: Protocol, table: &str, key: &EntityKey) -> Result<Stri
     Ok(encoding::entity_path(table, &key.partition_key, &key.row_key))
 }
 
-/// The keys of an entity, if the service accepts them.
+/// The keys of an entity, if the service accepts them and the name of the table.
 pub(crate) fn checked_keys<'e, T: TableEntity>(
     protocol: Protocol,
     table: &str,
     entity: &'e T,
 ) -> Result<(Cow<'e, str>, Cow<'e, str>), Error> {
     protocol.dialect().check_table_name(table)?;
+    valid_keys(protocol, entity)
+}
+
+/// The keys of an entity, if the service accepts them.
+pub(super) fn valid_keys<T: TableEntity>(
+    protocol: Protocol,
+    entity: &T,
+) -> Result<(Cow<'_, str>, Cow<'_, str>), Error> {
     let (partition_key, row_key) = (entity.partition_key()?, entity.row_key()?);
     protocol.dialect().check_keys(&partition_key, &row_key)?;
     Ok((partition_key, row_key))

@@ -33,7 +33,7 @@ impl DynamicEntity {
     ///
     /// Source: [Payload format for Table service operations](https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations)
     pub fn to_json(&self) -> Result<String, Error> {
-        let mut body = Vec::with_capacity(256);
+        let mut body = Vec::with_capacity(512);
         let key = self.key();
         let (partition_key, row_key) = (&key.partition_key, &key.row_key);
         json_write::entity(&mut body, self, partition_key, row_key, None, Dialect::default())?;

@@ -5,8 +5,8 @@
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
 mod response;
+mod row_keys;
 
-use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -20,8 +20,10 @@ use crate::entity::{EntityKey, TableEntity, new_write_id};
 use crate::error::Error;
 use crate::etag::{ETag, IfMatch};
 use crate::limits::TRANSACTION_OPERATIONS;
-use crate::wire::multipart::{Writer, media_type};
+use crate::wire::multipart::{Writer, header_lines, media_type};
 use crate::wire::{Operation, Protocol, headers};
+
+use row_keys::RowKeys;
 
 pub(crate) use response::{found_committed, only, results};
 
@@ -68,21 +70,20 @@ pub(crate) struct Batch {
     inner: String,
     /// The body without its closing boundaries.
     body: Vec<u8>,
-    /// Buffers for the path and the body of one entity, whose length is written before it.
-    written: (String, Vec<u8>),
+    /// The lines of the headers of all operations, and of those with a body.
+    headers: String,
+    content_type: String,
     partition_key: Option<String>,
-    /// The index of each RowKey.
-    row_keys: HashMap<String, usize>,
+    row_keys: RowKeys,
 }
 
-/// One operation in the form of a request.
+/// The beginning of an operation.
 #[derive(Clone, Copy)]
-struct Single<'o> {
+struct Head<'o> {
     operation: Operation,
     method: &'o Method,
-    path: &'o str,
     header: Option<&'o Header>,
-    body: &'o [u8],
+    has_body: bool,
 }
 
 /// The error of an operation that was not added to a transaction.
@@ -112,7 +113,7 @@ impl From<Error> for Refused {
 #[derive(Debug)]
 pub(crate) struct Sent {
     partition_key: String,
-    row_keys: HashMap<String, usize>,
+    row_keys: RowKeys,
 }
 
 impl Batch {
@@ -121,6 +122,13 @@ impl Batch {
         let (outer, inner) = (id("batch"), id("changeset"));
         let mut body = Vec::with_capacity(1024);
         Writer::new(&mut body, &outer).parts(&inner);
+        // The response contains no property, so that the level of JSON does not matter.
+        let protocol = target.protocol.typed();
+        let headers = header_lines([
+            (&header::ACCEPT, &protocol.format().accept()),
+            (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0]),
+        ]);
+        let content_type = [(&header::CONTENT_TYPE, protocol.format().content_type())];
         Self {
             target,
             id: new_write_id(),
@@ -128,9 +136,10 @@ impl Batch {
             outer,
             inner,
             body,
-            written: Default::default(),
+            headers,
+            content_type: header_lines(content_type),
             partition_key: None,
-            row_keys: HashMap::new(),
+            row_keys: RowKeys::default(),
         }
     }
 
@@ -151,37 +160,44 @@ impl Batch {
     ) -> Result<(), Refused> {
         let index = self.len();
         let at = |error: Error, key| Refused::Invalid(error.with_batch(Some(index), key));
-        let (partition_key, row_key) =
-            entity::checked_keys(self.target.protocol, &self.target.table, entity)
-                .map_err(|error| at(error, entity.entity_key().ok()))?;
-        let (mut path, mut body) = std::mem::take(&mut self.written);
-        path.clear();
-        body.clear();
-        write.path(&mut path, &self.target.table, &partition_key, &row_key);
-        let write_id = self.target.write_id.as_deref().map(|column| (column, self.id));
-        self.write_id = self.write_id.or(write_id.map(|(_, id)| id));
-        let format = self.target.protocol.format();
-        let header = format
-            .write_entity(
-                &mut body,
-                entity,
-                (&partition_key, &row_key),
-                write_id,
-                self.target.protocol.dialect(),
-            )
-            .map_err(Error::from)
-            .and_then(|()| write.header(self.target.protocol))
-            .map_err(|error| at(error, Some(EntityKey::new(&*partition_key, &*row_key))))?;
-        let operation = Single {
+        let keys = self.check_table().and_then(|()| entity::valid_keys(self.protocol(), entity));
+        let (partition_key, row_key) = keys.map_err(|error| at(error, entity.entity_key().ok()))?;
+        let keys = (&*partition_key, &*row_key);
+        let of_entity = |error| at(error, Some(EntityKey::new(keys.0, keys.1)));
+        let header = write.header(self.protocol()).map_err(of_entity)?;
+        let head = Head {
             operation: write.operation(),
             method: &write.method(),
-            path: &path,
             header: header.as_ref(),
-            body: &body,
+            has_body: true,
         };
-        let added = self.add(operation, &partition_key, &row_key);
-        self.written = (path, body);
-        added
+        let id = self.id;
+        self.add(
+            head,
+            keys,
+            |out, target| write.path(out, &target.table, keys.0, keys.1),
+            |out, Target { protocol, write_id, .. }| {
+                let write_id = write_id.as_deref().map(|column| (column, id));
+                let format = protocol.format();
+                format
+                    .write_entity(out, entity, keys, write_id, protocol.dialect())
+                    .map_err(|error| of_entity(error.into()))
+            },
+        )?;
+        self.write_id = self.write_id.or(self.target.write_id.is_some().then_some(id));
+        Ok(())
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.target.protocol
+    }
+
+    /// Checks the name of the table before the first operation.
+    fn check_table(&self) -> Result<(), Error> {
+        if self.len() > 0 {
+            return Ok(());
+        }
+        Ok(self.protocol().dialect().check_table_name(&self.target.table)?)
     }
 
     pub(crate) fn delete(&mut self, key: &EntityKey, condition: &IfMatch) -> Result<(), Refused> {
@@ -199,56 +215,86 @@ impl Batch {
         partition_key: &str,
         row_key: &str,
     ) -> Result<(), Refused> {
-        let operation = Single {
+        let head = Head {
             operation: request.operation,
             method: &request.method,
-            path: &request.path,
             header: request.header.as_ref(),
-            body: &request.body,
+            has_body: !request.body.is_empty(),
         };
+        self.add(
+            head,
+            (partition_key, row_key),
+            |out, _| out.extend_from_slice(request.path.as_bytes()),
+            |out, _| {
+                out.extend_from_slice(&request.body);
+                Ok(())
+            },
+        )?;
         self.write_id = self.write_id.or(request.write_id);
-        self.add(operation, partition_key, row_key)
+        Ok(())
     }
 
-    /// Adds an operation. A refused operation changes nothing.
+    /// Adds an operation, whose path and body are appended to the buffer. A refused operation changes nothing.
     fn add(
         &mut self,
-        operation: Single<'_>,
-        partition_key: &str,
-        row_key: &str,
+        head: Head<'_>,
+        (partition_key, row_key): (&str, &str),
+        path: impl FnOnce(&mut Vec<u8>, &Target),
+        body: impl FnOnce(&mut Vec<u8>, &Target) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
+        self.check(partition_key, row_key)
+            .map_err(|refused| self.refusal(refused, head, partition_key, row_key))?;
         let index = self.len();
         let end = self.body.len();
-        self.check(partition_key, row_key)
-            .and_then(|()| {
-                self.write_part(operation, index);
-                let (bytes, most) =
-                    (self.bytes(), self.target.protocol.dialect().transaction_bytes());
-                if bytes <= most {
-                    return Ok(());
-                }
-                self.body.truncate(end);
-                Err(Refused::Full(Error::invalid_input(format!(
-                    "a transaction has at most {most} bytes, and with this operation it would have \
-                     {bytes}"
-                ))))
-            })
-            .map_err(|refused| {
-                let key = EntityKey::new(partition_key, row_key);
-                let of = |error: Error| {
-                    let error = error.with_operation(operation.operation, &self.target.table);
-                    error.with_batch(Some(index), Some(key))
-                };
-                match refused {
-                    Refused::Full(error) => Refused::Full(of(error)),
-                    Refused::Invalid(error) => Refused::Invalid(of(error)),
-                }
-            })?;
+        let target = &self.target;
+        let is_tunnelled = target.protocol.tunnels_in_batch(head.method);
+        let tunnelled = if is_tunnelled { "X-HTTP-Method: MERGE\r\n" } else { "" };
+        let method = if is_tunnelled { &Method::POST } else { head.method };
+        let mut changeset = Writer::new(&mut self.body, &self.inner);
+        let mut request = changeset.begin_request(method.as_str(), &target.base);
+        path(request.path(), target);
+        let content_type = if head.has_body { &*self.content_type } else { "" };
+        let own = head.header.map(|(name, value)| (*name, value));
+        request.headers(Some(index), &[&self.headers, tunnelled, content_type], own);
+        if !head.has_body {
+            request.without_body();
+        } else if let Err(refused) = request.body(|out| body(out, target)) {
+            self.body.truncate(end);
+            return Err(refused);
+        }
+        let (bytes, most) = (self.bytes(), self.protocol().dialect().transaction_bytes());
+        if bytes > most {
+            self.body.truncate(end);
+            let full = Refused::Full(Error::invalid_input(format!(
+                "a transaction has at most {most} bytes, and with this operation it would have \
+                 {bytes}"
+            )));
+            return Err(self.refusal(full, head, partition_key, row_key));
+        }
         if self.partition_key.is_none() {
             self.partition_key = Some(partition_key.to_owned());
         }
-        self.row_keys.insert(row_key.to_owned(), index);
+        self.row_keys.push(row_key);
         Ok(())
+    }
+
+    /// Adds the operation to the error that refuses it.
+    fn refusal(
+        &self,
+        refused: Refused,
+        head: Head<'_>,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Refused {
+        let of = |error: Error| {
+            let key = EntityKey::new(partition_key, row_key);
+            let error = error.with_operation(head.operation, &self.target.table);
+            error.with_batch(Some(self.len()), Some(key))
+        };
+        match refused {
+            Refused::Full(error) => Refused::Full(of(error)),
+            Refused::Invalid(error) => Refused::Invalid(of(error)),
+        }
     }
 
     fn check(&self, partition_key: &str, row_key: &str) -> Result<(), Refused> {
@@ -260,7 +306,7 @@ impl Batch {
                  earlier ones are in {partition:?}"
             ))));
         }
-        if self.row_keys.contains_key(row_key) {
+        if self.row_keys.contains(row_key) {
             return Err(Refused::Invalid(Error::invalid_input(
                 "entity appears twice in the transaction",
             )));
@@ -271,26 +317,6 @@ impl Batch {
             ))));
         }
         Ok(())
-    }
-
-    fn write_part(&mut self, operation: Single<'_>, index: usize) {
-        let Single { method, path, header, body, .. } = operation;
-        // The response contains no property, so that the level of JSON does not matter.
-        let protocol = self.target.protocol.typed();
-        let accept = protocol.format().accept();
-        let content_type = protocol.format().content_type();
-        let kind = (!body.is_empty()).then_some((&header::CONTENT_TYPE, content_type));
-        let is_tunnelled = protocol.tunnels_in_batch(method);
-        let tunnelled = is_tunnelled.then_some((&headers::X_HTTP_METHOD, &headers::MERGE));
-        let method = if is_tunnelled { &Method::POST } else { method };
-        let fixed = [
-            (&header::ACCEPT, &accept),
-            (&headers::DATA_SERVICE_VERSION, protocol.odata_headers()[0]),
-        ];
-        let own = header.map(|(name, value)| (*name, value));
-        let headers = fixed.into_iter().chain(tunnelled).chain(kind).chain(own);
-        let mut changeset = Writer::new(&mut self.body, &self.inner);
-        changeset.request(method, [&self.target.base, path], Some(index), headers, body);
     }
 
     /// Returns the request, and the keys in it.
@@ -363,8 +389,7 @@ fn read_in_batch(read: &Request, protocol: Protocol, base: &str) -> Result<Reque
 
 impl Sent {
     fn key(&self, index: usize) -> Option<EntityKey> {
-        let (row_key, _) = self.row_keys.iter().find(|(_, at)| **at == index)?;
-        Some(EntityKey::new(&*self.partition_key, &**row_key))
+        Some(EntityKey::new(&*self.partition_key, self.row_keys.get(index)?))
     }
 
     fn len(&self) -> usize {

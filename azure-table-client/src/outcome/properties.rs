@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::dialect::Dialect;
 use crate::edm::{EdmCow, EdmValue};
 use crate::entity::{
-    DecodeError, DynamicEntity, EncodeError, EntityKey, Form, KeyError, PropertySink,
+    DecodeError, DynamicEntity, EncodeError, EntityKey, Form, KeyError, PropertyName, PropertySink,
     PropertyWriter, Row, TableEntity,
 };
 use crate::etag::ETag;
@@ -15,8 +15,8 @@ use crate::etag::ETag;
 pub(crate) type Properties = BTreeMap<String, EdmValue>;
 
 impl PropertySink for Properties {
-    fn put(&mut self, name: &str, value: EdmCow<'_>) {
-        self.insert(name.to_owned(), value.into_value());
+    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
+        self.insert(name.text.to_owned(), value.into_value());
     }
 }
 

@@ -6,20 +6,58 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 /// bytes that are signed are the bytes that are sent.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// A buffer that text is appended to: a URL, or a body that contains URLs.
+pub(crate) trait TextBuffer {
+    fn push_str(&mut self, text: &str);
+}
+
+impl TextBuffer for String {
+    fn push_str(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
+
+impl TextBuffer for Vec<u8> {
+    fn push_str(&mut self, text: &str) {
+        self.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Whether [`RESERVED`] leaves a byte unchanged.
+const UNRESERVED: [bool; 256] = {
+    let mut kept = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        kept[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+        byte += 1;
+    }
+    kept
+};
+
+fn is_unreserved(text: &str) -> bool {
+    text.bytes().all(|byte| UNRESERVED[usize::from(byte)])
+}
+
 /// Writes `text` with all but unreserved characters percent-encoded.
-pub(crate) fn push_encoded(out: &mut String, text: &str) {
-    out.extend(utf8_percent_encode(text, RESERVED));
+fn push_encoded(out: &mut impl TextBuffer, text: &str) {
+    if is_unreserved(text) {
+        return out.push_str(text);
+    }
+    utf8_percent_encode(text, RESERVED).for_each(|piece| out.push_str(piece));
 }
 
 /// The bytes of `text` in a URL.
 pub(crate) fn encoded_len(text: &str) -> usize {
-    let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    let kept = text.as_bytes().iter().filter(|byte| is_kept(byte)).count();
+    let kept = text.bytes().filter(|byte| UNRESERVED[usize::from(*byte)]).count();
     kept + 3 * (text.len() - kept)
 }
 
 /// Appends a key in the form of a path: quotes doubled, then percent-encoded.
-fn push_key(out: &mut String, key: &str) {
+fn push_key(out: &mut impl TextBuffer, key: &str) {
+    if is_unreserved(key) {
+        return out.push_str(key);
+    }
     for (index, part) in key.split('\'').enumerate() {
         if index > 0 {
             out.push_str("%27%27");
@@ -30,14 +68,18 @@ fn push_key(out: &mut String, key: &str) {
 
 /// `/Blogs(PartitionKey='…',RowKey='…')`.
 pub(crate) fn entity_path(table: &str, partition_key: &str, row_key: &str) -> String {
-    let mut path = String::new();
+    let mut path = String::with_capacity(32 + table.len() + partition_key.len() + row_key.len());
     push_entity_path(&mut path, table, partition_key, row_key);
     path
 }
 
 /// Appends the path of an entity to `out`.
-pub(crate) fn push_entity_path(out: &mut String, table: &str, partition_key: &str, row_key: &str) {
-    out.reserve(32 + table.len() + partition_key.len() + row_key.len());
+pub(crate) fn push_entity_path(
+    out: &mut impl TextBuffer,
+    table: &str,
+    partition_key: &str,
+    row_key: &str,
+) {
     push_table_path(out, table);
     out.push_str("(PartitionKey='");
     push_key(out, partition_key);
@@ -71,16 +113,19 @@ pub(crate) fn addresses(path: &str, partition_key: &str, row_key: &str) -> bool 
 }
 
 /// Appends `/Blogs`, the path for inserts.
-pub(crate) fn push_table_path(out: &mut String, table: &str) {
-    out.push('/');
+pub(crate) fn push_table_path(out: &mut impl TextBuffer, table: &str) {
+    out.push_str("/");
     push_table(out, table);
 }
 
 /// Appends the name of a table. Only Cosmos DB allows characters that must be encoded; names of the service
 /// itself begin with a `$`.
-fn push_table(out: &mut String, table: &str) {
+fn push_table(out: &mut impl TextBuffer, table: &str) {
     const NAME: &AsciiSet = &RESERVED.remove(b'$');
-    out.extend(utf8_percent_encode(table, NAME));
+    if is_unreserved(table) {
+        return out.push_str(table);
+    }
+    utf8_percent_encode(table, NAME).for_each(|piece| out.push_str(piece));
 }
 
 /// Returns `/Blogs()`, the path for queries.
@@ -142,6 +187,21 @@ mod tests {
             assert_eq!(keys, Some((partition.to_owned(), row.to_owned())));
         }
         assert_eq!(keys_of_path("/T"), None);
+    }
+
+    #[test]
+    fn each_character_is_encoded_as_percent_encoding_encodes_it() {
+        for character in ('\0'..='\u{100}').chain(['😀']) {
+            let text = format!("a{character}");
+            let expected = utf8_percent_encode(&text, RESERVED).to_string();
+            let mut encoded = String::new();
+            push_encoded(&mut encoded, &text);
+            assert_eq!((encoded.len(), &encoded), (encoded_len(&text), &expected));
+            let key = expected.replace("%27", "%27%27");
+            let path = entity_path(&text, &text, "");
+            let table = if character == '$' { &text } else { &expected };
+            assert_eq!(path, format!("/{table}(PartitionKey='{key}',RowKey='')"));
+        }
     }
 
     #[test]

@@ -34,7 +34,6 @@ pub(crate) static ODATA_1: HeaderValue = HeaderValue::from_static("1.0;NetFx");
 pub(crate) static ODATA_2: HeaderValue = HeaderValue::from_static("2.0;NetFx");
 pub(crate) static DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0");
 pub(crate) static MAX_DATA_SERVICE_VERSION_3: HeaderValue = HeaderValue::from_static("3.0;NetFx");
-pub(crate) static MERGE: HeaderValue = HeaderValue::from_static("MERGE");
 pub(crate) static RETURN_NO_CONTENT: HeaderValue = HeaderValue::from_static("return-no-content");
 pub(crate) static XML: HeaderValue = HeaderValue::from_static("application/xml");
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");

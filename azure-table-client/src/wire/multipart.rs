@@ -14,8 +14,8 @@ mod write;
 
 use std::fmt;
 
-pub(crate) use read::{Message, Part, Parts};
-pub(crate) use write::{Writer, media_type};
+pub(crate) use read::{Message, Part, Parts, first_status};
+pub(crate) use write::{Writer, header_lines, media_type};
 
 /// The longest boundary that RFC 2046 allows.
 const MAX_BOUNDARY: usize = 70;
@@ -33,6 +33,8 @@ pub(crate) enum MultipartError {
     MediaType,
     /// A start line or a header is malformed.
     Head,
+    /// A header of a part is repeated with another value.
+    Repeated,
     /// A `Content-Length` is not a number, or less than the length of the part.
     Length,
     /// The parts are nested too deep.
@@ -47,6 +49,7 @@ impl fmt::Display for MultipartError {
             Self::NotClosed => "the body ends after a boundary that does not close it",
             Self::MediaType => "a part is not application/http",
             Self::Head => "a part has a malformed header line",
+            Self::Repeated => "a header of a part is repeated with another value",
             Self::Length => "the Content-Length of a part does not match its length",
             Self::Depth => "the parts are nested too deep",
         })

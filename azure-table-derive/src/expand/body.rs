@@ -217,15 +217,16 @@ struct Policies {
 impl Property<'_> {
     fn write(&self) -> TokenStream {
         let Self { field: Field { ident, ty }, name, codec, .. } = self;
+        let member = member(name);
         let Some(codec) = codec else {
-            return quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, #name)?;);
+            return quote!(<#ty as __table::PropertyField>::write(&self.#ident, __writer, #member)?;);
         };
         let encode = |value: TokenStream| {
             let module = codec.module();
             let encoded = quote_spanned! {module.span()=>
                 let __encoded: __table::Result<_, __table::ConvertError> = #module::encode(#value);
             };
-            let write = quote_spanned!(module.span()=> __table::write_encoded(__writer, #name, __encoded)?;);
+            let write = quote_spanned!(module.span()=> __table::write_encoded(__writer, #member, __encoded)?;);
             quote!({ #encoded #write })
         };
         if self.inner_of_option().is_none() {
@@ -330,6 +331,12 @@ impl Property<'_> {
             #read(__row, #column, #reading, |__stored| { #decoded #value }, || #default)
         }
     }
+}
+
+/// The name of a property with all that JSON has before the value.
+fn member(name: &str) -> String {
+    // A property name is an identifier, so that it needs no escapes.
+    format!(",\"{name}\":")
 }
 
 impl Codec {

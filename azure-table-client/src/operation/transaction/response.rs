@@ -20,8 +20,8 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };
-    let failed = messages.iter().find(|message| !message.status().is_ok_and(|s| s.is_success()));
-    if let Some(message) = failed {
+    let status = |message: &Message<'_>| message.status().ok().filter(StatusCode::is_success);
+    if let Some(message) = messages.iter().find(|message| status(message).is_none()) {
         let id = message.content_id().and_then(|id| id.parse().ok());
         // The service does not report the index in a transaction of one operation.
         let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{ATOM, DATA, METADATA};
 use crate::edm::{EdmCow, EdmType};
-use crate::entity::{EncodeError, PropertySink, PropertyWriter, TableEntity};
+use crate::entity::{EncodeError, PropertyName, PropertySink, PropertyWriter, TableEntity};
 use crate::wire::xml;
 
 /// Writes an entity as the body of an insert, update or merge, with the keys under which it is
@@ -20,9 +20,9 @@ pub(crate) fn entity<T: TableEntity>(
     write_id: Option<(&str, uuid::Uuid)>,
 ) -> Result<(), EncodeError> {
     begin(out);
+    property(out, "PartitionKey", &EdmCow::String(partition_key.into()));
+    property(out, "RowKey", &EdmCow::String(row_key.into()));
     let mut body = Body(out);
-    body.put("PartitionKey", EdmCow::String(partition_key.into()));
-    body.put("RowKey", EdmCow::String(row_key.into()));
     let mut writer = PropertyWriter::new(&mut body, partition_key, row_key).write_id(write_id);
     entity.write_properties(&mut writer)?;
     writer.finish()?;
@@ -57,8 +57,8 @@ fn end(out: &mut Vec<u8>) {
 struct Body<'o>(&'o mut Vec<u8>);
 
 impl PropertySink for Body<'_> {
-    fn put(&mut self, name: &str, value: EdmCow<'_>) {
-        property(self.0, name, &value);
+    fn put(&mut self, name: PropertyName<'_>, value: EdmCow<'_>) {
+        property(self.0, name.text, &value);
     }
 }
 

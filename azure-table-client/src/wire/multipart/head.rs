@@ -9,11 +9,11 @@ use super::MultipartError;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Head<'a> {
     lines: &'a [u8],
-    pub(super) content_type: Option<&'a str>,
-    pub(super) transfer_encoding: Option<&'a str>,
-    pub(super) content_length: Option<&'a str>,
-    pub(super) content_id: Option<&'a str>,
-    pub(super) etag: Option<&'a str>,
+    pub(super) content_type: Option<&'a [u8]>,
+    pub(super) transfer_encoding: Option<&'a [u8]>,
+    pub(super) content_length: Option<&'a [u8]>,
+    pub(super) content_id: Option<&'a [u8]>,
+    pub(super) etag: Option<&'a [u8]>,
 }
 
 impl<'a> Head<'a> {
@@ -38,25 +38,25 @@ impl<'a> Head<'a> {
     /// Keeps the value of a known header. A second header with its name must have the same value.
     fn keep_known(&mut self, line: &'a [u8]) -> Result<(), MultipartError> {
         let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
-        let known = [
-            ("Content-Type", &mut self.content_type),
-            ("Content-Transfer-Encoding", &mut self.transfer_encoding),
-            ("Content-Length", &mut self.content_length),
-            ("Content-ID", &mut self.content_id),
-            ("ETag", &mut self.etag),
-        ];
-        for (known, kept) in known {
-            if name.eq_ignore_ascii_case(known.as_bytes()) {
-                let value = std::str::from_utf8(value).map_err(|_| MultipartError::Head)?;
-                let value = value.trim_ascii();
-                if value.contains(|c: char| c.is_ascii_control() && c != '\t') {
-                    return Err(MultipartError::Head);
-                }
-                if kept.replace(value).is_some_and(|before| before != value) {
-                    return Err(MultipartError::Head);
-                }
-            }
+        let (known, kept) = match name.len() {
+            4 => ("ETag", &mut self.etag),
+            10 => ("Content-ID", &mut self.content_id),
+            12 => ("Content-Type", &mut self.content_type),
+            14 => ("Content-Length", &mut self.content_length),
+            25 => ("Content-Transfer-Encoding", &mut self.transfer_encoding),
+            _ => return Ok(()),
+        };
+        if !is(name, known) {
+            return Ok(());
         }
+        let value = value.trim_ascii();
+        if !is_text(value) {
+            return Err(MultipartError::Head);
+        }
+        if kept.is_some_and(|before| before != value) {
+            return Err(MultipartError::Repeated);
+        }
+        *kept = Some(value);
         Ok(())
     }
 
@@ -77,6 +77,18 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Whether a text is a known one, in any case. Servers write most of them as they are known.
+pub(super) fn is(text: &[u8], known: &str) -> bool {
+    text == known.as_bytes() || text.eq_ignore_ascii_case(known.as_bytes())
+}
+
+/// Whether a value is UTF-8 without control characters.
+fn is_text(value: &[u8]) -> bool {
+    let is_control = |c: char| c.is_ascii_control() && c != '\t';
+    value.iter().all(|byte| (b' '..=b'~').contains(byte))
+        || std::str::from_utf8(value).is_ok_and(|text| !text.contains(is_control))
+}
+
 /// Splits off the first line, without its end.
 pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
     let (line, rest) = match line_feed(text) {
@@ -88,7 +100,7 @@ pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// The name, and the value with the blanks around it.
 fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = line.iter().position(|byte| *byte == b':')?;
+    let colon = memchr(b':', line)?;
     Some((line[..colon].trim_ascii(), &line[colon + 1..]))
 }
 

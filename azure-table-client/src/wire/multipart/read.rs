@@ -1,9 +1,11 @@
-//! Reading a body of parts. Nothing is copied; lines end with CRLF or LF.
+//! Reading a body of parts. Nothing is copied; lines end with CRLF or LF. Only the headers that the client uses are
+//! picked out of the lines.
 
 use http::{HeaderMap, Method, StatusCode};
+use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::head::{Head, line_feed, split_line};
+use super::head::{Head, is, line_feed, split_line};
 use super::{MultipartError, boundary_of};
 
 /// A batch, and a changeset in it.
@@ -63,18 +65,17 @@ impl<'a> Parts<'a> {
             });
         };
         let (head, content) = Head::read(&rest[..end.line])?;
-        let media_type = head.content_type.unwrap_or_default();
-        let encoding = head.transfer_encoding.unwrap_or("binary");
-        let part = if !is_identity(encoding) {
+        if !head.transfer_encoding.is_none_or(is_identity) {
             return Err(MultipartError::MediaType);
-        } else if boundary_of(media_type).is_some() {
-            Part::Parts(Self::at_depth(self.depth + 1, media_type, content)?)
-        } else if is_http(media_type) {
+        }
+        let media_type = head.content_type.unwrap_or_default();
+        let part = if is_http(media_type) {
             let mut message = Message::read(content)?;
             let from = end.line - message.body.len();
             let to = match message.head.content_length {
                 Some(length) => {
-                    let length: usize = length.parse().map_err(|_| MultipartError::Length)?;
+                    let length = std::str::from_utf8(length).ok().and_then(|it| it.parse().ok());
+                    let length: usize = length.ok_or(MultipartError::Length)?;
                     from.checked_add(length).filter(|to| *to <= rest.len())
                 }
                 None => Some(end.before.max(from)),
@@ -91,7 +92,8 @@ impl<'a> Parts<'a> {
             message.body = &rest[from..to];
             Part::Message(message)
         } else {
-            return Err(MultipartError::MediaType);
+            let kind = multipart(media_type).ok_or(MultipartError::MediaType)?;
+            Part::Parts(Self::at_depth(self.depth + 1, kind, content)?)
         };
         self.rest = &rest[end.after..];
         self.is_closed = end.closes;
@@ -112,14 +114,34 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Returns whether a part is not encoded. The service never encodes parts.
-fn is_identity(encoding: &str) -> bool {
-    ["binary", "8bit", "7bit"].iter().any(|known| encoding.eq_ignore_ascii_case(known))
+/// Returns the status of the first response in a body. The rest of the body is not read.
+pub(crate) fn first_status(media_type: &str, body: &[u8]) -> Option<StatusCode> {
+    let (mut boundary, mut rest) = (boundary_of(media_type)?, body);
+    for _ in 0..MAX_DEPTH {
+        let first = Delimiter::find(rest, 0, &Finder::new(&format!("--{boundary}")))?;
+        let (head, content) = Head::read(&rest[first.after..]).ok()?;
+        let media_type = head.content_type?;
+        if is_http(media_type) {
+            return status_of_line(split_line(content.trim_ascii_start()).0).ok();
+        }
+        (boundary, rest) = (boundary_of(multipart(media_type)?)?, content);
+    }
+    None
 }
 
-fn is_http(media_type: &str) -> bool {
-    let kind = media_type.split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("application/http")
+/// Returns whether a part is not encoded. The service never encodes parts.
+fn is_identity(encoding: &[u8]) -> bool {
+    ["binary", "8bit", "7bit"].iter().any(|known| is(encoding, known))
+}
+
+fn is_http(media_type: &[u8]) -> bool {
+    let kind = memchr(b';', media_type).map_or(media_type, |end| &media_type[..end]);
+    is(kind.trim_ascii(), "application/http")
+}
+
+/// The media type as text, if it is that of parts.
+fn multipart(media_type: &[u8]) -> Option<&str> {
+    std::str::from_utf8(media_type).ok().filter(|kind| boundary_of(kind).is_some())
 }
 
 impl<'a> Message<'a> {
@@ -145,23 +167,35 @@ impl<'a> Message<'a> {
 
     /// The status of a response.
     pub(crate) fn status(&self) -> Result<StatusCode, MultipartError> {
-        let mut words = self.start.split_ascii_whitespace();
-        let version = words.next().filter(|version| version.starts_with("HTTP/1."));
-        let status = version.and_then(|_| words.next()).ok_or(MultipartError::Head)?;
-        StatusCode::from_bytes(status.as_bytes()).map_err(|_| MultipartError::Head)
+        status_of_line(self.start.as_bytes())
     }
 
     pub(crate) fn content_id(&self) -> Option<&'a str> {
-        self.head.content_id
+        // The reader of the head refuses other bytes.
+        std::str::from_utf8(self.head.content_id?).ok()
     }
 
     pub(crate) fn etag(&self) -> Option<&'a str> {
-        self.head.etag
+        std::str::from_utf8(self.head.etag?).ok()
     }
 
     pub(crate) fn headers(&self) -> Result<HeaderMap, MultipartError> {
         self.head.to_map()
     }
+}
+
+/// The status in the first line of a response.
+fn status_of_line(line: &[u8]) -> Result<StatusCode, MultipartError> {
+    let rest = line.trim_ascii_start().strip_prefix(b"HTTP/1.").ok_or(MultipartError::Head)?;
+    let (_, rest) = split_word(rest);
+    let (status, _) = split_word(rest.trim_ascii_start());
+    StatusCode::from_bytes(status).map_err(|_| MultipartError::Head)
+}
+
+/// Splits before the first blank.
+fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+    text.split_at(end)
 }
 
 /// A boundary line.

@@ -137,6 +137,71 @@ fn what_cannot_be_read() {
 }
 
 #[test]
+fn a_header_of_a_part_has_one_value() {
+    let read = |headers: &str| {
+        let text = one(&format!("HTTP/1.1 204 No Content\r\n{headers}\r\n"));
+        let mut parts = parts(text.as_bytes())?;
+        let Some(Part::Message(message)) = parts.pop() else { panic!() };
+        Ok((message.content_id().map(str::to_owned), message.etag().map(str::to_owned)))
+    };
+    let tag = |tag: &str| Some(tag.to_owned());
+    assert_eq!(read("Content-ID: 7\r\nETag: x"), Ok((tag("7"), tag("x"))));
+    assert_eq!(read("content-id:7\r\nETAG : x\r\nETag:x "), Ok((tag("7"), tag("x"))));
+    assert_eq!(read("Content-ID: seven\r\nETag: "), Ok((tag("seven"), tag(""))));
+    assert_eq!(read("Content-IDs: 7\r\nE-Tag: x\r\nEtaG2: x"), Ok((None, None)));
+    for repeated in
+        ["ETag: x\r\netag: y", "Content-ID: 1\r\nContent-ID: 2", "ETag: x\r\nA: b\r\nETag: x y"]
+    {
+        assert_eq!(read(repeated), Err(MultipartError::Repeated), "{repeated}");
+    }
+    assert_eq!(read("ETag: \u{e9}\tx"), Ok((None, tag("\u{e9}\tx"))));
+    for control in ["ETag: a\u{1}", "ETag: \u{e9}\u{7f}", "Content-ID: \u{1b}[2J"] {
+        assert_eq!(read(control), Err(MultipartError::Head), "{control:?}");
+    }
+    let latin = one("HTTP/1.1 204 No Content\r\nETag: x\r\n").into_bytes();
+    let latin: Vec<u8> =
+        latin.iter().map(|byte| if *byte == b'x' { 0xe9 } else { *byte }).collect();
+    assert_eq!(parts(&latin).map(|_| ()), Err(MultipartError::Head));
+}
+
+#[test]
+fn the_first_status_is_that_of_the_first_part() {
+    let http = "Content-Type: application/http\n\n";
+    let first = |text: &str| first_status(KIND, text.as_bytes()).map(|status| status.as_u16());
+    let nested = format!(
+        "before\n--b\nContent-Type: multipart/mixed; boundary=c\n\n--cc\n--c\n{http}HTTP/1.1 409 Conflict\n\n\
+         --c\n{http}HTTP/1.1 204 No Content\n\n--c--\n--b--"
+    );
+    assert_eq!(first(&nested), Some(409));
+    assert_eq!(first(&nested.replace("--b--", "")), Some(409), "the end is not read");
+    assert_eq!(first(&one("HTTP/1.1 204 No Content")), Some(204));
+    for text in ["", "--b", "--b\n\nHTTP/1.1 200 OK", &nested.replace('c', "b"), &one("HTTP/2 200")]
+    {
+        assert_eq!(first(text), None, "{text}");
+    }
+}
+
+#[test]
+fn requests_have_the_length_of_their_body() {
+    for length in [1, 9, 10, 99, 100, 999, 1000, 12_345] {
+        let body = "x".repeat(length);
+        let mut out = b"before\r\n".to_vec();
+        let mut batch = Writer::new(&mut out, "b");
+        let if_match = (&http::header::IF_MATCH, &HeaderValue::from_static("*"));
+        batch.request(&Method::PUT, ["http://h", "/T"], Some(12), [if_match], body.as_bytes());
+        batch.request(&Method::DELETE, ["http://h", "/T"], Some(13), [if_match], b"");
+        batch.close();
+        let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+        let expected = format!(
+            "before\r\n--b\r\n{head}PUT http://h/T HTTP/1.1\r\nContent-ID: 12\r\nIf-Match: *\r\n\
+             Content-Length: {length}\r\n\r\n{body}\r\n\
+             --b\r\n{head}DELETE http://h/T HTTP/1.1\r\nContent-ID: 13\r\nIf-Match: *\r\n\r\n\r\n--b--\r\n"
+        );
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}
+
+#[test]
 fn a_reply_is_written_as_the_service_writes_it() {
     let mut out = Vec::new();
     let mut batch = Writer::new(&mut out, "batchresponse_1");

@@ -1,6 +1,12 @@
 //! Writing a body of parts.
 
+use std::convert::Infallible;
+
 use http::{HeaderName, HeaderValue, Method};
+
+/// The text between the boundary and a message.
+const MESSAGE: &str =
+    "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
 
 /// Appends parts to `out`. The parts must not contain the boundary.
 #[derive(Debug)]
@@ -37,9 +43,27 @@ impl<'o> Writer<'o> {
         headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
         body: &[u8],
     ) {
-        let length = (!body.is_empty()).then_some(body.len());
-        let start = [method.as_str(), " ", base, path, " HTTP/1.1"];
-        self.message(&start, id, headers, length, body);
+        let mut request = self.begin_request(method.as_str(), base);
+        request.path().extend_from_slice(path.as_bytes());
+        request.headers(id, &[], headers);
+        if body.is_empty() {
+            return request.without_body();
+        }
+        let written: Result<(), Infallible> = request.body(|out| {
+            out.extend_from_slice(body);
+            Ok(())
+        });
+        let Ok(()) = written;
+    }
+
+    /// Begins a request with its method and the first piece of its address. The caller writes the path, the headers
+    /// and the body, in this order.
+    pub(crate) fn begin_request(&mut self, method: &str, base: &str) -> RequestWriter<'_> {
+        self.delimiter(MESSAGE);
+        for text in [method, " ", base] {
+            self.out.extend_from_slice(text.as_bytes());
+        }
+        RequestWriter { out: self.out }
     }
 
     /// Ends the parts.
@@ -56,34 +80,17 @@ impl<'o> Writer<'o> {
         length: Option<usize>,
         body: &[u8],
     ) {
-        self.delimiter(
-            "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n",
-        );
+        self.delimiter(MESSAGE);
         for text in start {
             self.out.extend_from_slice(text.as_bytes());
         }
         self.out.extend_from_slice(b"\r\n");
-        if let Some(id) = id {
-            self.number("Content-ID: ", id);
-        }
-        for (name, value) in headers {
-            self.out.extend_from_slice(spelt(name.as_str()).as_bytes());
-            self.out.extend_from_slice(b": ");
-            self.out.extend_from_slice(value.as_bytes());
-            self.out.extend_from_slice(b"\r\n");
-        }
+        push_headers(self.out, id, headers);
         if let Some(length) = length {
-            self.number("Content-Length: ", length);
+            push_number(self.out, "Content-Length: ", length);
         }
         self.out.extend_from_slice(b"\r\n");
         self.out.extend_from_slice(body);
-        self.out.extend_from_slice(b"\r\n");
-    }
-
-    fn number(&mut self, name: &str, value: usize) {
-        self.out.extend_from_slice(name.as_bytes());
-        // Writing to a Vec cannot fail, and a number in JSON is its digits.
-        let _ = serde_json::to_writer(&mut *self.out, &value);
         self.out.extend_from_slice(b"\r\n");
     }
 
@@ -92,6 +99,97 @@ impl<'o> Writer<'o> {
             self.out.extend_from_slice(text.as_bytes());
         }
     }
+}
+
+/// A request whose pieces are written one after the other.
+#[derive(Debug)]
+pub(crate) struct RequestWriter<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl RequestWriter<'_> {
+    /// The buffer, to which the path is appended.
+    pub(crate) fn path(&mut self) -> &mut Vec<u8> {
+        self.out
+    }
+
+    /// Writes the id, header lines that are at hand, and further headers.
+    pub(crate) fn headers<'h>(
+        &mut self,
+        id: Option<usize>,
+        lines: &[&str],
+        further: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+    ) {
+        self.out.extend_from_slice(b" HTTP/1.1\r\n");
+        push_headers(self.out, id, []);
+        for line in lines {
+            self.out.extend_from_slice(line.as_bytes());
+        }
+        push_headers(self.out, None, further);
+    }
+
+    /// Writes the body, and its length before it.
+    pub(crate) fn body<E>(
+        self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // Most bodies of entities have a length of three digits.
+        const UNKNOWN: &[u8; 3] = b"000";
+        self.out.extend_from_slice(b"Content-Length: ");
+        let at = self.out.len();
+        self.out.extend_from_slice(UNKNOWN);
+        self.out.extend_from_slice(b"\r\n\r\n");
+        let start = self.out.len();
+        write(self.out)?;
+        let length = self.out.len() - start;
+        let end = at + UNKNOWN.len();
+        if (100..1000).contains(&length) {
+            let digit = |number: usize| b"0123456789"[number % 10];
+            self.out[at..end].copy_from_slice(&[length / 100, length / 10, length].map(digit));
+        } else {
+            self.out.splice(at..end, length.to_string().into_bytes());
+        }
+        self.out.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Ends a request that has no body.
+    pub(crate) fn without_body(self) {
+        self.out.extend_from_slice(b"\r\n\r\n");
+    }
+}
+
+/// Returns the lines of headers.
+pub(crate) fn header_lines<'h>(
+    headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+) -> String {
+    let mut out = Vec::new();
+    push_headers(&mut out, None, headers);
+    // The headers of the protocol are ASCII.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+fn push_headers<'h>(
+    out: &mut Vec<u8>,
+    id: Option<usize>,
+    headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
+) {
+    if let Some(id) = id {
+        push_number(out, "Content-ID: ", id);
+    }
+    for (name, value) in headers {
+        out.extend_from_slice(spelt(name.as_str()).as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(value.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, name: &str, value: usize) {
+    out.extend_from_slice(name.as_bytes());
+    // Writing to a Vec cannot fail, and a number in JSON is its digits.
+    let _ = serde_json::to_writer(&mut *out, &value);
+    out.extend_from_slice(b"\r\n");
 }
 
 /// A header's name as the service and its clients spell it, for case-sensitive readers.
