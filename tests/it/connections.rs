@@ -220,12 +220,30 @@ async fn requests_have_a_host_and_a_length() {
     let insert = requests.recv().await.unwrap().to_ascii_lowercase();
     let delete = requests.recv().await.unwrap().to_ascii_lowercase();
     assert!(insert.starts_with("post /blogs?timeout="), "{insert}");
-    let path = "delete /blogs(partitionkey=%27p%27,rowkey=%27r%27)?timeout=";
+    let path = "delete /blogs(partitionkey='p',rowkey='r')?timeout=";
     assert!(delete.starts_with(path), "{delete}");
     for text in [&insert, &delete] {
         assert_eq!(text.matches(&format!("\r\nhost: {host}\r\n")).count(), 1, "{text}");
     }
     assert_eq!(insert.matches("\r\ncontent-length: ").count(), 1, "{insert}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tasks_on_several_threads_share_the_connections() {
+    let (endpoint, seen) = server(|socket, _| respond(socket)).await;
+    let table = client(&endpoint);
+    let tasks = (0..32).map(|_| {
+        let table = table.clone();
+        tokio::spawn(async move {
+            for _ in 0..20 {
+                table.insert(&row()).await.unwrap();
+            }
+        })
+    });
+    for task in join_all(tasks).await {
+        task.unwrap();
+    }
+    assert!(seen.connections() <= 32, "{}", seen.connections());
 }
 
 /// Only `HyperTransport` has this setting.
@@ -263,16 +281,13 @@ async fn idle_connections_are_closed_after_a_minute() {
         // Its pool uses the clock of the system.
         return;
     }
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(59)).await;
-    tokio::time::resume();
-    sleep(Duration::from_millis(50)).await;
-    assert_eq!(seen.open.load(Ordering::SeqCst), 1);
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_secs(2)).await;
-    tokio::time::resume();
-    sleep(Duration::from_millis(50)).await;
-    assert_eq!(seen.open.load(Ordering::SeqCst), 0);
+    for (seconds, open) in [(0, 1), (59, 1), (2, 0)] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+        sleep(Duration::from_millis(100)).await;
+        assert_eq!(seen.open.load(Ordering::SeqCst), open, "{seconds}");
+    }
     table.insert(&row()).await.unwrap();
     assert_eq!(seen.connections(), 2);
 }

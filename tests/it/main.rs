@@ -45,6 +45,7 @@ mod outcomes;
 mod plans;
 mod random_filters;
 mod random_queries;
+mod readers;
 mod real_replies;
 mod retry;
 mod runtime;

@@ -4,11 +4,15 @@
 mod atom;
 mod canned;
 mod entities;
+mod generated;
+mod readers;
 mod replies;
 mod requests;
 mod texts;
 
 pub use atom::atom;
+pub use generated::generated;
+pub use readers::readers;
 pub use replies::{error_body, json_page, reply};
 pub use requests::{mock_request, multipart};
 pub use texts::{checkpoint, connection_string, continuation, filter_text};

@@ -60,9 +60,9 @@ impl<'de> RawProperty<'de> {
 }
 
 impl RawProperty<'_> {
-    /// The value where it is borrowed and shows its type, as nearly all do; to be inlined for the type
-    /// that is wanted, so that little of this is left.
-    #[inline]
+    /// The value where it is borrowed and shows its type, as nearly all do.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "little of this is left for the type that is wanted")]
     pub(super) fn plain(&self) -> Option<EdmCow<'_>> {
         Some(match (self.annotation, &self.value) {
             (

@@ -36,7 +36,7 @@ pub struct Row<'de> {
     others: Vec<(Cow<'de, str>, RawProperty<'de>)>,
     /// The errors of fields that were left at their defaults.
     problems: Vec<DecodeError>,
-    /// Whether a property occurred twice: the last one counts, but the mock refuses that.
+    /// Whether a property or another member occurred twice.
     pub(crate) repeated: bool,
 }
 
@@ -60,6 +60,29 @@ pub(crate) enum RawText<'de> {
     /// With its quotes and escapes.
     Json(&'de str),
     Plain(Cow<'de, str>),
+}
+
+impl RawText<'_> {
+    /// The text, or `None` if the JSON is not text.
+    fn decode(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Plain(text) => Some(Cow::Borrowed(text)),
+            Self::Json(json) => with_escaped_quotes(json)
+                .or_else(|| serde_json::from_str(json).ok())
+                .map(Cow::Owned),
+        }
+    }
+}
+
+/// Decodes JSON text whose only escapes are those of quotes, as ETags are.
+fn with_escaped_quotes(json: &str) -> Option<String> {
+    let mut parts = json.strip_prefix('"')?.strip_suffix('"')?.split('\\');
+    let mut text = String::with_capacity(json.len());
+    text.push_str(parts.next()?);
+    for part in parts {
+        text.push_str(part.starts_with('"').then_some(part)?);
+    }
+    Some(text)
 }
 
 impl<'de> Row<'de> {
@@ -105,6 +128,11 @@ impl<'de> Row<'de> {
 
     pub(crate) fn slot(&mut self, slot: usize) -> &mut RawProperty<'de> {
         &mut self.slots[slot]
+    }
+
+    /// Whether there is a slot with this number that has no value, not even null.
+    pub(crate) fn is_empty(&self, slot: usize) -> bool {
+        self.slots.get(slot).is_some_and(|slot| matches!(slot.value, RawValue::Missing))
     }
 
     /// The value of the column at `index`.
@@ -239,12 +267,7 @@ impl<'de> Row<'de> {
 
     /// The entity's version, or `None` if the reply has none (no metadata).
     pub fn etag(&self) -> Option<ETag> {
-        match self.etag.as_ref()? {
-            RawText::Json(json) => {
-                serde_json::from_str::<String>(json).ok().map(|tag| ETag::from(&*tag))
-            }
-            RawText::Plain(text) => Some(ETag::from(&**text)),
-        }
+        self.etag.as_ref()?.decode().map(|tag| ETag::from(&*tag))
     }
 
     /// Returns the errors of fields with [`Policy::Collect`].
@@ -275,5 +298,32 @@ impl<'de> Row<'de> {
 
     fn error_about(&self, name: &str, reason: DecodeReason) -> DecodeError {
         DecodeError::new(self.entity_key(), name, reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_etag_of_json_is_read_as_serde_json_reads_it() {
+        for json in [
+            r#""""#,
+            r#""1""#,
+            r#""W/\"datetime'2017-11-10T02%3A43%3A55.7662669Z'\"""#,
+            r#""\"\"""#,
+            r#""\\""#,
+            r#""\\\"""#,
+            r#""\"\\""#,
+            r#""\n""#,
+            r#""\u00e9\"""#,
+            r#""\ud800""#,
+            "null",
+            "5",
+            "{}",
+        ] {
+            let read = RawText::Json(json).decode().map(Cow::into_owned);
+            assert_eq!(read, serde_json::from_str(json).ok(), "{json}");
+        }
     }
 }

@@ -9,12 +9,14 @@ use http::{HeaderValue, StatusCode};
 
 use super::canned::{answering, block_on, head_and_body, response, split_line};
 use super::entities::Summary;
+use super::readers;
 
 const KEY: (&str, &str) = ("p", "r");
 
 /// The body of a page and of a single entity, at all levels of metadata: into structs, an enum,
 /// projections, and entities without a struct.
 pub fn json_page(body: &[u8]) {
+    readers(body);
     for level in [Metadata::None, Metadata::Minimal, Metadata::Full] {
         let reply = response(200, HeaderValue::from_static(level.media_type()), body);
         let tables = answering(&reply);

@@ -42,10 +42,9 @@ impl<'de> Row<'de> {
 
     /// The same properties, and the errors of those that cannot be read.
     pub(crate) fn take_readable_others(&mut self) -> (Vec<(String, EdmValue)>, Vec<DecodeError>) {
-        let others = std::mem::take(&mut self.others);
-        let mut values = Vec::with_capacity(others.len());
+        let mut values = Vec::with_capacity(self.others.len());
         let mut errors = Vec::new();
-        for (name, property) in others {
+        for (name, property) in self.others.drain(..) {
             if matches!(property.value, RawValue::Missing | RawValue::Null) {
                 continue;
             }
@@ -56,10 +55,11 @@ impl<'de> Row<'de> {
             };
             match resolved {
                 Ok(value) => values.push((name.into_owned(), value.into_value())),
-                Err(reason) => errors.push(self.error_about(&name, reason)),
+                Err(reason) => errors.push((name, reason)),
             }
         }
-        (values, errors)
+        let errors = errors.into_iter().map(|(name, reason)| self.error_about(&name, reason));
+        (values, errors.collect())
     }
 
     /// Makes the first property that has no column an error.

@@ -24,6 +24,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::transport::loopback::is_loopback;
 use crate::transport::{TransportError, TransportErrorKind};
 
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// TCP, or TLS over it.
@@ -74,6 +76,12 @@ impl Connector {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
+        // As reqwest has them: a peer that vanished is noticed within a minute.
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        tcp.set_keepalive_retries(Some(3));
+        #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+        tcp.set_tcp_user_timeout(Some(2 * KEEPALIVE));
         let mut connector = Self { tcp, timeout, proxies, tls: OnceLock::new() };
         connector.set_timeout(timeout);
         connector
