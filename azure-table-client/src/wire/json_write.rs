@@ -143,6 +143,8 @@ impl PropertySink for Body<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -195,10 +197,9 @@ mod tests {
         for (name, value) in entity.properties() {
             let ty = value.edm_type();
             if !matches!(ty, EdmType::String | EdmType::Boolean | EdmType::Int32) {
-                body += &format!(",\"{name}@odata.type\":\"{ty}\"");
+                write!(body, ",\"{name}@odata.type\":\"{ty}\"").unwrap();
             }
-            body += &format!(",\"{name}\":");
-            body += &match value {
+            let value = match value {
                 EdmValue::String(value) => text(value),
                 EdmValue::Double(value) if value.is_finite() => {
                     serde_json::to_string(value).unwrap()
@@ -206,6 +207,7 @@ mod tests {
                 EdmValue::Boolean(_) | EdmValue::Int32(_) => value.to_string(),
                 _ => format!("\"{value}\""),
             };
+            write!(body, ",\"{name}\":{value}").unwrap();
         }
         body + "}"
     }
