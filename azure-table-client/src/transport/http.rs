@@ -318,7 +318,8 @@ mod redirect_tests {
             }
         });
         let clients = Clients::Custom(ClientBuilder::new().no_proxy().build().unwrap());
-        let transport = HttpTransport { clients, max_response_bytes: 1 << 20 };
+        let transport =
+            HttpTransport { clients, origins: Mutex::default(), max_response_bytes: 1 << 20 };
         let request = HttpRequest::new(Method::GET, url.parse().unwrap());
         let error = transport.send(request).await.unwrap_err();
         assert_eq!(error.kind(), TransportErrorKind::Foreign);
