@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use azure_table_client::auth::{Credential, SasToken, SharedKey};
-use azure_table_client::transport::HttpTransport;
+use azure_table_client::transport::{HttpTransport, HyperTransport};
 use azure_table_client::{DynamicEntity, ErrorKind, Outcome, RetryPolicy, TableServiceClient};
 use reqwest::ClientBuilder;
 
@@ -44,6 +44,8 @@ async fn no_redirect_is_followed() {
                 .resolve_outcomes(false)
         };
         let mut services = vec![builder().build().unwrap()];
+        let hyper = Arc::new(HyperTransport::new());
+        services.push(builder().transport(hyper).build().unwrap());
         for own in builders() {
             services.push(builder().http_client(own).build().unwrap());
         }
@@ -88,7 +90,7 @@ async fn proxies_of_the_environment_do_not_receive_requests_to_this_machine() {
     assert!(output.status.success() && shown.contains("1 passed"), "{shown}");
 
     let direct = service.heads();
-    assert_eq!(direct.len(), 4, "{direct:?}");
+    assert_eq!(direct.len(), 5, "{direct:?}");
     assert!(direct.iter().any(|head| head.to_lowercase().contains("authorization: sharedkey")));
     assert!(direct.iter().any(|head| head.contains("sig=")));
     // Only the requests that a proxy must receive.
@@ -112,6 +114,7 @@ async fn requests_of_the_program() {
     for builder in [
         default(&endpoint, key()),
         default(&localhost, sas()),
+        own().transport(Arc::new(HyperTransport::new())),
         own().http_client(ClientBuilder::new()),
         own().http_client(ClientBuilder::new().no_proxy()),
         // Through the proxy of the environment, and through an explicit proxy.
