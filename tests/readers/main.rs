@@ -3,7 +3,7 @@
 //! `readers [inputs] [first seed]`: prints the number of bodies of each sort. A difference is a panic that shows the
 //! body.
 
-#![allow(clippy::print_stdout, reason = "the figures are its output")]
+#![allow(clippy::print_stdout, clippy::expect_used, reason = "the figures are its output")]
 
 use std::num::NonZero;
 use std::panic::resume_unwind;

@@ -192,7 +192,10 @@ fn row(random: &mut Rng, shape: &[usize]) -> String {
         let (name, usual) = PROPERTIES[property];
         let ty = if random.u8(..200) == 0 { any_type(random) } else { usual };
         let name = match random.u16(..400) {
-            0 => format!("\\u{:04x}{}", name.as_bytes()[0], &name[name.ceil_char_boundary(1)..]),
+            0 => {
+                let first = name.chars().next().unwrap_or('A');
+                format!("\\u{:04x}{}", u32::from(first), &name[first.len_utf8()..])
+            }
             _ => name.to_owned(),
         };
         members.push(format!("\"{name}\":{}", value(random, ty)));

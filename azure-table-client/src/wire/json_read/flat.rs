@@ -43,7 +43,7 @@ pub(super) fn read<'de>(
 
 /// The methods that read a part of the body return `None` if it is unusual.
 struct FlatReader<'de> {
-    /// What is not read yet.
+    /// The part of the body that is not read yet.
     rest: &'de str,
     row: Row<'de>,
     /// The number of the row that is read, from 1.

@@ -4,7 +4,7 @@ use crate::entity::Row;
 
 pub(super) const ANNOTATION: &str = "@odata.type";
 
-/// What a member of an entity's object stands for.
+/// The meaning of a member of an entity's object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Member {
     /// The value in this slot.
