@@ -229,7 +229,13 @@ impl Reply {
         let Some(kind) = self.header(&header::CONTENT_TYPE) else {
             return Ok((self.requested, Form { typed: true, selected: request.selects }));
         };
-        let format = PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.requested));
+        // Nearly all responses name the requested media type as the service writes it.
+        let rest = kind.as_bytes().strip_prefix(self.requested.accept().as_bytes());
+        let format = if rest.is_some_and(|rest| matches!(rest, [] | [b';', ..])) {
+            Some(self.requested)
+        } else {
+            PayloadFormat::of_media_type(kind).filter(|it| it.is_like(self.requested))
+        };
         let format = format.ok_or_else(|| {
             let formats = format_args!("{kind} instead of {}", self.requested.name());
             self.unusable(foreign(formats), request)

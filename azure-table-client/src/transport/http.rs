@@ -1,6 +1,5 @@
 //! The transport over the network. Only this file and the builder's HTTP settings name reqwest.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -30,7 +29,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// credentials.
 pub struct HttpTransport {
     clients: Clients,
-    origins: Mutex<HashMap<(Scheme, Authority), Origin>>,
+    origins: Mutex<Vec<Origin>>,
     max_response_bytes: usize,
 }
 
@@ -45,9 +44,14 @@ enum Clients {
     Custom(Client),
 }
 
+/// The most servers that are remembered; most programs use one or two.
+const MAX_ORIGINS: usize = 16;
+
 /// A server to which requests were sent.
 #[derive(Clone)]
 struct Origin {
+    scheme: Scheme,
+    authority: Authority,
     /// Its URL, parsed once; requests add the path and the query.
     base: Url,
     client: Client,
@@ -124,20 +128,25 @@ impl HttpTransport {
                 "the URL is not absolute",
             ));
         };
-        let key = (scheme.clone(), authority.clone());
-        if let Some(origin) = lock(&self.origins).get(&key) {
+        let is_known = |origin: &&Origin| {
+            origin.authority.as_str() == authority.as_str() && origin.scheme == *scheme
+        };
+        if let Some(origin) = lock(&self.origins).iter().find(is_known) {
             return Ok(origin.clone());
         }
         let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&base)?.clone();
-        let origin = Origin { base, client };
-        lock(&self.origins).insert(key, origin.clone());
+        let origin = Origin { scheme: scheme.clone(), authority: authority.clone(), base, client };
+        let mut origins = lock(&self.origins);
+        if origins.len() < MAX_ORIGINS {
+            origins.push(origin.clone());
+        }
         Ok(origin)
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let Origin { base: mut url, client } = self.origin(&request.uri)?;
+        let Origin { base: mut url, client, .. } = self.origin(&request.uri)?;
         url.set_path(request.uri.path());
         url.set_query(request.uri.query());
         let mut outgoing = reqwest::Request::new(request.method, url.clone());

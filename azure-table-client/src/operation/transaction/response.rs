@@ -20,12 +20,16 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };
-    let status = |message: &Message<'_>| message.status().ok().filter(StatusCode::is_success);
-    if let Some(message) = messages.iter().find(|message| status(message).is_none()) {
-        let id = message.content_id().and_then(|id| id.parse().ok());
-        // The service does not report the index in a transaction of one operation.
-        let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
-        return Err(refused(inner(&reply, message, request)?, id, request, sent));
+    let mut operations = Vec::with_capacity(messages.len());
+    for message in &messages {
+        let Some(status) = message.status().ok().filter(StatusCode::is_success) else {
+            let id = message.content_id().and_then(|id| id.parse().ok());
+            // The service does not report the index in a transaction of one operation.
+            let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
+            return Err(refused(inner(&reply, message, request)?, id, request, sent));
+        };
+        let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
+        operations.push(OperationResult { etag, status: status.as_u16() });
     }
     if messages.len() != sent.len() {
         let (results, operations) = (messages.len(), sent.len());
@@ -37,12 +41,6 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
             reply.unexpected("the results of the batch have contradictory Content-IDs", request);
         return Err(error.with_outcome(Outcome::Unknown));
     }
-    let result = |message: &Message<'_>| {
-        let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
-        Ok(OperationResult { etag, status: message.status()?.as_u16() })
-    };
-    let operations = messages.iter().map(result).collect::<Result<_, _>>();
-    let operations = operations.map_err(|error| unreadable(&reply, request, error))?;
     Ok(Committed { operations, response: reply.info() })
 }
 

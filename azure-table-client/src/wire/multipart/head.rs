@@ -100,7 +100,8 @@ pub(super) fn split_line(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// The name, and the value with the blanks around it.
 fn split_header(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = memchr(b':', line)?;
+    // Names are short: a loop finds their end faster than `memchr`.
+    let colon = line.iter().position(|byte| *byte == b':')?;
     Some((line[..colon].trim_ascii(), &line[colon + 1..]))
 }
 
