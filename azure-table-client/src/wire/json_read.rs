@@ -4,6 +4,7 @@
 mod flat;
 mod member;
 mod row;
+mod scan;
 mod value;
 
 use std::fmt;
@@ -14,6 +15,7 @@ use serde::de::{
 
 use self::row::{RowReader, RowSeed, Texts};
 use super::ReadError;
+use super::json_tree::MAX_DEPTH;
 use crate::entity::{Columns, DecodeError, Form, ReadRow, Row};
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
@@ -144,6 +146,10 @@ pub(crate) fn read_general<'de>(
     is_page: bool,
     consume: &mut Consumer<'_>,
 ) -> Result<(), ReadError> {
+    if scan::depth(body.as_bytes()) > MAX_DEPTH {
+        let error = format!("nested deeper than {MAX_DEPTH} levels");
+        return Err(ReadError::Json(serde_json::Error::custom(error)));
+    }
     match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, consume) {
         // A surrogate is always escaped.
         Err(ReadError::Json(error)) if body.contains("\\u") => {

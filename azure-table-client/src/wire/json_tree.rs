@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// The most levels of objects and arrays in a document.
-const MAX_DEPTH: u8 = 64;
+pub(super) const MAX_DEPTH: u8 = 64;
 
 /// A JSON value. Numbers, truth values and nulls are not kept.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! Reads JSON as the service writes it: flat entities without white space, with the same members in nearly the same
 //! order in each row. Leaves everything else to the general reader, which also words the errors.
 
-mod scan;
-
 use serde::de::DeserializeSeed as _;
 
 use super::member::{ANNOTATION, Member};
+use super::scan;
 use super::value::ValueSeed;
 use super::{Consumer, Step};
 use crate::entity::{Annotation, DecodeError, MAX_OTHERS, RawText, RawValue, Row};

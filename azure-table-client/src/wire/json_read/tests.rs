@@ -54,6 +54,19 @@ fn a_lone_surrogate_spoils_one_property() {
     assert_eq!(rows.len(), 1);
 }
 
+#[test]
+fn a_page_has_at_most_64_levels() {
+    let page = |levels: usize| {
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        let body = format!(r#"{{"x":{open}{close},"value":[]}}"#);
+        read_page::<DynamicEntity>(body.as_bytes(), true)
+    };
+    assert!(page(63).unwrap().is_empty());
+    let Err(ReadError::Json(error)) = page(64) else { panic!("an error of the page") };
+    assert_eq!(error.to_string(), "nested deeper than 64 levels");
+    assert!(page(1_000_000).is_err());
+}
+
 #[derive(Debug)]
 struct KeysOnly;
 impl TableEntity for KeysOnly {

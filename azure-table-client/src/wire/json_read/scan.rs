@@ -41,6 +41,25 @@ pub(super) fn escape(bytes: &[u8]) -> Option<usize> {
     }
 }
 
+/// The most levels of objects and arrays within each other, up to 255.
+pub(super) fn depth(bytes: &[u8]) -> u8 {
+    let (mut depth, mut most, mut is_text) = (0_u8, 0, false);
+    let mut bytes = bytes.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => is_text = !is_text,
+            b'\\' if is_text => _ = bytes.next(),
+            b'{' | b'[' if !is_text => {
+                depth = depth.saturating_add(1);
+                most = most.max(depth);
+            }
+            b'}' | b']' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
 /// The length of a number, and whether it has neither a fraction nor an exponent.
 pub(super) fn number(bytes: &[u8]) -> Option<(usize, bool)> {
     let digits = |from: usize| {
@@ -111,6 +130,19 @@ mod tests {
         ] {
             assert_eq!(number(json.as_bytes()), found, "{json}");
         }
+    }
+
+    #[test]
+    fn brackets_in_texts_are_not_levels() {
+        for (json, expected) in [
+            ("5", 0),
+            (r#"{"a":[1,[2]],"b":{}}"#, 3),
+            (r#"{"[[[":"{{\"{{","b":"\\"}"#, 1),
+            (r#"[[],[],[[]]]"#, 3),
+        ] {
+            assert_eq!(depth(json.as_bytes()), expected, "{json}");
+        }
+        assert_eq!(depth("[".repeat(1000).as_bytes()), u8::MAX);
     }
 
     #[test]
