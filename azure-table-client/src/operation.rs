@@ -9,6 +9,7 @@ mod entity_json;
 pub(crate) mod key;
 mod location;
 pub(crate) mod origin;
+pub(crate) mod page_token;
 pub(crate) mod query;
 mod reply;
 mod results;

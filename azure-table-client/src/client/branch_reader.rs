@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::limits::PAGE_ENTITIES;
 use crate::operation::continuation::{Continuation, Progress, QueryId};
 use crate::operation::cursor::Cursor;
-use crate::operation::query::{PageToken, Rows};
+use crate::operation::page_token::PageToken;
+use crate::operation::query::Rows;
 use crate::pipeline::CallTrace;
 
 /// The branches of a query, and the position in them.

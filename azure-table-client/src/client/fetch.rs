@@ -10,7 +10,8 @@ use crate::error::{Error, ErrorCode};
 use crate::filter::{Plan, QueryFilter};
 use crate::operation::continuation::Continuation;
 use crate::operation::cursor::Cursor;
-use crate::operation::query::{self, PageToken, QuerySpec, Rows};
+use crate::operation::page_token::PageToken;
+use crate::operation::query::{self, QuerySpec, Rows};
 use crate::pipeline::{CallOptions, CallTrace};
 use crate::wire::Operation;
 

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use super::query::PageToken;
+use super::page_token::PageToken;
 use crate::dialect::Dialect;
 use crate::entity::EntityKey;
 use crate::error::Error;

@@ -1,56 +1,10 @@
 //! The progress of a request through its pages. A server that leads in a circle is detected in constant memory.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::continuation::Position;
-use super::query::PageToken;
+use super::page_token::{PageToken, Token};
 use crate::dialect::Dialect;
-use crate::entity::ordinal;
-
-/// The continuation token of a list of tables.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TableToken(pub(crate) String);
-
-/// A continuation token of the service.
-pub(crate) trait Token: Clone + PartialEq {
-    /// Compares the keys in two tokens of Azure Storage; `None` if a token has another form.
-    fn compare(&self, other: &Self) -> Option<Ordering>;
-}
-
-impl Token for PageToken {
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        let row_key = |token: &Self| decoded(token.row_key.as_deref().unwrap_or_default());
-        let partitions = ordinal(&decoded(&self.partition_key)?, &decoded(&other.partition_key)?);
-        let rows = ordinal(&row_key(self)?, &row_key(other)?);
-        Some(partitions.then(rows))
-    }
-}
-
-impl Token for TableToken {
-    fn compare(&self, other: &Self) -> Option<Ordering> {
-        // The service writes the names in lower case, emulators as they were created.
-        let name = |token: &Self| decoded(&token.0).map(|name| name.to_lowercase());
-        Some(ordinal(&name(self)?, &name(other)?))
-    }
-}
-
-/// Returns the key in a part of a token: `1!<length>!<base64>`, in which `-`, `_` and `*` replace `=`, `/` and `+`. An
-/// empty part is the empty key.
-fn decoded(part: &str) -> Option<Cow<'static, str>> {
-    if part.is_empty() {
-        return Some(Cow::Borrowed(""));
-    }
-    let (length, text) = part.strip_prefix("1!")?.split_once('!')?;
-    if length.parse() != Ok(text.len()) {
-        return None;
-    }
-    let text = text.replace('-', "=").replace('_', "/").replace('*', "+");
-    String::from_utf8(STANDARD.decode(text).ok()?).ok().map(Cow::Owned)
-}
 
 /// The position of a request between two of its pages.
 ///
@@ -136,16 +90,11 @@ impl From<Position> for Cursor<PageToken> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::page_token::tests::encoded;
     use super::*;
 
     fn token(partition_key: &str, row_key: Option<&str>) -> PageToken {
         PageToken { partition_key: partition_key.to_owned(), row_key: row_key.map(str::to_owned) }
-    }
-
-    /// A token in the form of Azure Storage.
-    fn encoded(key: &str) -> String {
-        let text = STANDARD.encode(key).replace('=', "-").replace('/', "_").replace('+', "*");
-        format!("1!{}!{text}", text.len())
     }
 
     /// Follows the tokens, and returns how many were accepted before the first problem.
@@ -207,26 +156,5 @@ mod tests {
                 assert_eq!(problem.is_none(), is_allowed, "{earlier:?}, {later:?}: {problem:?}");
             }
         }
-    }
-
-    #[test]
-    fn recorded_tokens_are_read() {
-        for (part, key) in [
-            ("1!16!cGs4MDEwMTZlOA--", "pk801016e8"),
-            ("1!40!cGFydGl0aW9uMS3DtC0gLSctIi0lMjAtJTI3LXBr", "partition1-ô- -'-\"-%20-%27-pk"),
-            ("1!32!enp6YTIBMDFkODRmNmM0NDJjMmE5ZA--", "zzza2\u{1}01d84f6c442c2a9d"),
-            ("", ""),
-        ] {
-            assert_eq!(decoded(part).as_deref(), Some(key));
-        }
-        for other in ["NA", "cGs-", "1!3!cGs-", "2!4!cGs-", "1!4!c$s-", "{\"token\":\"x\"}"] {
-            assert_eq!(decoded(other), None, "{other}");
-        }
-        let tables = |name: &str| TableToken(encoded(name));
-        let first = tables("listtabletestnode1\u{1}01d817ada76c12a6");
-        assert!(
-            tables("listtabletestnode10\u{1}01d817ada7dbdb08").compare(&first).unwrap().is_gt()
-        );
-        assert!(tables("Blogs").compare(&tables("authors")).unwrap().is_gt());
     }
 }

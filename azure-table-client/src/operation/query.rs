@@ -6,6 +6,7 @@
 use http::Method;
 
 use super::cursor::Cursor;
+use super::page_token::PageToken;
 use super::{Location, Reply, Request, entity};
 use crate::dialect::Dialect;
 use crate::entity::{EntityKey, ReadRow};
@@ -35,14 +36,6 @@ pub enum ScanPolicy {
 pub(crate) struct QuerySpec<'q> {
     pub(crate) filter: Option<&'q str>,
     pub(crate) select: &'q [String],
-}
-
-/// The continuation token that the service returns with a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PageToken {
-    pub(crate) partition_key: String,
-    /// The service may omit it.
-    pub(crate) row_key: Option<String>,
 }
 
 /// The page that one request returns.

@@ -6,7 +6,8 @@
 
 use http::Method;
 
-use super::cursor::{Cursor, TableToken};
+use super::cursor::Cursor;
+use super::page_token::TableToken;
 use super::{Reply, Request};
 use crate::dialect::Dialect;
 use crate::entity::{Columns, DecodeError, ReadRow, Row};

@@ -39,7 +39,7 @@ impl fmt::Display for RedactedUrl<'_> {
 mod tests {
     use super::*;
     use crate::entity::EntityKey;
-    use crate::operation::cursor::TableToken;
+    use crate::operation::page_token::TableToken;
     use crate::operation::query::{self, QuerySpec};
     use crate::operation::table;
     use crate::wire::Protocol;
