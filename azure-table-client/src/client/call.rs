@@ -119,3 +119,18 @@ impl<T> fmt::Debug for Call<T> {
         f.debug_struct("Call").field("operation", &operation).finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, feature = "mock"))]
+mod tests {
+    use crate::entity::DynamicEntity;
+    use crate::mock::MockTableService;
+
+    #[test]
+    fn the_future_of_a_call_is_small() {
+        let blogs = MockTableService::new().client().table_named::<DynamicEntity>("Blogs");
+        let get = size_of_val(&blogs.get(("a", "b")).send());
+        let insert = size_of_val(&blogs.insert(&DynamicEntity::new("a", "b")).send());
+        // Each call allocates its future.
+        assert!(get <= 3072 && insert <= 3072, "{get}, {insert}");
+    }
+}
