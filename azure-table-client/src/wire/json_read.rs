@@ -14,9 +14,13 @@ use serde::de::{
 };
 
 use self::row::{RowReader, RowSeed, Texts};
+use self::value::TextSeed;
 use super::ReadError;
 use super::json_tree::MAX_DEPTH;
 use crate::entity::{Columns, DecodeError, Form, ReadRow, Row};
+
+/// More members than the page of any service has. Keeps the search for repeated ones short on hostile input.
+const MAX_PAGE_MEMBERS: usize = 64;
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 pub(crate) fn read_page<T>(
@@ -104,8 +108,8 @@ pub(crate) enum Step<'a, 'de> {
     Row(&'a mut Row<'de>),
 }
 
-/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
-/// type of entity.
+/// The consumer of the rows. A trait object, so that the reader is compiled once instead of once for each type of
+/// entity.
 pub(crate) type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
 
 /// A function that reads a page or a row, and creates the row that it fills with its argument.
@@ -197,37 +201,24 @@ impl<'de> Visitor<'de> for PageSeed<'_, '_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let mut found = false;
-        while let Some(is_value) = map.next_key_seed(IsValue)? {
-            if is_value {
-                if std::mem::replace(&mut found, true) {
-                    return Err(A::Error::duplicate_field("value"));
-                }
+        let mut names = Vec::new();
+        while let Some(name) = map.next_key_seed(TextSeed)? {
+            if names.contains(&name) {
+                return Err(A::Error::custom("a page has two members with the same name"));
+            }
+            if names.len() == MAX_PAGE_MEMBERS {
+                let error = format!("a page has more than {MAX_PAGE_MEMBERS} members");
+                return Err(A::Error::custom(error));
+            }
+            if name == "value" {
                 map.next_value_seed(&mut self.0)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
+            names.push(name);
         }
+        let found = names.iter().any(|name| name == "value");
         if found { Ok(()) } else { Err(A::Error::missing_field("value")) }
-    }
-}
-
-struct IsValue;
-
-impl<'de> DeserializeSeed<'de> for IsValue {
-    type Value = bool;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for IsValue {
-    type Value = bool;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
-        Ok(name == "value")
     }
 }
 
@@ -238,7 +229,7 @@ struct RowsSeed<'a, 't, 'de> {
 }
 
 impl<'de> RowsSeed<'_, '_, 'de> {
-    /// Hands on the row that was read; an error of it ends the reading.
+    /// Passes the row to the consumer. An error of the consumer stops the reading.
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
         if self.reader.row.repeated {
             return Err(E::custom("an entity has two members with the same name"));

@@ -12,6 +12,12 @@ use crate::entity::{Annotation, DecodeError, MAX_OTHERS, RawText, RawValue, Row}
 /// The most names that are known at a time. Keeps the search among them short on hostile input.
 const MAX_NAMES: usize = 1024;
 
+/// The most members of a usual page. Services write two.
+const USUAL_PAGE_MEMBERS: usize = 8;
+
+/// The name of the member with the rows, with its quotes and the colon.
+const VALUE: &str = "\"value\":";
+
 /// The reason to stop before the end of the body.
 pub(super) enum Stop {
     /// The general reader must read the body.
@@ -27,6 +33,7 @@ pub(super) fn read<'de>(
     is_page: bool,
     consume: &mut Consumer<'_>,
 ) -> Result<(), Stop> {
+    let body = body.trim_matches([' ', '\t', '\n', '\r']);
     if scan::has_control(body.as_bytes()) {
         return Err(Stop::Unusual);
     }
@@ -63,7 +70,7 @@ struct Name<'de> {
 }
 
 impl Name<'_> {
-    /// Marks the name as one of this row. `None` if it is marked already: a row has each name once.
+    /// Records that the current row has this name. Returns `None` if it was recorded already.
     fn of_row(&mut self, row: usize) -> Option<Self> {
         let is_new = self.row != row;
         self.row = row;
@@ -73,26 +80,37 @@ impl Name<'_> {
 
 impl<'de> FlatReader<'de> {
     fn page(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
-        self.until_value().ok_or(Stop::Unusual)?;
-        if self.skip(']').is_none() {
-            loop {
-                self.row(consume)?;
-                if !self.goes_on(']').ok_or(Stop::Unusual)? {
-                    break;
-                }
+        self.skip('{').ok_or(Stop::Unusual)?;
+        let mut names = Vec::with_capacity(USUAL_PAGE_MEMBERS);
+        loop {
+            let name = self.name().ok_or(Stop::Unusual)?;
+            if names.len() == USUAL_PAGE_MEMBERS || names.contains(&name) {
+                return Err(Stop::Unusual);
+            }
+            names.push(name);
+            if name == VALUE {
+                self.page_rows(consume)?;
+            } else {
+                self.value().ok_or(Stop::Unusual)?;
+            }
+            if !self.has_next('}').ok_or(Stop::Unusual)? {
+                break;
             }
         }
-        self.skip('}').ok_or(Stop::Unusual)
+        if names.contains(&VALUE) { Ok(()) } else { Err(Stop::Unusual) }
     }
 
-    /// Reads up to the first row. The rows are the last member of a page.
-    fn until_value(&mut self) -> Option<()> {
-        self.skip('{')?;
-        while self.name()? != "\"value\":" {
-            self.value()?;
-            self.skip(',')?;
+    fn page_rows(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
+        self.skip('[').ok_or(Stop::Unusual)?;
+        if self.skip(']').is_some() {
+            return Ok(());
         }
-        self.skip('[')
+        loop {
+            self.row(consume)?;
+            if !self.has_next(']').ok_or(Stop::Unusual)? {
+                return Ok(());
+            }
+        }
     }
 
     fn row(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
@@ -109,7 +127,7 @@ impl<'de> FlatReader<'de> {
             let (index, name) = self.known_name(expected)?;
             expected = index + 1;
             self.member(name)?;
-            if !self.goes_on('}')? {
+            if !self.has_next('}')? {
                 return Some(());
             }
         }
@@ -248,7 +266,7 @@ impl<'de> FlatReader<'de> {
     }
 
     /// Whether a comma is next. Otherwise it must be the end.
-    fn goes_on(&mut self, end: char) -> Option<bool> {
+    fn has_next(&mut self, end: char) -> Option<bool> {
         match self.skip(',') {
             Some(()) => Some(true),
             None => self.skip(end).map(|()| false),

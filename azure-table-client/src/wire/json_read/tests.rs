@@ -189,7 +189,25 @@ fn members_with_the_same_name_are_refused() {
         }
         assert_eq!(read_entity::<DynamicEntity>(entity.as_bytes(), true).is_err(), is_refused);
     }
-    assert!(read_page::<DynamicEntity>(br#"{"value":[],"value":[]}"#, true).is_err());
+}
+
+#[test]
+fn repeated_members_of_a_page_are_refused() {
+    for (page, is_read) in [
+        (r#"{"value":[],"value":[]}"#, false),
+        (r#"{"odata.metadata":"a","odata.metadata":"b","value":[]}"#, false),
+        (r#"{"A":1,"value":[],"\u0041":1}"#, false),
+        (r#"{"A":{},"value":[],"B":[],"a":1}"#, true),
+    ] {
+        assert_eq!(read_page::<DynamicEntity>(page.as_bytes(), true).is_ok(), is_read, "{page}");
+    }
+    let page = |count: usize| {
+        let members: String = (1..count).map(|n| format!(r#""{n}":0,"#)).collect();
+        read_page::<DynamicEntity>(format!(r#"{{{members}"value":[]}}"#).as_bytes(), true)
+    };
+    assert!(page(MAX_PAGE_MEMBERS).is_ok());
+    let Err(ReadError::Json(error)) = page(MAX_PAGE_MEMBERS + 1) else { panic!("an error") };
+    assert!(error.to_string().starts_with("a page has more than 64 members"), "{error}");
 }
 
 #[test]
@@ -200,8 +218,17 @@ fn only_what_the_service_does_not_write_is_left_to_the_general_reader() {
         (format!(r#"{{"odata.metadata":"x","value":[{row},{row}]}}"#), true),
         (r#"{"value":[]}"#.to_owned(), true),
         (format!(r#"{{"value":[{row}, {row}]}}"#), false),
-        (format!("{{\"value\":[{row}]}}\n"), false),
-        (format!(r#"{{"value":[{row}],"odata.metadata":"x"}}"#), false),
+        (format!("\r\n\t {{\"value\":[{row}]}}\n"), true),
+        (format!("{{\"value\":[{row}]}}\u{c}"), false),
+        (format!("{{\"value\":\n[{row}]}}"), false),
+        (format!(r#"{{"value":[{row}],"odata.metadata":"x"}}"#), true),
+        (r#"{"value":[],"odata.metadata":"x","odata.count":"0"}"#.to_owned(), true),
+        (r#"{"value":[],"value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x","odata.metadata":"x","value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x","value":[],"odata.metadata":"x"}"#.to_owned(), false),
+        (r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x"}"#.to_owned(), false),
+        (r#"{"value":{}}"#.to_owned(), false),
         (r#"{"value":[{}]}"#.to_owned(), false),
         (r#"{"value":[{"odata.etag":null,"A":"x"}]}"#.to_owned(), false),
         (r#"{"value":[{"odata.etag":"#.to_owned(), false),
@@ -212,6 +239,17 @@ fn only_what_the_service_does_not_write_is_left_to_the_general_reader() {
     ] {
         assert_eq!(is_flat(page.as_bytes()), flat, "{page}");
     }
+}
+
+/// Recorded in May 2021.
+#[test]
+fn a_page_of_cosmos_db_is_read_once() {
+    let page = r##"{"value":[{"odata.etag":"W/\"datetime'2021-05-26T17%3A08%3A28.2570760Z'\"","PartitionKey":"pk","RowKey":"10","value":0,"Timestamp":"2021-05-26T17:08:28.2570760Z"},{"odata.etag":"W/\"datetime'2021-05-26T17%3A08%3A28.2984456Z'\"","PartitionKey":"pk","RowKey":"101","value":1,"Timestamp":"2021-05-26T17:08:28.2984456Z"}],"odata.metadata":"https://fakeacct.table.core.windows.net/$metadata#uttable6921164a"}"##;
+    assert!(is_flat(page.as_bytes()));
+    let rows: Vec<DynamicEntity> = read_page(page.as_bytes(), true).unwrap();
+    assert_eq!(rows[1].key().to_string(), r#"("pk", "101")"#);
+    assert_eq!(rows[1].value("value"), Some(&EdmValue::Int32(1)));
+    assert_eq!(rows[1].timestamp().unwrap().to_string(), "2021-05-26T17:08:28.2984456Z");
 }
 
 #[test]
