@@ -38,7 +38,8 @@ pub(super) fn read<'de>(
         return Err(Stop::Unusual);
     }
     let names = Vec::with_capacity(32);
-    let mut reader = FlatReader { rest: body, row, rows: 0, next_slot: 0, names };
+    let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
+    let mut reader = FlatReader { rest: body, row, rows: 0, next_slot: 0, names, comparisons };
     if is_page {
         reader.page(consume)?;
     } else {
@@ -58,6 +59,9 @@ struct FlatReader<'de> {
     next_slot: usize,
     /// The names that rows had until now. The reader expects the names of a row in this order.
     names: Vec<Name<'de>>,
+    /// The comparisons left for names that are not the expected ones: enough for the first row, and then as many as the
+    /// body has bytes.
+    comparisons: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -151,9 +155,12 @@ impl<'de> FlatReader<'de> {
             None => {
                 let json = self.name()?;
                 let (before, after) = self.names.split_at(expected.min(self.names.len()));
-                let position = |names: &[Name<'_>]| names.iter().position(|name| name.json == json);
-                let found = position(after).map(|found| before.len() + found);
-                if let Some(index) = found.or_else(|| position(before)) {
+                let mut names = after.iter().chain(before);
+                let found = names.position(|name| name.json == json);
+                let compared = found.map_or(self.names.len(), |found| found + 1);
+                self.comparisons = self.comparisons.checked_sub(compared)?;
+                if let Some(found) = found {
+                    let index = (before.len() + found) % self.names.len();
                     return Some((index, self.names[index].of_row(self.rows)?));
                 }
                 (json, Member::of(&self.row, unquoted(json)))

@@ -192,6 +192,18 @@ fn members_with_the_same_name_are_refused() {
 }
 
 #[test]
+fn an_entity_has_a_limited_number_of_members() {
+    let keys_of = |members: usize| {
+        let ignored: String = (2..members).map(|n| format!(r#","N{n}":0"#)).collect();
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"r"{ignored}}}"#);
+        read_page::<KeysOnly>(format!(r#"{{"value":[{row}]}}"#).as_bytes(), true)
+    };
+    assert_eq!(keys_of(row::MAX_MEMBERS).unwrap().len(), 1);
+    let Err(ReadError::Json(error)) = keys_of(row::MAX_MEMBERS + 1) else { panic!("an error") };
+    assert!(error.to_string().starts_with("an entity has too many properties"), "{error}");
+}
+
+#[test]
 fn repeated_members_of_a_page_are_refused() {
     for (page, is_read) in [
         (r#"{"value":[],"value":[]}"#, false),
@@ -250,6 +262,22 @@ fn a_page_of_cosmos_db_is_read_once() {
     assert_eq!(rows[1].key().to_string(), r#"("pk", "101")"#);
     assert_eq!(rows[1].value("value"), Some(&EdmValue::Int32(1)));
     assert_eq!(rows[1].timestamp().unwrap().to_string(), "2021-05-26T17:08:28.2984456Z");
+}
+
+#[test]
+fn rows_of_another_order_are_searched_with_a_bound() {
+    let row = |names: &mut dyn Iterator<Item = u32>| {
+        format!("{{{}}}", names.map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(","))
+    };
+    let page = |names: u32, rows: usize, is_reversed: bool| {
+        let first = row(&mut (0..names));
+        let row = if is_reversed { row(&mut (0..names).rev()) } else { first.clone() };
+        format!(r#"{{"value":[{first},{}]}}"#, vec![row; rows].join(","))
+    };
+    assert!(is_flat(page(1000, 100, false).as_bytes()));
+    assert!(!is_flat(page(1000, 100, true).as_bytes()));
+    assert!(is_flat(page(255, 5, true).as_bytes()), "the most names that the service stores");
+    assert!(is_flat(page(10, 1000, true).as_bytes()));
 }
 
 #[test]
