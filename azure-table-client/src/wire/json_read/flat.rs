@@ -182,6 +182,10 @@ impl<'de> FlatReader<'de> {
             return None;
         }
         let name = self.row.name(self.next_slot);
+        // A column can have the name of another column or of a system property.
+        if self.row.find(name) != Some(self.next_slot) {
+            return None;
+        }
         let rest = self.rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
         let json = &self.rest[..self.rest.len() - rest.len()];
         self.rest = rest;
