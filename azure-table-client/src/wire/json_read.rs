@@ -17,10 +17,15 @@ use self::row::{RowReader, RowSeed, Texts};
 use self::value::TextSeed;
 use super::ReadError;
 use super::json_tree::MAX_DEPTH;
-use crate::entity::{Columns, DecodeError, Form, ReadRow, Row};
+use crate::entity::{Columns, Form, ReadRow, Row};
+use crate::limits::PAGE_ENTITIES;
 
 /// More members than the page of any service has. Keeps the search for repeated ones short on hostile input.
 const MAX_PAGE_MEMBERS: usize = 64;
+
+/// Ten times what a page has by the documentation, for servers that ignore the limit. A page of tiny rows could
+/// otherwise fill the memory before a limit of the query applies.
+const MAX_ROWS: usize = 10 * PAGE_ENTITIES as usize;
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 pub(crate) fn read_page<T>(
@@ -52,7 +57,14 @@ pub(crate) fn read_page_by<T>(
             values.clear();
             Ok(())
         }
-        Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
+        Step::Row(_) if values.len() == MAX_ROWS => {
+            let error = format!("a page has more than {MAX_ROWS} entities");
+            Err(ReadError::Json(serde_json::Error::custom(error)))
+        }
+        Step::Row(row) => {
+            values.push(reader.read_row(row).map_err(ReadError::Decode)?);
+            Ok(())
+        }
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, true, &mut consume)?;
@@ -68,7 +80,10 @@ pub(crate) fn read_one_by<T>(
     let mut value = None;
     let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => Ok(()),
-        Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
+        Step::Row(row) => {
+            value = Some(reader.read_row(row).map_err(ReadError::Decode)?);
+            Ok(())
+        }
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, false, &mut consume)?;
@@ -110,7 +125,7 @@ pub(crate) enum Step<'a, 'de> {
 
 /// The consumer of the rows. A trait object, so that the reader is compiled once instead of once for each type of
 /// entity.
-pub(crate) type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
+pub(crate) type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), ReadError> + 't;
 
 /// A function that reads a page or a row, and creates the row that it fills with its argument.
 pub(crate) type Read = for<'de> fn(
@@ -135,9 +150,9 @@ pub(crate) fn read<'de>(
 ) -> Result<(), ReadError> {
     match flat::read(body, row(), is_page, consume) {
         Ok(()) => Ok(()),
-        Err(flat::Stop::Decode(error)) => Err(ReadError::Decode(error)),
+        Err(flat::Stop::Consumer(error)) => Err(error),
         Err(flat::Stop::Unusual) => {
-            consume(Step::Restart).map_err(ReadError::Decode)?;
+            consume(Step::Restart)?;
             read_general(body, row, is_page, consume)
         }
     }
@@ -157,7 +172,7 @@ pub(crate) fn read_general<'de>(
     match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, consume) {
         // A surrogate is always escaped.
         Err(ReadError::Json(error)) if body.contains("\\u") => {
-            consume(Step::Restart).map_err(ReadError::Decode)?;
+            consume(Step::Restart)?;
             match read_once(body, RowReader::new(row(), Texts::Any), is_page, consume) {
                 Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
                 other => other,
@@ -178,7 +193,7 @@ fn read_once<'de>(
     let rows = RowsSeed { reader: &mut reader, consume, failure: &mut failure };
     let outcome = if is_page { PageSeed(rows).deserialize(&mut json) } else { rows.one(&mut json) };
     match (failure, outcome.and_then(|()| json.end())) {
-        (Some(failure), _) => Err(ReadError::Decode(failure)),
+        (Some(failure), _) => Err(failure),
         (None, outcome) => outcome.map_err(ReadError::Json),
     }
 }
@@ -225,7 +240,7 @@ impl<'de> Visitor<'de> for PageSeed<'_, '_, 'de> {
 struct RowsSeed<'a, 't, 'de> {
     reader: &'a mut RowReader<'de>,
     consume: &'a mut Consumer<'t>,
-    failure: &'a mut Option<DecodeError>,
+    failure: &'a mut Option<ReadError>,
 }
 
 impl<'de> RowsSeed<'_, '_, 'de> {

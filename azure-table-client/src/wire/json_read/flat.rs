@@ -6,8 +6,8 @@ use serde::de::DeserializeSeed as _;
 use super::member::{ANNOTATION, Member};
 use super::scan;
 use super::value::ValueSeed;
-use super::{Consumer, Step};
-use crate::entity::{Annotation, DecodeError, MAX_OTHERS, RawText, RawValue, Row};
+use super::{Consumer, ReadError, Step};
+use crate::entity::{Annotation, MAX_OTHERS, RawText, RawValue, Row};
 
 /// The most names that are known at a time. Keeps the search among them short on hostile input.
 const MAX_NAMES: usize = 1024;
@@ -22,8 +22,8 @@ const VALUE: &str = "\"value\":";
 pub(super) enum Stop {
     /// The general reader must read the body.
     Unusual,
-    /// A row does not match its type.
-    Decode(DecodeError),
+    /// The consumer refused a row.
+    Consumer(ReadError),
 }
 
 /// Reads the rows of a page, or one row.
@@ -119,7 +119,7 @@ impl<'de> FlatReader<'de> {
 
     fn row(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
         self.members().ok_or(Stop::Unusual)?;
-        consume(Step::Row(&mut self.row)).map_err(Stop::Decode)
+        consume(Step::Row(&mut self.row)).map_err(Stop::Consumer)
     }
 
     fn members(&mut self) -> Option<()> {

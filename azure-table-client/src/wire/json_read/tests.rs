@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::edm::{EdmDateTime, EdmValue};
-use crate::entity::{DecodeReason, DynamicEntity, Entities, TableEntity};
+use crate::entity::{DecodeError, DecodeReason, DynamicEntity, Entities, TableEntity};
 
 fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
     super::read_page(body, Form { typed, selected: false }, &Entities)
@@ -201,6 +201,19 @@ fn an_entity_has_a_limited_number_of_members() {
     assert_eq!(keys_of(row::MAX_MEMBERS).unwrap().len(), 1);
     let Err(ReadError::Json(error)) = keys_of(row::MAX_MEMBERS + 1) else { panic!("an error") };
     assert!(error.to_string().starts_with("an entity has too many properties"), "{error}");
+}
+
+#[test]
+fn a_page_has_a_limited_number_of_rows() {
+    let read = |rows: usize, row: &str| {
+        let body = format!(r#"{{"value":[{}]}}"#, vec![row; rows].join(","));
+        read_page::<KeysOnly>(body.as_bytes(), true).map(|page| page.len())
+    };
+    for row in [r#"{"A":1}"#, "{}", r#"{"A":"\ud800"}"#] {
+        assert_eq!(read(10_000, row).unwrap(), 10_000);
+        let Err(ReadError::Json(error)) = read(10_001, row) else { panic!("an error") };
+        assert_eq!(error.to_string(), "a page has more than 10000 entities");
+    }
 }
 
 #[test]
