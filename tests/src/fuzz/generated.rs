@@ -215,6 +215,9 @@ fn row(random: &mut Rng, shape: &[usize]) -> String {
             members.swap(last - 1, last);
         }
     }
+    if random.u8(..16) == 0 {
+        random.shuffle(&mut members);
+    }
     format!("{{{}}}", members.join(","))
 }
 

@@ -132,6 +132,7 @@ impl<'de> FlatReader<'de> {
             expected = index + 1;
             self.member(name)?;
             if !self.has_next('}')? {
+                self.row.join_others();
                 return Some(());
             }
         }
@@ -210,10 +211,10 @@ impl<'de> FlatReader<'de> {
             Member::Other | Member::OtherAnnotation if self.row.other_count() >= MAX_OTHERS => {
                 return None;
             }
-            Member::Other => self.row.other(unquoted(json).into()).value = self.value()?,
+            Member::Other => self.row.next_other(unquoted(json).into()).value = self.value()?,
             Member::OtherAnnotation => {
                 let property = unquoted(json).strip_suffix(ANNOTATION)?;
-                self.row.other(property.into()).annotation = self.annotation()?;
+                self.row.next_other(property.into()).annotation = self.annotation()?;
             }
         }
         Some(())

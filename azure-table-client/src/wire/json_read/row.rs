@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                     if row.other_count() >= MAX_OTHERS {
                         return Err(A::Error::custom("an entity has too many properties"));
                     }
-                    row.other(without_annotation(name))
+                    row.next_other(without_annotation(name))
                 }
                 Member::ETag => {
                     let etag: &'de RawJson = map.next_value()?;
@@ -84,6 +84,7 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                 property.value = read_value(&mut map, *texts)?;
             }
         }
+        row.join_others();
         names.sort_unstable();
         row.repeated = names.windows(2).any(|pair| pair[0] == pair[1]);
         Ok(())

@@ -151,6 +151,31 @@ fn errors_name_entity_property_and_types() {
 }
 
 #[test]
+fn types_are_read_anywhere_in_the_row() {
+    let types =
+        r#""A@odata.type":"Edm.Int64","B@odata.type":"Edm.Guid","D@odata.type":"Edm.Int64""#;
+    let values = r#""C":1,"B":"c9da6455-213d-42c9-9a79-3e9149a57833","A":"5""#;
+    let keys = r#""PartitionKey":"p","RowKey":"r""#;
+    for (members, first) in [
+        (format!("{keys},{types},{values}"), "A"),
+        (format!("{values},{keys},{types}"), "C"),
+        (format!("{types},{keys},{values}"), "A"),
+    ] {
+        for space in ["", " "] {
+            let page = format!(r#"{{"value":[{{{members}}},{space}{{{members}}}]}}"#);
+            assert_eq!(is_flat(page.as_bytes()), space.is_empty());
+            for entity in read_page::<DynamicEntity>(page.as_bytes(), true).unwrap() {
+                assert_eq!(entity.value("A"), Some(&EdmValue::Int64(5)));
+                assert!(matches!(entity.value("B"), Some(EdmValue::Guid(_))));
+                assert_eq!(entity.value("C"), Some(&EdmValue::Int32(1)));
+                assert_eq!(entity.properties().len(), 3);
+                assert_eq!(entity.properties().next().unwrap().0, first);
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_of_different_shape_do_not_mix() {
     let body = br#"{"value":[
         {"PartitionKey":"p","RowKey":"1","A":1,"B":2},
