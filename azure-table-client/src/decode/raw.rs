@@ -62,7 +62,10 @@ impl<'de> RawProperty<'de> {
 impl RawProperty<'_> {
     /// The value where it is borrowed and shows its type, as nearly all do.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "little of this is left for the type that is wanted")]
+    #[expect(
+        clippy::inline_always,
+        reason = "for a known type the compiler removes most of the branches"
+    )]
     pub(super) fn plain(&self) -> Option<EdmCow<'_>> {
         Some(match (self.annotation, &self.value) {
             (

@@ -14,9 +14,18 @@ use serde::de::{
 };
 
 use self::row::{RowReader, RowSeed, Texts};
+use self::value::TextSeed;
 use super::ReadError;
 use super::json_tree::MAX_DEPTH;
-use crate::entity::{Columns, DecodeError, Form, ReadRow, Row};
+use crate::entity::{Columns, Form, ReadRow, Row};
+use crate::limits::PAGE_ENTITIES;
+
+/// More members than the page of any service has. Keeps the search for repeated ones short on hostile input.
+const MAX_PAGE_MEMBERS: usize = 64;
+
+/// Ten times what a page has by the documentation, for servers that ignore the limit. A page of tiny rows could
+/// otherwise fill the memory before a limit of the query applies.
+const MAX_ROWS: usize = 10 * PAGE_ENTITIES as usize;
 
 /// Reads the rows of a query's reply: `{"value":[{…},…]}`.
 pub(crate) fn read_page<T>(
@@ -48,7 +57,14 @@ pub(crate) fn read_page_by<T>(
             values.clear();
             Ok(())
         }
-        Step::Row(row) => reader.read_row(row).map(|value| values.push(value)),
+        Step::Row(_) if values.len() == MAX_ROWS => {
+            let error = format!("a page has more than {MAX_ROWS} entities");
+            Err(ReadError::Json(serde_json::Error::custom(error)))
+        }
+        Step::Row(row) => {
+            values.push(reader.read_row(row).map_err(ReadError::Decode)?);
+            Ok(())
+        }
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, true, &mut consume)?;
@@ -64,7 +80,10 @@ pub(crate) fn read_one_by<T>(
     let mut value = None;
     let mut consume = |step: Step<'_, '_>| match step {
         Step::Restart => Ok(()),
-        Step::Row(row) => reader.read_row(row).map(|read| value = Some(read)),
+        Step::Row(row) => {
+            value = Some(reader.read_row(row).map_err(ReadError::Decode)?);
+            Ok(())
+        }
     };
     let row = || Row::with(reader.columns(), reader.keeps_others(), form);
     read(as_text(body)?, &row, false, &mut consume)?;
@@ -104,9 +123,9 @@ pub(crate) enum Step<'a, 'de> {
     Row(&'a mut Row<'de>),
 }
 
-/// The consumer of the rows. A function pointer, so that the reader is compiled once instead of once for each
-/// type of entity.
-pub(crate) type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), DecodeError> + 't;
+/// The consumer of the rows. A trait object, so that the reader is compiled once instead of once for each type of
+/// entity.
+pub(crate) type Consumer<'t> = dyn FnMut(Step<'_, '_>) -> Result<(), ReadError> + 't;
 
 /// A function that reads a page or a row, and creates the row that it fills with its argument.
 pub(crate) type Read = for<'de> fn(
@@ -131,9 +150,9 @@ pub(crate) fn read<'de>(
 ) -> Result<(), ReadError> {
     match flat::read(body, row(), is_page, consume) {
         Ok(()) => Ok(()),
-        Err(flat::Stop::Decode(error)) => Err(ReadError::Decode(error)),
+        Err(flat::Stop::Consumer(error)) => Err(error),
         Err(flat::Stop::Unusual) => {
-            consume(Step::Restart).map_err(ReadError::Decode)?;
+            consume(Step::Restart)?;
             read_general(body, row, is_page, consume)
         }
     }
@@ -153,7 +172,7 @@ pub(crate) fn read_general<'de>(
     match read_once(body, RowReader::new(row(), Texts::Unicode), is_page, consume) {
         // A surrogate is always escaped.
         Err(ReadError::Json(error)) if body.contains("\\u") => {
-            consume(Step::Restart).map_err(ReadError::Decode)?;
+            consume(Step::Restart)?;
             match read_once(body, RowReader::new(row(), Texts::Any), is_page, consume) {
                 Err(ReadError::Json(_)) => Err(ReadError::Json(error)),
                 other => other,
@@ -174,7 +193,7 @@ fn read_once<'de>(
     let rows = RowsSeed { reader: &mut reader, consume, failure: &mut failure };
     let outcome = if is_page { PageSeed(rows).deserialize(&mut json) } else { rows.one(&mut json) };
     match (failure, outcome.and_then(|()| json.end())) {
-        (Some(failure), _) => Err(ReadError::Decode(failure)),
+        (Some(failure), _) => Err(failure),
         (None, outcome) => outcome.map_err(ReadError::Json),
     }
 }
@@ -197,48 +216,35 @@ impl<'de> Visitor<'de> for PageSeed<'_, '_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let mut found = false;
-        while let Some(is_value) = map.next_key_seed(IsValue)? {
-            if is_value {
-                if std::mem::replace(&mut found, true) {
-                    return Err(A::Error::duplicate_field("value"));
-                }
+        let mut names = Vec::new();
+        while let Some(name) = map.next_key_seed(TextSeed)? {
+            if names.contains(&name) {
+                return Err(A::Error::custom("a page has two members with the same name"));
+            }
+            if names.len() == MAX_PAGE_MEMBERS {
+                let error = format!("a page has more than {MAX_PAGE_MEMBERS} members");
+                return Err(A::Error::custom(error));
+            }
+            if name == "value" {
                 map.next_value_seed(&mut self.0)?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
+            names.push(name);
         }
+        let found = names.iter().any(|name| name == "value");
         if found { Ok(()) } else { Err(A::Error::missing_field("value")) }
-    }
-}
-
-struct IsValue;
-
-impl<'de> DeserializeSeed<'de> for IsValue {
-    type Value = bool;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for IsValue {
-    type Value = bool;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
-        Ok(name == "value")
     }
 }
 
 struct RowsSeed<'a, 't, 'de> {
     reader: &'a mut RowReader<'de>,
     consume: &'a mut Consumer<'t>,
-    failure: &'a mut Option<DecodeError>,
+    failure: &'a mut Option<ReadError>,
 }
 
 impl<'de> RowsSeed<'_, '_, 'de> {
-    /// Hands on the row that was read; an error of it ends the reading.
+    /// Passes the row to the consumer. An error of the consumer stops the reading.
     fn take_row<E: serde::de::Error>(&mut self) -> Result<(), E> {
         if self.reader.row.repeated {
             return Err(E::custom("an entity has two members with the same name"));

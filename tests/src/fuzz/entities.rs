@@ -2,10 +2,13 @@
 
 #![expect(dead_code, reason = "the fields are decoded but never used")]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use azure_table_client::edm::{EdmDateTime, EdmValue};
-use azure_table_client::entity::{DecodeError, Descending};
+use azure_table_client::entity::{
+    DecodeError, Descending, EncodeError, KeyError, PropertyWriter, Row,
+};
 use azure_table_client::filter::Projection;
 use azure_table_client::{DynamicEntity, ETag, TableEntity};
 use chrono::{DateTime, Utc};
@@ -66,6 +69,40 @@ pub(super) enum Item {
     Lenient(Lenient),
     #[table(other)]
     Other(DynamicEntity),
+}
+
+/// Written without the derive: columns that are system properties, and one that is there twice.
+#[derive(Debug)]
+pub(super) struct Handwritten {
+    timestamp: Option<String>,
+    texts: [Option<String>; 2],
+    partition: Option<String>,
+    changed: Option<EdmDateTime>,
+}
+
+impl TableEntity for Handwritten {
+    const COLUMNS: &'static [&'static str] = &["Timestamp", "Text", "Text", "PartitionKey"];
+
+    fn partition_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok(self.partition.as_deref().unwrap_or_default().into())
+    }
+
+    fn row_key(&self) -> Result<Cow<'_, str>, KeyError> {
+        Ok("".into())
+    }
+
+    fn write_properties(&self, _: &mut PropertyWriter<'_>) -> Result<(), EncodeError> {
+        Ok(())
+    }
+
+    fn from_row(row: &mut Row<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            timestamp: row.optional(0)?,
+            texts: [row.optional(1)?, row.optional(2)?],
+            partition: row.optional(3)?,
+            changed: row.timestamp()?,
+        })
+    }
 }
 
 /// Some columns of [`Strict`].

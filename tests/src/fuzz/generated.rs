@@ -167,7 +167,11 @@ fn page(random: &mut Rng) -> String {
         0 => format!("{{{rows},\"odata.nextLink\":1}}"),
         1 => format!("{{\"odata.count\":\"2\",\"A\":-1.5,\"B\":null,{rows}}}"),
         2 => format!("{{{rows},{rows}}}"),
-        3..10 => format!("{{{rows}}}"),
+        3 => format!("{{\"A\":1,{rows},\"A\":1}}"),
+        4 => format!("{{\"A\":1,\"\\u0041\":1,{rows}}}"),
+        // As Cosmos DB writes it.
+        5 => format!("{{{rows},\"odata.metadata\":\"https://a.example.com/$metadata#T\"}}\n"),
+        6..10 => format!("{{{rows}}}"),
         _ => format!("{{\"odata.metadata\":\"https://a.example.com/$metadata#T\",{rows}}}"),
     }
 }
@@ -210,6 +214,9 @@ fn row(random: &mut Rng, shape: &[usize]) -> String {
             let last = members.len() - 1;
             members.swap(last - 1, last);
         }
+    }
+    if random.u8(..16) == 0 {
+        random.shuffle(&mut members);
     }
     format!("{{{}}}", members.join(","))
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use azure_table_client::{DynamicEntity, TableEntity, measure};
 
-use super::entities::{Item, Lenient, Strict};
+use super::entities::{Handwritten, Item, Lenient, Strict};
 
 /// Reads a body by both readers: into entities without a struct, and into another type that depends on the body.
 ///
@@ -13,11 +13,12 @@ use super::entities::{Item, Lenient, Strict};
 /// The readers differ.
 pub fn readers(body: &[u8]) {
     compare_pages::<DynamicEntity>(body, true);
-    match body.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) % 5 {
+    match body.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) % 6 {
         0 => compare::<Strict>(body, true),
         1 => compare::<Strict>(body, false),
         2 => compare::<Lenient>(body, true),
         3 => compare::<Item>(body, true),
+        4 => compare::<Handwritten>(body, true),
         _ => compare::<DynamicEntity>(body, false),
     }
 }

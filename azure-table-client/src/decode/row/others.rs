@@ -1,6 +1,7 @@
 //! The properties of a row that have no column.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::{PARTITION_KEY, ROW_KEY, RawText, Row, SYSTEM_SLOTS, TIMESTAMP};
 use crate::decode::raw::{Annotation, RawProperty, RawValue};
@@ -17,12 +18,38 @@ impl<'de> Row<'de> {
 
     /// The place for a property that has no slot.
     pub(crate) fn other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
-        // An annotation and its value are neighbours as a rule, hence from the end.
-        let at = self.others.iter().rposition(|(known, _)| *known == name).unwrap_or_else(|| {
+        let at = self.others.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
             self.others.push((name, RawProperty::default()));
             self.others.len() - 1
         });
         &mut self.others[at].1
+    }
+
+    /// The place for a member about a property that has no slot: its value or its type, which are neighbours as a rule.
+    /// [`join_others`](Self::join_others) must follow the last one.
+    pub(crate) fn next_other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
+        if self.others.last().is_none_or(|(last, _)| *last != name) {
+            self.others.push((name, RawProperty::default()));
+        }
+        let last = self.others.len() - 1;
+        &mut self.others[last].1
+    }
+
+    /// Joins values and types that are not neighbours. A search at each member would be quadratic on hostile input.
+    pub(crate) fn join_others(&mut self) {
+        let is_type = |property: &RawProperty<'_>| matches!(property.value, RawValue::Missing);
+        if !self.others.iter().any(|(_, property)| is_type(property)) {
+            return;
+        }
+        let mut places = HashMap::with_capacity(self.others.len());
+        for (name, property) in std::mem::take(&mut self.others) {
+            let place = *places.entry(name.clone()).or_insert(self.others.len());
+            match self.others.get_mut(place) {
+                Some((_, known)) if is_type(&property) => known.annotation = property.annotation,
+                Some((_, known)) => known.value = property.value,
+                None => self.others.push((name, property)),
+            }
+        }
     }
 
     pub(crate) fn other_count(&self) -> usize {

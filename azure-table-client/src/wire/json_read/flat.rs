@@ -6,18 +6,24 @@ use serde::de::DeserializeSeed as _;
 use super::member::{ANNOTATION, Member};
 use super::scan;
 use super::value::ValueSeed;
-use super::{Consumer, Step};
-use crate::entity::{Annotation, DecodeError, MAX_OTHERS, RawText, RawValue, Row};
+use super::{Consumer, ReadError, Step};
+use crate::entity::{Annotation, MAX_OTHERS, RawText, RawValue, Row};
 
 /// The most names that are known at a time. Keeps the search among them short on hostile input.
 const MAX_NAMES: usize = 1024;
+
+/// The most members of a usual page. Services write two.
+const USUAL_PAGE_MEMBERS: usize = 8;
+
+/// The name of the member with the rows, with its quotes and the colon.
+const VALUE: &str = "\"value\":";
 
 /// The reason to stop before the end of the body.
 pub(super) enum Stop {
     /// The general reader must read the body.
     Unusual,
-    /// A row does not match its type.
-    Decode(DecodeError),
+    /// The consumer refused a row.
+    Consumer(ReadError),
 }
 
 /// Reads the rows of a page, or one row.
@@ -27,11 +33,13 @@ pub(super) fn read<'de>(
     is_page: bool,
     consume: &mut Consumer<'_>,
 ) -> Result<(), Stop> {
+    let body = body.trim_matches([' ', '\t', '\n', '\r']);
     if scan::has_control(body.as_bytes()) {
         return Err(Stop::Unusual);
     }
     let names = Vec::with_capacity(32);
-    let mut reader = FlatReader { rest: body, row, rows: 0, next_slot: 0, names };
+    let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
+    let mut reader = FlatReader { rest: body, row, rows: 0, next_slot: 0, names, comparisons };
     if is_page {
         reader.page(consume)?;
     } else {
@@ -51,6 +59,9 @@ struct FlatReader<'de> {
     next_slot: usize,
     /// The names that rows had until now. The reader expects the names of a row in this order.
     names: Vec<Name<'de>>,
+    /// The comparisons left for names that are not the expected ones: enough for the first row, and then as many as the
+    /// body has bytes.
+    comparisons: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +74,7 @@ struct Name<'de> {
 }
 
 impl Name<'_> {
-    /// Marks the name as one of this row. `None` if it is marked already: a row has each name once.
+    /// Records that the current row has this name. Returns `None` if it was recorded already.
     fn of_row(&mut self, row: usize) -> Option<Self> {
         let is_new = self.row != row;
         self.row = row;
@@ -73,31 +84,42 @@ impl Name<'_> {
 
 impl<'de> FlatReader<'de> {
     fn page(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
-        self.until_value().ok_or(Stop::Unusual)?;
-        if self.skip(']').is_none() {
-            loop {
-                self.row(consume)?;
-                if !self.goes_on(']').ok_or(Stop::Unusual)? {
-                    break;
-                }
+        self.skip('{').ok_or(Stop::Unusual)?;
+        let mut names = Vec::with_capacity(USUAL_PAGE_MEMBERS);
+        loop {
+            let name = self.name().ok_or(Stop::Unusual)?;
+            if names.len() == USUAL_PAGE_MEMBERS || names.contains(&name) {
+                return Err(Stop::Unusual);
+            }
+            names.push(name);
+            if name == VALUE {
+                self.page_rows(consume)?;
+            } else {
+                self.value().ok_or(Stop::Unusual)?;
+            }
+            if !self.has_next('}').ok_or(Stop::Unusual)? {
+                break;
             }
         }
-        self.skip('}').ok_or(Stop::Unusual)
+        if names.contains(&VALUE) { Ok(()) } else { Err(Stop::Unusual) }
     }
 
-    /// Reads up to the first row. The rows are the last member of a page.
-    fn until_value(&mut self) -> Option<()> {
-        self.skip('{')?;
-        while self.name()? != "\"value\":" {
-            self.value()?;
-            self.skip(',')?;
+    fn page_rows(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
+        self.skip('[').ok_or(Stop::Unusual)?;
+        if self.skip(']').is_some() {
+            return Ok(());
         }
-        self.skip('[')
+        loop {
+            self.row(consume)?;
+            if !self.has_next(']').ok_or(Stop::Unusual)? {
+                return Ok(());
+            }
+        }
     }
 
     fn row(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
         self.members().ok_or(Stop::Unusual)?;
-        consume(Step::Row(&mut self.row)).map_err(Stop::Decode)
+        consume(Step::Row(&mut self.row)).map_err(Stop::Consumer)
     }
 
     fn members(&mut self) -> Option<()> {
@@ -109,7 +131,8 @@ impl<'de> FlatReader<'de> {
             let (index, name) = self.known_name(expected)?;
             expected = index + 1;
             self.member(name)?;
-            if !self.goes_on('}')? {
+            if !self.has_next('}')? {
+                self.row.join_others();
                 return Some(());
             }
         }
@@ -133,9 +156,12 @@ impl<'de> FlatReader<'de> {
             None => {
                 let json = self.name()?;
                 let (before, after) = self.names.split_at(expected.min(self.names.len()));
-                let position = |names: &[Name<'_>]| names.iter().position(|name| name.json == json);
-                let found = position(after).map(|found| before.len() + found);
-                if let Some(index) = found.or_else(|| position(before)) {
+                let mut names = after.iter().chain(before);
+                let found = names.position(|name| name.json == json);
+                let compared = found.map_or(self.names.len(), |found| found + 1);
+                self.comparisons = self.comparisons.checked_sub(compared)?;
+                if let Some(found) = found {
+                    let index = (before.len() + found) % self.names.len();
                     return Some((index, self.names[index].of_row(self.rows)?));
                 }
                 (json, Member::of(&self.row, unquoted(json)))
@@ -157,6 +183,10 @@ impl<'de> FlatReader<'de> {
             return None;
         }
         let name = self.row.name(self.next_slot);
+        // A column can have the name of another column or of a system property.
+        if self.row.find(name) != Some(self.next_slot) {
+            return None;
+        }
         let rest = self.rest.strip_prefix('"')?.strip_prefix(name)?.strip_prefix("\":")?;
         let json = &self.rest[..self.rest.len() - rest.len()];
         self.rest = rest;
@@ -181,10 +211,10 @@ impl<'de> FlatReader<'de> {
             Member::Other | Member::OtherAnnotation if self.row.other_count() >= MAX_OTHERS => {
                 return None;
             }
-            Member::Other => self.row.other(unquoted(json).into()).value = self.value()?,
+            Member::Other => self.row.next_other(unquoted(json).into()).value = self.value()?,
             Member::OtherAnnotation => {
                 let property = unquoted(json).strip_suffix(ANNOTATION)?;
-                self.row.other(property.into()).annotation = self.annotation()?;
+                self.row.next_other(property.into()).annotation = self.annotation()?;
             }
         }
         Some(())
@@ -248,7 +278,7 @@ impl<'de> FlatReader<'de> {
     }
 
     /// Whether a comma is next. Otherwise it must be the end.
-    fn goes_on(&mut self, end: char) -> Option<bool> {
+    fn has_next(&mut self, end: char) -> Option<bool> {
         match self.skip(',') {
             Some(()) => Some(true),
             None => self.skip(end).map(|()| false),

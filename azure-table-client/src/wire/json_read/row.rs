@@ -10,6 +10,9 @@ use super::member::{ANNOTATION, Member};
 use super::value::{TextSeed, ValueSeed};
 use crate::entity::{Annotation, MAX_OTHERS, RawProperty, RawText, RawValue, Row};
 
+/// More members than the entity of any service has: values, their types and metadata.
+pub(super) const MAX_MEMBERS: usize = 4 * MAX_OTHERS;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Texts {
     /// Text that is not Unicode fails the whole body.
@@ -52,6 +55,9 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
         let RowReader { row, texts, names } = self.0;
         names.clear();
         while let Some(name) = map.next_key_seed(TextSeed)? {
+            if names.len() == MAX_MEMBERS {
+                return Err(A::Error::custom("an entity has too many properties"));
+            }
             names.push(name.clone());
             let member = Member::of(row, &name);
             let property: &mut RawProperty<'de> = match member {
@@ -60,7 +66,7 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                     if row.other_count() >= MAX_OTHERS {
                         return Err(A::Error::custom("an entity has too many properties"));
                     }
-                    row.other(without_annotation(name))
+                    row.next_other(without_annotation(name))
                 }
                 Member::ETag => {
                     let etag: &'de RawJson = map.next_value()?;
@@ -78,6 +84,7 @@ impl<'de> Visitor<'de> for RowSeed<'_, 'de> {
                 property.value = read_value(&mut map, *texts)?;
             }
         }
+        row.join_others();
         names.sort_unstable();
         row.repeated = names.windows(2).any(|pair| pair[0] == pair[1]);
         Ok(())

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use super::*;
 use crate::edm::{EdmDateTime, EdmValue};
-use crate::entity::{DecodeReason, DynamicEntity, Entities, TableEntity};
+use crate::entity::{DecodeError, DecodeReason, DynamicEntity, Entities, TableEntity};
 
 fn read_page<T: TableEntity>(body: &[u8], typed: bool) -> Result<Vec<T>, ReadError> {
     super::read_page(body, Form { typed, selected: false }, &Entities)
@@ -151,6 +151,31 @@ fn errors_name_entity_property_and_types() {
 }
 
 #[test]
+fn types_are_read_anywhere_in_the_row() {
+    let types =
+        r#""A@odata.type":"Edm.Int64","B@odata.type":"Edm.Guid","D@odata.type":"Edm.Int64""#;
+    let values = r#""C":1,"B":"c9da6455-213d-42c9-9a79-3e9149a57833","A":"5""#;
+    let keys = r#""PartitionKey":"p","RowKey":"r""#;
+    for (members, first) in [
+        (format!("{keys},{types},{values}"), "A"),
+        (format!("{values},{keys},{types}"), "C"),
+        (format!("{types},{keys},{values}"), "A"),
+    ] {
+        for space in ["", " "] {
+            let page = format!(r#"{{"value":[{{{members}}},{space}{{{members}}}]}}"#);
+            assert_eq!(is_flat(page.as_bytes()), space.is_empty());
+            for entity in read_page::<DynamicEntity>(page.as_bytes(), true).unwrap() {
+                assert_eq!(entity.value("A"), Some(&EdmValue::Int64(5)));
+                assert!(matches!(entity.value("B"), Some(EdmValue::Guid(_))));
+                assert_eq!(entity.value("C"), Some(&EdmValue::Int32(1)));
+                assert_eq!(entity.properties().len(), 3);
+                assert_eq!(entity.properties().next().unwrap().0, first);
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_of_different_shape_do_not_mix() {
     let body = br#"{"value":[
         {"PartitionKey":"p","RowKey":"1","A":1,"B":2},
@@ -189,7 +214,50 @@ fn members_with_the_same_name_are_refused() {
         }
         assert_eq!(read_entity::<DynamicEntity>(entity.as_bytes(), true).is_err(), is_refused);
     }
-    assert!(read_page::<DynamicEntity>(br#"{"value":[],"value":[]}"#, true).is_err());
+}
+
+#[test]
+fn an_entity_has_a_limited_number_of_members() {
+    let keys_of = |members: usize| {
+        let ignored: String = (2..members).map(|n| format!(r#","N{n}":0"#)).collect();
+        let row = format!(r#"{{"PartitionKey":"p","RowKey":"r"{ignored}}}"#);
+        read_page::<KeysOnly>(format!(r#"{{"value":[{row}]}}"#).as_bytes(), true)
+    };
+    assert_eq!(keys_of(row::MAX_MEMBERS).unwrap().len(), 1);
+    let Err(ReadError::Json(error)) = keys_of(row::MAX_MEMBERS + 1) else { panic!("an error") };
+    assert!(error.to_string().starts_with("an entity has too many properties"), "{error}");
+}
+
+#[test]
+fn a_page_has_a_limited_number_of_rows() {
+    let read = |rows: usize, row: &str| {
+        let body = format!(r#"{{"value":[{}]}}"#, vec![row; rows].join(","));
+        read_page::<KeysOnly>(body.as_bytes(), true).map(|page| page.len())
+    };
+    for row in [r#"{"A":1}"#, "{}", r#"{"A":"\ud800"}"#] {
+        assert_eq!(read(10_000, row).unwrap(), 10_000);
+        let Err(ReadError::Json(error)) = read(10_001, row) else { panic!("an error") };
+        assert_eq!(error.to_string(), "a page has more than 10000 entities");
+    }
+}
+
+#[test]
+fn repeated_members_of_a_page_are_refused() {
+    for (page, is_read) in [
+        (r#"{"value":[],"value":[]}"#, false),
+        (r#"{"odata.metadata":"a","odata.metadata":"b","value":[]}"#, false),
+        (r#"{"A":1,"value":[],"\u0041":1}"#, false),
+        (r#"{"A":{},"value":[],"B":[],"a":1}"#, true),
+    ] {
+        assert_eq!(read_page::<DynamicEntity>(page.as_bytes(), true).is_ok(), is_read, "{page}");
+    }
+    let page = |count: usize| {
+        let members: String = (1..count).map(|n| format!(r#""{n}":0,"#)).collect();
+        read_page::<DynamicEntity>(format!(r#"{{{members}"value":[]}}"#).as_bytes(), true)
+    };
+    assert!(page(MAX_PAGE_MEMBERS).is_ok());
+    let Err(ReadError::Json(error)) = page(MAX_PAGE_MEMBERS + 1) else { panic!("an error") };
+    assert!(error.to_string().starts_with("a page has more than 64 members"), "{error}");
 }
 
 #[test]
@@ -200,8 +268,17 @@ fn only_what_the_service_does_not_write_is_left_to_the_general_reader() {
         (format!(r#"{{"odata.metadata":"x","value":[{row},{row}]}}"#), true),
         (r#"{"value":[]}"#.to_owned(), true),
         (format!(r#"{{"value":[{row}, {row}]}}"#), false),
-        (format!("{{\"value\":[{row}]}}\n"), false),
-        (format!(r#"{{"value":[{row}],"odata.metadata":"x"}}"#), false),
+        (format!("\r\n\t {{\"value\":[{row}]}}\n"), true),
+        (format!("{{\"value\":[{row}]}}\u{c}"), false),
+        (format!("{{\"value\":\n[{row}]}}"), false),
+        (format!(r#"{{"value":[{row}],"odata.metadata":"x"}}"#), true),
+        (r#"{"value":[],"odata.metadata":"x","odata.count":"0"}"#.to_owned(), true),
+        (r#"{"value":[],"value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x","odata.metadata":"x","value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x","value":[],"odata.metadata":"x"}"#.to_owned(), false),
+        (r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"value":[]}"#.to_owned(), false),
+        (r#"{"odata.metadata":"x"}"#.to_owned(), false),
+        (r#"{"value":{}}"#.to_owned(), false),
         (r#"{"value":[{}]}"#.to_owned(), false),
         (r#"{"value":[{"odata.etag":null,"A":"x"}]}"#.to_owned(), false),
         (r#"{"value":[{"odata.etag":"#.to_owned(), false),
@@ -212,6 +289,33 @@ fn only_what_the_service_does_not_write_is_left_to_the_general_reader() {
     ] {
         assert_eq!(is_flat(page.as_bytes()), flat, "{page}");
     }
+}
+
+/// Recorded in May 2021.
+#[test]
+fn a_page_of_cosmos_db_is_read_once() {
+    let page = r##"{"value":[{"odata.etag":"W/\"datetime'2021-05-26T17%3A08%3A28.2570760Z'\"","PartitionKey":"pk","RowKey":"10","value":0,"Timestamp":"2021-05-26T17:08:28.2570760Z"},{"odata.etag":"W/\"datetime'2021-05-26T17%3A08%3A28.2984456Z'\"","PartitionKey":"pk","RowKey":"101","value":1,"Timestamp":"2021-05-26T17:08:28.2984456Z"}],"odata.metadata":"https://fakeacct.table.core.windows.net/$metadata#uttable6921164a"}"##;
+    assert!(is_flat(page.as_bytes()));
+    let rows: Vec<DynamicEntity> = read_page(page.as_bytes(), true).unwrap();
+    assert_eq!(rows[1].key().to_string(), r#"("pk", "101")"#);
+    assert_eq!(rows[1].value("value"), Some(&EdmValue::Int32(1)));
+    assert_eq!(rows[1].timestamp().unwrap().to_string(), "2021-05-26T17:08:28.2984456Z");
+}
+
+#[test]
+fn rows_of_another_order_are_searched_with_a_bound() {
+    let row = |names: &mut dyn Iterator<Item = u32>| {
+        format!("{{{}}}", names.map(|n| format!("\"{n}\":0")).collect::<Vec<_>>().join(","))
+    };
+    let page = |names: u32, rows: usize, is_reversed: bool| {
+        let first = row(&mut (0..names));
+        let row = if is_reversed { row(&mut (0..names).rev()) } else { first.clone() };
+        format!(r#"{{"value":[{first},{}]}}"#, vec![row; rows].join(","))
+    };
+    assert!(is_flat(page(1000, 100, false).as_bytes()));
+    assert!(!is_flat(page(1000, 100, true).as_bytes()));
+    assert!(is_flat(page(255, 5, true).as_bytes()), "the most names that the service stores");
+    assert!(is_flat(page(10, 1000, true).as_bytes()));
 }
 
 #[test]
