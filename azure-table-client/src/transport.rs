@@ -6,7 +6,6 @@ mod body;
 mod http;
 #[cfg(feature = "hyper")]
 mod hyper;
-#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod loopback;
 
 use std::fmt;
@@ -25,6 +24,7 @@ pub use self::http::HttpTransport;
 pub(crate) use self::http::without_environment_proxies;
 #[cfg(feature = "hyper")]
 pub use self::hyper::HyperTransport;
+pub(crate) use self::loopback::is_this_machine;
 
 /// A page has at most 4 MiB of data; JSON and escapes enlarge it.
 #[cfg(any(feature = "reqwest", feature = "hyper"))]

@@ -89,7 +89,8 @@ async fn proxies_of_the_environment_do_not_receive_requests_to_this_machine() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && shown.contains("1 passed"), "{shown}");
 
-    let direct = service.heads();
+    let mut direct = service.heads();
+    direct.retain(|head| head.starts_with("POST /Blogs"));
     assert_eq!(direct.len(), 5, "{direct:?}");
     assert!(direct.iter().any(|head| head.to_lowercase().contains("authorization: sharedkey")));
     assert!(direct.iter().any(|head| head.contains("sig=")));
@@ -124,5 +125,14 @@ async fn requests_of_the_program() {
         let table = builder.build().unwrap().table_named::<DynamicEntity>("Blogs");
         let error = table.insert(&row()).await.err();
         assert!(error.is_none_or(|error| error.outcome() == Outcome::Applied));
+    }
+    // Not all machines resolve these spellings of loopback. The proxy must not receive the requests anyway.
+    for host in ["[::ffff:127.0.0.1]", "localhost.", "127.1", "0.0.0.0"] {
+        let endpoint = endpoint.replace("127.0.0.1", host) + "/me";
+        let builder = || default(&endpoint, sas()).retry(RetryPolicy::none());
+        for builder in [builder(), builder().http_client(ClientBuilder::new())] {
+            let table = builder.build().unwrap().table_named::<DynamicEntity>("Spellings");
+            let _ = table.insert(&row()).await;
+        }
     }
 }

@@ -11,9 +11,9 @@ use reqwest::{Client, ClientBuilder, Proxy};
 use url::Url;
 
 use super::body::Body;
-use super::loopback::is_loopback_host;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+    is_this_machine,
 };
 use crate::lock::lock;
 
@@ -183,7 +183,7 @@ impl HttpTransport {
 
 /// Whether a request goes to this machine without encryption.
 fn is_local(url: &Url) -> bool {
-    url.scheme() == "http" && url.host_str().is_some_and(is_loopback_host)
+    url.scheme() == "http" && url.host().is_some_and(|host| is_this_machine(&host))
 }
 
 /// Returns the client, and creates it if it is the first request that needs it.

@@ -19,10 +19,10 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
+use url::Host;
 
 use crate::clock::{Clock, SystemClock};
-use crate::transport::loopback::is_loopback;
-use crate::transport::{TransportError, TransportErrorKind};
+use crate::transport::{TransportError, TransportErrorKind, is_this_machine};
 
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
@@ -105,8 +105,12 @@ impl Connector {
             (Some("http" | "https"), Some(authority)) if authority.as_str().contains('@') => {
                 invalid("the URL has a user name")
             }
-            (Some("http" | "https"), Some(_)) => {
-                let proxy = self.proxies.intercept(uri).filter(|_| !is_loopback(uri));
+            (Some("http" | "https"), Some(authority)) => {
+                // Reads addresses as resolvers do, which accept other spellings: `127.1`, `0x7f000001`.
+                let Ok(name) = Host::parse(authority.host()) else {
+                    return invalid("the URL has an invalid host");
+                };
+                let proxy = self.proxies.intercept(uri).filter(|_| !is_this_machine(&name));
                 let mut parts = uri.clone().into_parts();
                 parts.path_and_query = Some(::http::uri::PathAndQuery::from_static("/"));
                 match Uri::from_parts(parts) {

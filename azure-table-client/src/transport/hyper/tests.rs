@@ -194,6 +194,11 @@ async fn plain_requests_are_forwarded_by_the_proxy_except_those_to_this_machine(
             assert!(!head.contains("proxy-authorization"), "{head}");
         }
     }
+    // Resolvers accept these spellings of loopback, or refuse them.
+    for host in ["127.1", "2130706433", "0x7f000001", "127.0.0.1.", "0.0.0.0", "[::ffff:127.0.0.1]"]
+    {
+        let _ = get(&transport, &format!("http://{host}:{port}/")).await;
+    }
     assert!(forwarded.try_recv().is_err());
 }
 
@@ -240,7 +245,9 @@ async fn a_proxy_that_is_not_supported_or_refuses_is_a_connect_error() {
 #[tokio::test]
 async fn a_request_without_a_host_is_invalid() {
     let transport = HyperTransport::new();
-    for uri in ["/Tables", "ftp://account.example/", "http://user@account.example/"] {
+    for uri in
+        ["/Tables", "ftp://account.example/", "http://user@account.example/", "http://127.0.0.256/"]
+    {
         let error = get(&transport, uri).await.unwrap_err();
         assert_eq!(error.kind(), TransportErrorKind::Invalid, "{uri}: {error:?}");
     }
