@@ -20,8 +20,6 @@ use crate::wire::Operation;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
-#[cfg(feature = "reqwest")]
-pub(crate) use self::http::without_environment_proxies;
 #[cfg(feature = "hyper")]
 pub use self::hyper::HyperTransport;
 pub(crate) use self::loopback::is_this_machine;

@@ -91,14 +91,18 @@ async fn proxies_of_the_environment_do_not_receive_requests_to_this_machine() {
 
     let mut direct = service.heads();
     direct.retain(|head| head.starts_with("POST /Blogs"));
-    assert_eq!(direct.len(), 5, "{direct:?}");
+    assert_eq!(direct.len(), 6, "{direct:?}");
     assert!(direct.iter().any(|head| head.to_lowercase().contains("authorization: sharedkey")));
     assert!(direct.iter().any(|head| head.contains("sig=")));
     // Only the requests that a proxy must receive.
     let proxied = proxy.heads();
-    assert_eq!(proxied.len(), 2, "{proxied:?}");
-    assert!(proxied[0].starts_with("POST http://tables.example.com/Blogs"), "{proxied:?}");
-    assert!(proxied[1].starts_with(&format!("POST {}/Blogs", service.endpoint)), "{proxied:?}");
+    let remote = "POST http://tables.example.com/Blogs".to_owned();
+    let local = format!("POST {}/Blogs", service.endpoint);
+    let expected = [&remote, &remote, &local, &local];
+    assert_eq!(proxied.len(), expected.len(), "{proxied:?}");
+    for (head, expected) in proxied.iter().zip(expected) {
+        assert!(head.starts_with(expected), "{proxied:?}");
+    }
 }
 
 #[tokio::test]
@@ -112,15 +116,19 @@ async fn requests_of_the_program() {
     };
     let own = || default(&endpoint, sas());
     let proxy = reqwest::Proxy::http(std::env::var("HTTP_PROXY").unwrap()).unwrap();
+    let by_client = |client| Arc::new(HttpTransport::with_client(client, 1 << 20).unwrap());
     for builder in [
         default(&endpoint, key()),
         default(&localhost, sas()),
         own().transport(Arc::new(HyperTransport::new())),
         own().http_client(ClientBuilder::new()),
         own().http_client(ClientBuilder::new().no_proxy()),
+        own().transport(by_client(ClientBuilder::new())),
         // Through the proxy of the environment, and through an explicit proxy.
         default("http://tables.example.com", key()),
-        own().http_client(ClientBuilder::new().proxy(proxy)),
+        default("http://tables.example.com", key()).http_client(ClientBuilder::new()),
+        own().http_client(ClientBuilder::new().proxy(proxy.clone())),
+        own().transport(by_client(ClientBuilder::new().proxy(proxy))),
     ] {
         let table = builder.build().unwrap().table_named::<DynamicEntity>("Blogs");
         let error = table.insert(&row()).await.err();

@@ -82,12 +82,23 @@ impl HttpTransport {
     }
 
     /// A transport with the settings of `builder`: proxies, certificates, connection pool; see
-    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client). Its proxies and those of the
-    /// environment are also used for requests to this machine; `no_proxy` turns them off.
+    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client).
+    ///
+    /// The proxies of `builder` are used for all requests, those of the environment for none: they could read the
+    /// credentials of plain HTTP to this machine. To use a proxy, set it by [`ClientBuilder::proxy`].
     ///
     /// # Errors
     /// The settings are invalid, or the TLS backend cannot be set up.
     pub fn with_client(
+        builder: ClientBuilder,
+        max_response_bytes: usize,
+    ) -> Result<Self, TransportError> {
+        Self::with_environment_proxies(without_environment_proxies(builder), max_response_bytes)
+    }
+
+    /// The same, with the proxies of the environment unless `builder` has its own. No request may go to this machine by
+    /// plain HTTP.
+    pub(crate) fn with_environment_proxies(
         builder: ClientBuilder,
         max_response_bytes: usize,
     ) -> Result<Self, TransportError> {
@@ -230,7 +241,7 @@ fn build(builder: ClientBuilder) -> Result<Client, TransportError> {
 }
 
 /// Returns the builder without the proxies of the environment. Its own proxies stay.
-pub(crate) fn without_environment_proxies(builder: ClientBuilder) -> ClientBuilder {
+fn without_environment_proxies(builder: ClientBuilder) -> ClientBuilder {
     // A builder with a proxy ignores the environment; this proxy is not used for any URL.
     builder.proxy(Proxy::custom(|_| None::<Url>))
 }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::pipeline::Endpoint;
 use crate::transport::Transport;
 #[cfg(feature = "reqwest")]
-use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport, without_environment_proxies};
+use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport};
 
 /// The settings of the crate's own transports. A custom transport cannot honour any of them.
 #[derive(Default)]
@@ -47,11 +47,12 @@ impl HttpSettings {
                      reqwest::ClientBuilder::connect_timeout instead",
                 ));
             }
-            (Some(client), None) => {
-                // A proxy of the environment could read the credentials of plain HTTP to this machine.
-                let is_local = endpoints.iter().any(|endpoint| endpoint.is_local());
-                let client = if is_local { without_environment_proxies(client) } else { client };
+            // A proxy of the environment could read the credentials of plain HTTP to this machine.
+            (Some(client), None) if endpoints.iter().any(|endpoint| endpoint.is_local()) => {
                 HttpTransport::with_client(client, max_response_bytes)
+            }
+            (Some(client), None) => {
+                HttpTransport::with_environment_proxies(client, max_response_bytes)
             }
             (None, Some(timeout)) => HttpTransport::connecting_within(timeout, max_response_bytes),
             (None, None) => HttpTransport::new(max_response_bytes),
