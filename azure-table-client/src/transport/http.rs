@@ -57,6 +57,12 @@ struct Origin {
     client: Client,
 }
 
+impl Origin {
+    fn is(&self, scheme: &Scheme, authority: &Authority) -> bool {
+        self.authority.as_str() == authority.as_str() && self.scheme == *scheme
+    }
+}
+
 impl HttpTransport {
     /// A transport with its own connection pool, which accepts replies of up to
     /// `max_response_bytes`. TLS is set up by the first request that needs it.
@@ -139,21 +145,25 @@ impl HttpTransport {
                 "the URL is not absolute",
             ));
         };
-        let is_known = |origin: &&Origin| {
-            origin.authority.as_str() == authority.as_str() && origin.scheme == *scheme
-        };
-        if let Some(origin) = lock(&self.origins).iter().find(is_known) {
-            return Ok(origin.clone());
+        let known = lock(&self.origins).iter().find(|it| it.is(scheme, authority)).cloned();
+        if let Some(known) = known {
+            return Ok(known);
         }
         let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&base)?.clone();
         let origin = Origin { scheme: scheme.clone(), authority: authority.clone(), base, client };
+        self.remember(&origin);
+        Ok(origin)
+    }
+
+    fn remember(&self, origin: &Origin) {
         let mut origins = lock(&self.origins);
-        if origins.len() < MAX_ORIGINS {
+        // A concurrent request may have added it.
+        let is_known = origins.iter().any(|it| it.is(&origin.scheme, &origin.authority));
+        if !is_known && origins.len() < MAX_ORIGINS {
             origins.push(origin.clone());
         }
-        Ok(origin)
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
@@ -311,13 +321,26 @@ mod tests {
     test,
     any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider"))
 ))]
-mod redirect_tests {
+mod origin_tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn concurrent_first_requests_are_remembered_once() {
+        let transport = HttpTransport::new(1 << 20).unwrap();
+        let origin = transport.origin(&"http://127.0.0.1:1/a".parse().unwrap()).unwrap();
+        transport.remember(&origin);
+        transport.origin(&"http://127.0.0.1:1/b".parse().unwrap()).unwrap();
+        assert_eq!(lock(&transport.origins).len(), 1);
+        for port in 2..100 {
+            transport.origin(&format!("http://127.0.0.1:{port}/").parse().unwrap()).unwrap();
+        }
+        assert_eq!(lock(&transport.origins).len(), MAX_ORIGINS);
+    }
 
     /// No public way leads to such a client.
     #[tokio::test]
