@@ -6,7 +6,6 @@ mod body;
 mod http;
 #[cfg(feature = "hyper")]
 mod hyper;
-#[cfg(any(feature = "reqwest", feature = "hyper"))]
 mod loopback;
 
 use std::fmt;
@@ -21,10 +20,9 @@ use crate::wire::Operation;
 
 #[cfg(feature = "reqwest")]
 pub use self::http::HttpTransport;
-#[cfg(feature = "reqwest")]
-pub(crate) use self::http::without_environment_proxies;
 #[cfg(feature = "hyper")]
 pub use self::hyper::HyperTransport;
+pub(crate) use self::loopback::is_this_machine;
 
 /// A page has at most 4 MiB of data; JSON and escapes enlarge it.
 #[cfg(any(feature = "reqwest", feature = "hyper"))]
@@ -53,8 +51,8 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    /// Returns a first attempt of [`Operation::Other`] without headers, body and time limit, for hosts of a service
-    /// and for tests.
+    /// Returns a first attempt of [`Operation::Other`] without headers, body and time limit, for tests, and for servers
+    /// that forward requests to a transport.
     pub fn new(method: Method, uri: Uri) -> Self {
         Self {
             method,
@@ -82,8 +80,8 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// A reply with its whole body.
-#[derive(Debug, Clone)]
+/// A reply with its whole body. `Debug` shows neither the headers nor the body.
+#[derive(Clone)]
 pub struct HttpResponse {
     /// The status.
     pub status: StatusCode,
@@ -91,6 +89,15 @@ pub struct HttpResponse {
     pub headers: HeaderMap,
     /// The body; empty if there is none.
     pub body: Bytes,
+}
+
+impl fmt::Debug for HttpResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpResponse")
+            .field("status", &self.status)
+            .field("body", &format_args!("{} bytes", self.body.len()))
+            .finish_non_exhaustive()
+    }
 }
 
 /// The reason why a response is missing or incomplete.
@@ -176,4 +183,20 @@ pub type ResponseFuture<'a> =
 pub trait Transport: fmt::Debug + Send + Sync {
     /// Sends `request` once and reads the whole response, regardless of its status.
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_of_a_response_shows_neither_headers_nor_body() {
+        let location = ::http::HeaderValue::from_static("https://a.example/?sig=secret");
+        let response = HttpResponse {
+            status: StatusCode::CREATED,
+            headers: HeaderMap::from_iter([(::http::header::LOCATION, location)]),
+            body: Bytes::from_static(b"{\"Name\":\"secret\"}"),
+        };
+        assert_eq!(format!("{response:?}"), "HttpResponse { status: 201, body: 17 bytes, .. }");
+    }
 }

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use percent_encoding::percent_decode_str;
-use url::{Host, Url};
+use url::Url;
 
 use crate::error::Error;
+use crate::transport::is_this_machine;
 
 /// The address of the service: `scheme://host[:port][/path]` without a slash at the end.
 ///
@@ -46,12 +47,8 @@ impl Endpoint {
                  is given as a credential",
             ));
         }
-        let is_loopback = match url.host() {
-            Some(Host::Domain(domain)) => domain == "localhost" || domain.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => return Err(refused("has no host")),
-        };
+        let Some(host) = url.host() else { return Err(refused("has no host")) };
+        let is_loopback = is_this_machine(&host);
         let scheme = if url.scheme() == "https" { Scheme::HTTPS } else { Scheme::HTTP };
         // The rest of the authority, a user name and a password, is refused above.
         let authority = url.authority().parse().map_err(|error| {
@@ -146,6 +143,9 @@ mod tests {
             ),
             (" HTTPS://Tables.Example.com:443 ", "https://tables.example.com", ""),
             ("http://[::1]:1/a/", "http://[::1]:1/a", "/a"),
+            ("http://[::ffff:127.0.0.1]:1/me", "http://[::ffff:7f00:1]:1/me", "/me"),
+            ("http://LocalHost.:1/me", "http://localhost.:1/me", "/me"),
+            ("http://127.1/me", "http://127.0.0.1/me", "/me"),
         ] {
             let endpoint = Endpoint::parse(text).unwrap();
             assert_eq!((endpoint.base(), endpoint.path()), (base, path));

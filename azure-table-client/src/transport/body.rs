@@ -7,6 +7,7 @@ use super::{TransportError, TransportErrorKind};
 /// Collects the chunks of a body. Most bodies are a single chunk, which is not copied.
 pub(super) struct Body {
     limit: usize,
+    /// The length that the response states, otherwise the limit.
     announced: usize,
     first: Bytes,
     joined: BytesMut,
@@ -15,7 +16,7 @@ pub(super) struct Body {
 impl Body {
     /// A body of up to `limit` bytes, whose length is `announced` if the response states it.
     pub(super) fn new(announced: Option<u64>, limit: usize) -> Result<Self, TransportError> {
-        let announced = usize::try_from(announced.unwrap_or(0)).unwrap_or(usize::MAX);
+        let announced = announced.map_or(limit, |it| usize::try_from(it).unwrap_or(usize::MAX));
         if announced > limit {
             return Err(too_large(limit));
         }
@@ -33,7 +34,8 @@ impl Body {
             return Ok(());
         }
         if self.joined.is_empty() {
-            self.joined.reserve(self.announced.max(2 * length));
+            // A server can announce more than it sends, so the memory grows with the bytes received.
+            self.joined.reserve(self.announced.clamp(length, 2 * length));
             self.joined.extend_from_slice(&self.first);
         }
         self.joined.extend_from_slice(&chunk);
@@ -60,6 +62,16 @@ mod tests {
             body.push(Bytes::from_static(chunk.as_bytes()))?;
         }
         Ok(body.finish())
+    }
+
+    #[test]
+    fn memory_grows_with_the_bytes_received() {
+        for (announced, most) in [(None, 64), (Some(1 << 26), 64), (Some(40), 40), (Some(3), 32)] {
+            let mut body = Body::new(announced, 1 << 26).unwrap();
+            body.push(Bytes::from_static(&[0; 16])).unwrap();
+            body.push(Bytes::from_static(&[0; 16])).unwrap();
+            assert!((32..=most).contains(&body.joined.capacity()), "{announced:?}");
+        }
     }
 
     #[test]

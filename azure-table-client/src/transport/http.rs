@@ -11,9 +11,9 @@ use reqwest::{Client, ClientBuilder, Proxy};
 use url::Url;
 
 use super::body::Body;
-use super::loopback::is_loopback_host;
 use super::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
+    is_this_machine,
 };
 use crate::lock::lock;
 
@@ -57,6 +57,12 @@ struct Origin {
     client: Client,
 }
 
+impl Origin {
+    fn is(&self, scheme: &Scheme, authority: &Authority) -> bool {
+        self.authority.as_str() == authority.as_str() && self.scheme == *scheme
+    }
+}
+
 impl HttpTransport {
     /// A transport with its own connection pool, which accepts replies of up to
     /// `max_response_bytes`. TLS is set up by the first request that needs it.
@@ -82,12 +88,23 @@ impl HttpTransport {
     }
 
     /// A transport with the settings of `builder`: proxies, certificates, connection pool; see
-    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client). Its proxies and those of the
-    /// environment are also used for requests to this machine; `no_proxy` turns them off.
+    /// [`http_client`](crate::client::TableServiceClientBuilder::http_client).
+    ///
+    /// The proxies of `builder` are used for all requests, those of the environment for none: they could read the
+    /// credentials of plain HTTP to this machine. To use a proxy, set it by [`ClientBuilder::proxy`].
     ///
     /// # Errors
     /// The settings are invalid, or the TLS backend cannot be set up.
     pub fn with_client(
+        builder: ClientBuilder,
+        max_response_bytes: usize,
+    ) -> Result<Self, TransportError> {
+        Self::with_environment_proxies(without_environment_proxies(builder), max_response_bytes)
+    }
+
+    /// The same, with the proxies of the environment unless `builder` has its own. No request may go to this machine by
+    /// plain HTTP.
+    pub(crate) fn with_environment_proxies(
         builder: ClientBuilder,
         max_response_bytes: usize,
     ) -> Result<Self, TransportError> {
@@ -128,21 +145,25 @@ impl HttpTransport {
                 "the URL is not absolute",
             ));
         };
-        let is_known = |origin: &&Origin| {
-            origin.authority.as_str() == authority.as_str() && origin.scheme == *scheme
-        };
-        if let Some(origin) = lock(&self.origins).iter().find(is_known) {
-            return Ok(origin.clone());
+        let known = lock(&self.origins).iter().find(|it| it.is(scheme, authority)).cloned();
+        if let Some(known) = known {
+            return Ok(known);
         }
         let base = Url::parse(&format!("{scheme}://{authority}"))
             .map_err(|error| TransportError::new(TransportErrorKind::Invalid, error))?;
         let client = self.client(&base)?.clone();
         let origin = Origin { scheme: scheme.clone(), authority: authority.clone(), base, client };
+        self.remember(&origin);
+        Ok(origin)
+    }
+
+    fn remember(&self, origin: &Origin) {
         let mut origins = lock(&self.origins);
-        if origins.len() < MAX_ORIGINS {
+        // A concurrent request may have added it.
+        let is_known = origins.iter().any(|it| it.is(&origin.scheme, &origin.authority));
+        if !is_known && origins.len() < MAX_ORIGINS {
             origins.push(origin.clone());
         }
-        Ok(origin)
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
@@ -183,7 +204,7 @@ impl HttpTransport {
 
 /// Whether a request goes to this machine without encryption.
 fn is_local(url: &Url) -> bool {
-    url.scheme() == "http" && url.host_str().is_some_and(is_loopback_host)
+    url.scheme() == "http" && url.host().is_some_and(|host| is_this_machine(&host))
 }
 
 /// Returns the client, and creates it if it is the first request that needs it.
@@ -230,7 +251,7 @@ fn build(builder: ClientBuilder) -> Result<Client, TransportError> {
 }
 
 /// Returns the builder without the proxies of the environment. Its own proxies stay.
-pub(crate) fn without_environment_proxies(builder: ClientBuilder) -> ClientBuilder {
+fn without_environment_proxies(builder: ClientBuilder) -> ClientBuilder {
     // A builder with a proxy ignores the environment; this proxy is not used for any URL.
     builder.proxy(Proxy::custom(|_| None::<Url>))
 }
@@ -300,13 +321,26 @@ mod tests {
     test,
     any(feature = "rustls", feature = "native-tls", not(feature = "rustls-no-provider"))
 ))]
-mod redirect_tests {
+mod origin_tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn concurrent_first_requests_are_remembered_once() {
+        let transport = HttpTransport::new(1 << 20).unwrap();
+        let origin = transport.origin(&"http://127.0.0.1:1/a".parse().unwrap()).unwrap();
+        transport.remember(&origin);
+        transport.origin(&"http://127.0.0.1:1/b".parse().unwrap()).unwrap();
+        assert_eq!(lock(&transport.origins).len(), 1);
+        for port in 2..100 {
+            transport.origin(&format!("http://127.0.0.1:{port}/").parse().unwrap()).unwrap();
+        }
+        assert_eq!(lock(&transport.origins).len(), MAX_ORIGINS);
+    }
 
     /// No public way leads to such a client.
     #[tokio::test]

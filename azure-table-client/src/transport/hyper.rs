@@ -34,10 +34,11 @@ type Message = Request<Full<Bytes>>;
 /// a client if the feature `reqwest` is off. Connections are kept for 60 s, `TCP_NODELAY` is on, redirects are not
 /// followed.
 ///
-/// - **TLS** by rustls with the platform's roots, set up by the first request to an `https` endpoint. The provider of
+/// - **TLS** by rustls with the platform's roots, set up by the first request to an `https` endpoint, or when the client is
+///   built if this is its default transport. The provider of
 ///   cryptography is the one that the program has installed, otherwise aws-lc-rs.
 /// - **Proxies** by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, read when the transport is created: `http` and
-///   `https` proxies, not SOCKS. Requests to this machine never go through a proxy.
+///   `https` proxies, not SOCKS. Requests to `localhost` and to loopback addresses do not use a proxy.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -88,11 +89,23 @@ impl HyperTransport {
         self
     }
 
-    /// Sets the largest number of connections to one host; 256 by default. Further requests wait for a connection,
-    /// and the wait is part of their attempt.
+    /// Sets the largest number of connections to one host; 256 by default. Further requests wait for a connection.
+    ///
+    /// The wait is part of the attempt. An attempt whose `try_timeout` ends while it waits counts as sent, so the outcome
+    /// of a write can be unknown although nothing was sent. To prevent this, set
+    /// [`max_in_flight`](crate::client::TableServiceClientBuilder::max_in_flight) of the client to at most this number.
     pub fn max_connections_per_host(mut self, connections: usize) -> Self {
         self.pool = Arc::new(Pool::new(connections));
         self
+    }
+
+    /// Sets up what requests to such an endpoint need, so that an error is reported before the first request.
+    #[cfg(any(test, not(feature = "reqwest")))]
+    pub(crate) fn prepare(&self, is_https: bool) -> Result<(), TransportError> {
+        if is_https {
+            self.connector.tls()?;
+        }
+        Ok(())
     }
 
     async fn send_once(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {

@@ -1,61 +1,67 @@
-//! Addresses of this machine. Requests to them never go through a proxy.
+//! Addresses of this machine, which do not use a proxy, and which receive keys and signatures over plain HTTP.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-#[cfg(feature = "hyper")]
-use ::http::Uri;
+use url::Host;
 
-/// Returns whether the host of `uri` is this machine; see [`is_loopback_host`].
-#[cfg(feature = "hyper")]
-pub(super) fn is_loopback(uri: &Uri) -> bool {
-    uri.host().is_some_and(is_loopback_host)
-}
-
-/// Returns whether `host` is `localhost`, a name below it, or a loopback address. An IPv6 address may have brackets.
-pub(super) fn is_loopback_host(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    match bare.parse() {
-        Ok(IpAddr::V4(address)) => address.is_loopback(),
-        Ok(IpAddr::V6(address)) => is_loopback_v6(address),
-        Err(_) => is_localhost(host),
+/// Returns whether `host` is `localhost`, a name below it, a loopback address, or the unspecified address, which leads to
+/// this machine too.
+pub(crate) fn is_this_machine<S: AsRef<str>>(host: &Host<S>) -> bool {
+    match host {
+        Host::Domain(name) => is_localhost(name.as_ref()),
+        Host::Ipv4(address) => is_local(IpAddr::V4(*address)),
+        Host::Ipv6(address) => is_local_v6(*address),
     }
 }
 
-fn is_loopback_v6(address: Ipv6Addr) -> bool {
-    address.is_loopback() || address.to_ipv4_mapped().is_some_and(|mapped| mapped.is_loopback())
+fn is_local(address: IpAddr) -> bool {
+    address.is_loopback() || address.is_unspecified()
 }
 
-fn is_localhost(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host);
-    let last = host.rsplit('.').next().unwrap_or_default();
-    last.eq_ignore_ascii_case("localhost")
+fn is_local_v6(address: Ipv6Addr) -> bool {
+    is_local(IpAddr::V6(address)) || address.to_ipv4_mapped().is_some_and(|v4| is_local(v4.into()))
 }
 
-#[cfg(all(test, feature = "hyper"))]
+/// `url` has made the name lower-case.
+fn is_localhost(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.rsplit('.').next() == Some("localhost")
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_localhost_and_its_addresses() {
-        for (uri, expected) in [
-            ("http://127.0.0.1:10002/devstoreaccount1", true),
-            ("http://127.255.3.4/", true),
-            ("http://[::1]:10002/a", true),
-            ("http://[::ffff:127.0.0.1]/", true),
-            ("http://localhost/", true),
-            ("http://LocalHost.:10002/", true),
-            ("http://account.table.localhost:10002/", true),
-            ("http://128.0.0.1/", false),
-            ("http://0.0.0.0/", false),
-            ("http://[::2]/", false),
-            ("http://[::ffff:10.0.0.1]/", false),
-            ("http://notlocalhost/", false),
-            ("http://localhost.example.com/", false),
-            ("http://127.0.0.1.example.com/", false),
-            ("https://account.table.core.windows.net/Tables", false),
-            ("/relative", false),
+    fn this_machine_is_localhost_and_its_addresses() {
+        for (host, expected) in [
+            ("127.0.0.1", true),
+            ("127.255.3.4", true),
+            ("127.1", true),
+            ("127.0.0.1.", true),
+            ("2130706433", true),
+            ("0x7f000001", true),
+            ("0177.0.0.1", true),
+            ("[::1]", true),
+            ("[::ffff:127.0.0.1]", true),
+            ("[::ffff:7f00:1]", true),
+            ("0.0.0.0", true),
+            ("0", true),
+            ("[::]", true),
+            ("[::ffff:0.0.0.0]", true),
+            ("localhost", true),
+            ("LocalHost.", true),
+            ("account.table.localhost", true),
+            ("128.0.0.1", false),
+            ("[::2]", false),
+            ("[::ffff:10.0.0.1]", false),
+            ("notlocalhost", false),
+            ("localhost..", false),
+            ("localhost.example.com", false),
+            ("127.0.0.1.example.com", false),
+            ("account.table.core.windows.net", false),
         ] {
-            assert_eq!(is_loopback(&uri.parse().unwrap()), expected, "{uri}");
+            assert_eq!(is_this_machine(&Host::parse(host).unwrap()), expected, "{host}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::TableServiceClientBuilder;
 use crate::error::Error;
 use crate::pipeline::Endpoint;
-use crate::transport::Transport;
 #[cfg(feature = "reqwest")]
-use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport, without_environment_proxies};
+use crate::transport::{DEFAULT_MAX_RESPONSE_BYTES, HttpTransport};
+use crate::transport::{Transport, TransportError};
 
 /// The settings of the crate's own transports. A custom transport cannot honour any of them.
 #[derive(Default)]
@@ -47,11 +47,12 @@ impl HttpSettings {
                      reqwest::ClientBuilder::connect_timeout instead",
                 ));
             }
-            (Some(client), None) => {
-                // A proxy of the environment could read the credentials of plain HTTP to this machine.
-                let is_local = endpoints.iter().any(|endpoint| endpoint.is_local());
-                let client = if is_local { without_environment_proxies(client) } else { client };
+            // A proxy of the environment could read the credentials of plain HTTP to this machine.
+            (Some(client), None) if endpoints.iter().any(|endpoint| endpoint.is_local()) => {
                 HttpTransport::with_client(client, max_response_bytes)
+            }
+            (Some(client), None) => {
+                HttpTransport::with_environment_proxies(client, max_response_bytes)
             }
             (None, Some(timeout)) => HttpTransport::connecting_within(timeout, max_response_bytes),
             (None, None) => HttpTransport::new(max_response_bytes),
@@ -61,17 +62,11 @@ impl HttpSettings {
             transport.prepare(is_https)?;
             Ok(transport)
         });
-        let transport = transport.map_err(|error| {
-            let cause = std::error::Error::source(&error).unwrap_or(&error);
-            Error::configuration(format!("the HTTP client could not be built: {cause}"))
-                .with_source(error)
-        })?;
-        Ok(Arc::new(transport))
+        Ok(Arc::new(transport.map_err(not_built)?))
     }
 
     #[cfg(not(feature = "reqwest"))]
-    #[expect(clippy::unnecessary_wraps, reason = "has the signature of the function above")]
-    fn into_transport(self, _: &[&Endpoint]) -> Result<Arc<dyn Transport>, Error> {
+    fn into_transport(self, endpoints: &[&Endpoint]) -> Result<Arc<dyn Transport>, Error> {
         let mut transport = crate::transport::HyperTransport::new();
         if let Some(timeout) = self.connect_timeout {
             transport = transport.connect_timeout(timeout);
@@ -79,8 +74,15 @@ impl HttpSettings {
         if let Some(bytes) = self.max_response_bytes {
             transport = transport.max_response_bytes(bytes);
         }
+        let is_https = endpoints.iter().any(|endpoint| endpoint.is_https());
+        transport.prepare(is_https).map_err(not_built)?;
         Ok(Arc::new(transport))
     }
+}
+
+fn not_built(error: TransportError) -> Error {
+    let cause = std::error::Error::source(&error).unwrap_or(&error);
+    Error::configuration(format!("the HTTP client could not be built: {cause}")).with_source(error)
 }
 
 /// Returns the transport of a client.

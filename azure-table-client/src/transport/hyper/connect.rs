@@ -19,14 +19,12 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
+use url::Host;
 
 use crate::clock::{Clock, SystemClock};
-use crate::transport::loopback::is_loopback;
-use crate::transport::{TransportError, TransportErrorKind};
+use crate::transport::{TransportError, TransportErrorKind, is_this_machine};
 
 const KEEPALIVE: Duration = Duration::from_secs(15);
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// TCP, or TLS over it.
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -35,7 +33,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 pub(super) type Stream = TokioIo<Box<dyn Duplex>>;
 
-/// The way to a host.
+/// The route to a host: its address, and the proxy if there is one.
 pub(super) struct Route {
     /// Scheme, host and port of the host; the path is `/`.
     host: Uri,
@@ -43,7 +41,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Whether the requests to `uri` take this way.
+    /// Returns whether requests to `uri` use this route.
     pub(super) fn leads_to(&self, uri: &Uri) -> bool {
         self.host.authority() == uri.authority() && self.host.scheme() == uri.scheme()
     }
@@ -63,7 +61,7 @@ pub(super) struct Connector {
     timeout: Duration,
     proxies: Matcher,
     /// Set up by the first connection that needs it: reading the platform's roots costs milliseconds.
-    tls: OnceLock<Result<TlsConnector, rustls::Error>>,
+    tls: OnceLock<TlsConnector>,
 }
 
 impl Connector {
@@ -76,7 +74,7 @@ impl Connector {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        // As reqwest has them: a peer that vanished is noticed within a minute.
+        // The keepalive settings of reqwest, which detect a vanished peer within a minute.
         tcp.set_keepalive(Some(KEEPALIVE));
         tcp.set_keepalive_interval(Some(KEEPALIVE));
         tcp.set_keepalive_retries(Some(3));
@@ -89,7 +87,7 @@ impl Connector {
 
     #[cfg(test)]
     pub(super) fn trust(&self, tls: TlsConnector) {
-        assert!(self.tls.set(Ok(tls)).is_ok());
+        assert!(self.tls.set(tls).is_ok());
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
@@ -98,15 +96,32 @@ impl Connector {
         self.tcp.set_connect_timeout(Some(timeout));
     }
 
-    /// Returns the way to the host of `uri`.
+    /// Returns the TLS settings, and sets them up if this is the first connection that needs them.
+    pub(super) fn tls(&self) -> Result<&TlsConnector, TransportError> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls);
+        }
+        let created = set_up_tls().map_err(invalid)?;
+        Ok(self.tls.get_or_init(|| created))
+    }
+
+    /// Returns the route to the host of `uri`.
     pub(super) fn route(&self, uri: &Uri) -> Result<Route, TransportError> {
-        let invalid = |why| Err(TransportError::new(TransportErrorKind::Invalid, why));
+        let invalid = |why: &str| Err(invalid(why));
         match (uri.scheme_str(), uri.authority()) {
             (Some("http" | "https"), Some(authority)) if authority.as_str().contains('@') => {
                 invalid("the URL has a user name")
             }
-            (Some("http" | "https"), Some(_)) => {
-                let proxy = self.proxies.intercept(uri).filter(|_| !is_loopback(uri));
+            (Some("http" | "https"), Some(authority)) => {
+                // Reads addresses as resolvers do, which accept other spellings: `127.1`, `0x7f000001`.
+                let Ok(name) = Host::parse(authority.host()) else {
+                    return invalid("the URL has an invalid host");
+                };
+                let proxy = self.proxies.intercept(uri).filter(|_| !is_this_machine(&name));
+                let proxy_scheme = proxy.as_ref().and_then(|proxy| proxy.uri().scheme_str());
+                if !matches!(proxy_scheme, None | Some("http" | "https")) {
+                    return invalid("the proxy of the environment is neither http nor https");
+                }
                 let mut parts = uri.clone().into_parts();
                 parts.path_and_query = Some(::http::uri::PathAndQuery::from_static("/"));
                 match Uri::from_parts(parts) {
@@ -121,15 +136,11 @@ impl Connector {
     pub(super) async fn connect(&self, route: &Route) -> Result<Stream, TransportError> {
         let clock: &dyn Clock = &SystemClock;
         let opened = clock.timeout(self.timeout, pin!(self.open(route))).await;
-        let opened = opened.unwrap_or_else(|| Err(io::Error::from(io::ErrorKind::TimedOut).into()));
-        opened.map_err(|error| TransportError::new(TransportErrorKind::Connect, error))
+        opened.unwrap_or_else(|| Err(not_connected(io::Error::from(io::ErrorKind::TimedOut))))
     }
 
-    async fn open(&self, route: &Route) -> Result<Stream, BoxError> {
+    async fn open(&self, route: &Route) -> Result<Stream, TransportError> {
         let Some(proxy) = &route.proxy else { return self.open_directly(&route.host).await };
-        if !matches!(proxy.uri().scheme_str(), Some("http" | "https")) {
-            return Err("the proxy of the environment is neither http nor https".into());
-        }
         let to_proxy = self.open_directly(proxy.uri()).await?;
         if !is_https(&route.host) {
             return Ok(to_proxy);
@@ -138,25 +149,41 @@ impl Connector {
         if let Some(authorization) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(authorization.clone());
         }
-        let tunneled = tunnel.call(route.host.clone()).await?;
+        let tunneled = tunnel.call(route.host.clone()).await.map_err(not_connected)?;
         self.secure(&route.host, tunneled.into_inner()).await
     }
 
-    async fn open_directly(&self, to: &Uri) -> Result<Stream, BoxError> {
-        let tcp = self.tcp.clone().call(to.clone()).await?.into_inner();
+    async fn open_directly(&self, to: &Uri) -> Result<Stream, TransportError> {
+        let tcp = self.tcp.clone().call(to.clone()).await.map_err(not_connected)?.into_inner();
         if is_https(to) {
             return self.secure(to, tcp).await;
         }
         Ok(TokioIo::new(Box::new(tcp)))
     }
 
-    async fn secure(&self, to: &Uri, stream: impl Duplex + 'static) -> Result<Stream, BoxError> {
-        let host = to.host().unwrap_or_default();
-        let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let name = ServerName::try_from(bare.to_owned())?;
-        let tls = self.tls.get_or_init(set_up_tls).clone()?;
-        Ok(TokioIo::new(Box::new(tls.connect(name, stream).await?)))
+    async fn secure(
+        &self,
+        to: &Uri,
+        stream: impl Duplex + 'static,
+    ) -> Result<Stream, TransportError> {
+        let secured = self.tls()?.connect(server_name(to)?, stream).await;
+        Ok(TokioIo::new(Box::new(secured.map_err(not_connected)?)))
     }
+}
+
+fn server_name(uri: &Uri) -> Result<ServerName<'static>, TransportError> {
+    let host = uri.host().unwrap_or_default();
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    ServerName::try_from(bare.to_owned()).map_err(invalid)
+}
+
+fn not_connected(error: impl std::error::Error + Send + Sync + 'static) -> TransportError {
+    TransportError::new(TransportErrorKind::Connect, error)
+}
+
+/// A failure that another attempt would repeat.
+fn invalid(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TransportError {
+    TransportError::new(TransportErrorKind::Invalid, cause)
 }
 
 fn set_up_tls() -> Result<TlsConnector, rustls::Error> {

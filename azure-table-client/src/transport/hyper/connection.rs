@@ -14,7 +14,7 @@ use super::{Failure, Message};
 use crate::transport::body::Body;
 use crate::transport::{HttpResponse, TransportError, TransportErrorKind};
 
-/// A connection, driven by the request that uses it: no task of its own, and no wake-up between tasks.
+/// A connection to a host. The request that uses a connection also drives it. This saves a task and a wake-up per request.
 ///
 /// An idle connection is not driven. Whether the server has closed it is seen when the next request begins, before the
 /// request is written.

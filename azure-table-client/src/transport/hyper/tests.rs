@@ -63,10 +63,12 @@ fn acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// A client's TLS that trusts the test authority.
-fn trusting() -> TlsConnector {
+/// A client's TLS that trusts these authorities.
+fn trusting<const N: usize>(authorities: [&str; N]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(der(AUTHORITY))).unwrap();
+    for authority in authorities {
+        roots.add(CertificateDer::from(der(authority))).unwrap();
+    }
     let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -129,7 +131,7 @@ async fn head(stream: &mut Box<dyn Duplex>) -> Option<String> {
 fn transport(proxy: &str) -> HyperTransport {
     let proxies = Matcher::builder().all(proxy.to_owned()).build();
     let connector = Connector::with_proxies(Duration::from_secs(5), proxies);
-    connector.trust(trusting());
+    connector.trust(trusting([AUTHORITY]));
     HyperTransport::with_connector(connector)
 }
 
@@ -160,14 +162,15 @@ async fn https_by_name_and_address() {
 #[tokio::test]
 async fn a_certificate_of_another_authority_is_refused_before_the_request() {
     let (port, mut heads) = server(&[Layer::Tls]).await;
-    // By the roots of the platform; where it has none, setting up TLS fails.
-    let transport = HyperTransport::new();
-    let error = get(&transport, &format!("https://localhost:{port}/")).await.unwrap_err();
+    let trusting_nobody = HyperTransport::new();
+    trusting_nobody.connector.trust(trusting([]));
+    let error = get(&trusting_nobody, &format!("https://localhost:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
     assert!(heads.try_recv().is_err());
     // A server without TLS waits for the end of a request.
     let (port, mut heads) = server(&[]).await;
-    let transport = HyperTransport::new().connect_timeout(Duration::from_millis(300));
+    let transport = transport("");
+    let transport = transport.connect_timeout(Duration::from_millis(300));
     let error = get(&transport, &format!("https://localhost:{port}/")).await.unwrap_err();
     assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
     assert!(heads.try_recv().is_err());
@@ -194,6 +197,11 @@ async fn plain_requests_are_forwarded_by_the_proxy_except_those_to_this_machine(
             assert!(!head.contains("proxy-authorization"), "{head}");
         }
     }
+    // Resolvers accept these spellings of loopback, or refuse them.
+    for host in ["127.1", "2130706433", "0x7f000001", "127.0.0.1.", "0.0.0.0", "[::ffff:127.0.0.1]"]
+    {
+        let _ = get(&transport, &format!("http://{host}:{port}/")).await;
+    }
     assert!(forwarded.try_recv().is_err());
 }
 
@@ -218,18 +226,67 @@ async fn https_requests_pass_a_tunnel_of_the_proxy() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_not_supported_or_refuses_is_a_connect_error() {
-    let (refusing, _) = server(&[]).await;
-    for (proxy, uri, expected) in [
-        ("socks5://127.0.0.1:1", "http://account.example/", "neither http nor https"),
-        ("socks5h://127.0.0.1:1", "https://account.example/", "neither http nor https"),
-        ("http://127.0.0.1:1", "https://account.example/", "tcp connect error"),
+async fn a_proxy_that_is_not_supported_makes_requests_invalid() {
+    for (proxy, uri) in [
+        ("socks5://127.0.0.1:1", "http://account.example/"),
+        ("socks5h://127.0.0.1:1", "https://account.example/"),
     ] {
         let error = get(&transport(proxy), uri).await.unwrap_err();
-        assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
+        assert_eq!(error.kind(), TransportErrorKind::Invalid, "{error:?}");
         let cause = error.source().unwrap().to_string();
-        assert!(cause.contains(expected), "{cause}");
+        assert!(cause.contains("neither http nor https"), "{cause}");
     }
+}
+
+#[tokio::test]
+async fn a_name_that_no_certificate_can_have_makes_requests_invalid() {
+    let (proxy, _heads) = server(&[Layer::Tunnel]).await;
+    let transport = transport(&format!("http://127.0.0.1:{proxy}"));
+    let error = get(&transport, "https://account..example/?sig=secret").await.unwrap_err();
+    assert_eq!(error.kind(), TransportErrorKind::Invalid, "{error:?}");
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+/// A program of the test below, whose platform has no roots.
+const CHILD: &str = "AZURE_TABLE_TESTS_WITHOUT_ROOTS";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_failed_set_up_of_tls_makes_requests_invalid_and_is_repeated() {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    let name = "transport::hyper::tests::requests_without_roots";
+    child.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
+    child.env("SSL_CERT_FILE", "/dev/null").env_remove("SSL_CERT_DIR");
+    let output = child.output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && shown.contains("1 passed"), "{shown}");
+}
+
+#[tokio::test]
+async fn requests_without_roots() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let (port, _heads) = server(&[Layer::Tls]).await;
+    let transport = HyperTransport::new();
+    assert_eq!(transport.prepare(true).unwrap_err().kind(), TransportErrorKind::Invalid);
+    transport.prepare(false).unwrap();
+    let uri = format!("https://localhost:{port}/");
+    let error = get(&transport, &uri).await.unwrap_err();
+    assert_eq!(error.kind(), TransportErrorKind::Invalid, "{error:?}");
+    // The failure is not kept.
+    transport.connector.trust(trusting([AUTHORITY]));
+    assert_ok(get(&transport, &uri).await);
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_is_a_connect_error() {
+    let (refusing, _) = server(&[]).await;
+    let error = get(&transport("http://127.0.0.1:1"), "https://account.example/").await;
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
+    let cause = error.source().unwrap().to_string();
+    assert!(cause.contains("tcp connect error"), "{cause}");
     // It responds to CONNECT, but then speaks no TLS.
     let transport = transport(&format!("http://127.0.0.1:{refusing}"));
     let error = get(&transport, "https://account.example/?sig=secret").await.unwrap_err();
@@ -240,7 +297,9 @@ async fn a_proxy_that_is_not_supported_or_refuses_is_a_connect_error() {
 #[tokio::test]
 async fn a_request_without_a_host_is_invalid() {
     let transport = HyperTransport::new();
-    for uri in ["/Tables", "ftp://account.example/", "http://user@account.example/"] {
+    for uri in
+        ["/Tables", "ftp://account.example/", "http://user@account.example/", "http://127.0.0.256/"]
+    {
         let error = get(&transport, uri).await.unwrap_err();
         assert_eq!(error.kind(), TransportErrorKind::Invalid, "{uri}: {error:?}");
     }
