@@ -5,8 +5,8 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 
 /// The most levels of nested types, groups and references in the input of a derive.
 const MAX_DEPTH: usize = 64;
-/// The most levels of parentheses in an expression of `filter!`, which may have 100.
-const MAX_GROUPS: usize = 128;
+/// The most levels of parentheses and prefixes in an expression of `filter!`, which may have 100 levels of `!(…)`.
+const MAX_EXPRESSION_DEPTH: usize = 256;
 
 /// Checks the input of a derive before it is parsed.
 pub(crate) fn check_item(input: &TokenStream) -> syn::Result<()> {
@@ -15,7 +15,7 @@ pub(crate) fn check_item(input: &TokenStream) -> syn::Result<()> {
 
 /// Checks an expression, in which `<` is a comparison.
 pub(crate) fn check_expression(input: &TokenStream) -> syn::Result<()> {
-    check(input, MAX_GROUPS, false)
+    check(input, MAX_EXPRESSION_DEPTH, false)
 }
 
 /// The tokens of a group that are left, and the nesting at this point.
@@ -23,7 +23,8 @@ struct Level {
     tokens: proc_macro2::token_stream::IntoIter,
     /// The number of `<` without their `>`.
     angles: usize,
-    /// The prefixes of the current type: `&`, `*` and `->`. A type may follow each.
+    /// The prefixes of the current type or operand: `&`, `*`, `!`, `-`, `->` and `|` of a closure. A type or an
+    /// operand may follow each.
     prefixes: usize,
     /// Whether the last token is the first half of `->` or `=>`.
     is_arrow: bool,
@@ -34,13 +35,14 @@ impl Level {
         Self { tokens: tokens.into_iter(), angles: 0, prefixes: 0, is_arrow: false }
     }
 
-    fn count(&mut self, punct: char) {
+    fn count_in_type(&mut self, punct: char) {
         let is_arrow = std::mem::replace(&mut self.is_arrow, matches!(punct, '-' | '='));
         match punct {
             '<' => self.angles += 1,
-            '>' if is_arrow => self.prefixes += 1,
+            // The `-` of `->` is already counted.
+            '>' if is_arrow => {}
             '>' => self.angles = self.angles.saturating_sub(1),
-            '&' | '*' | '!' => self.prefixes += 1,
+            '&' | '*' | '!' | '-' | '|' => self.prefixes += 1,
             ',' | ';' => self.prefixes = 0,
             _ => {}
         }
@@ -59,7 +61,13 @@ fn check(input: &TokenStream, most: usize, counts_types: bool) -> syn::Result<()
     while let Some(level) = levels.last_mut() {
         let Some(token) = level.tokens.next() else {
             levels.pop();
-            outer -= levels.last().map_or(0, |level| 1 + level.depth());
+            if let Some(level) = levels.last_mut() {
+                outer -= 1 + level.depth();
+                if !counts_types {
+                    // The group is the operand of its prefixes.
+                    level.prefixes = 0;
+                }
+            }
             continue;
         };
         let span = token.span();
@@ -69,8 +77,11 @@ fn check(input: &TokenStream, most: usize, counts_types: bool) -> syn::Result<()
                 outer += 1 + level.depth();
                 levels.push(Level::of(group.stream()));
             }
-            TokenTree::Punct(punct) if counts_types => level.count(punct.as_char()),
-            _ => level.is_arrow = false,
+            TokenTree::Punct(punct) if counts_types => level.count_in_type(punct.as_char()),
+            _ if counts_types => level.is_arrow = false,
+            // Operators between operands are short runs.
+            TokenTree::Punct(_) => level.prefixes += 1,
+            _ => level.prefixes = 0,
         }
         if outer + levels.last().map_or(0, Level::depth) > most {
             return Err(too_deep(span, most));
@@ -116,6 +127,13 @@ mod tests {
                 assert!(!is_accepted(&nested(levels)), "{open} {levels}");
             }
         }
+        for prefix in ["- ", "-", "!", "& ", "*", "|| "] {
+            let length = |levels| field(&format!("[u8; {}1]", prefix.repeat(levels)));
+            assert!(is_accepted(&length(8)), "{prefix}");
+            for levels in [65, 3000, 100_000] {
+                assert!(!is_accepted(&length(levels)), "{prefix} {levels}");
+            }
+        }
     }
 
     #[test]
@@ -132,8 +150,24 @@ mod tests {
     fn comparisons_of_an_expression_are_not_nested() {
         let list = vec!["a < b & !(c >= 5)"; 1000].join(" | ");
         assert!(check_expression(&list.parse().unwrap()).is_ok());
-        let nested = |levels| "(".repeat(levels) + "a" + &")".repeat(levels);
-        assert!(check_expression(&nested(100).parse().unwrap()).is_ok());
-        assert!(check_expression(&nested(10_000).parse().unwrap()).is_err());
+        let operators = vec!["-a - -b && !!(c) || !d"; 1000].join(" && ");
+        assert!(check_expression(&operators.parse().unwrap()).is_ok());
+        for (open, close) in
+            [("(", ")"), ("!(", ")"), ("!", ""), ("- ", ""), ("& ", ""), ("*", ""), ("|| ", "")]
+        {
+            for before in ["", "b.v == "] {
+                let nested = |levels| {
+                    let text = before.to_owned()
+                        + &open.repeat(levels)
+                        + "(b.v == 1)"
+                        + &close.repeat(levels);
+                    check_expression(&text.parse().unwrap())
+                };
+                assert!(nested(100).is_ok(), "{before}{open}");
+                for levels in [300, 3000, 100_000] {
+                    assert!(nested(levels).is_err(), "{before}{open} {levels}");
+                }
+            }
+        }
     }
 }

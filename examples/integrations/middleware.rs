@@ -64,8 +64,9 @@ impl Transport for ServiceTransport {
 fn transport_error(error: BoxError) -> TransportError {
     match error.downcast::<TransportError>() {
         Ok(error) => *error,
-        // An error of a layer: the request was not sent.
-        Err(error) => TransportError::new(TransportErrorKind::Connect, error),
+        // A layer may fail after the service received the request, as a time limit does: a write may be applied.
+        // `Connect` is only for errors that prove that nothing was sent, such as the `Overloaded` of `load_shed`.
+        Err(error) => TransportError::new(TransportErrorKind::Interrupted, error),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Text of a server that is made to mislead: the people who read logs, or one of two readers of the same response.
+//! Server texts that try to mislead the people who read logs, or one of two readers of the same response.
 
 use azure_table_client::auth::{Credential, SasToken};
 use azure_table_client::{
@@ -10,8 +10,8 @@ use crate::hostile_server::{HostileServer, response};
 
 const SERVICE: &str = "x-ms-request-id: id\r\n";
 const JSON: &str = "Content-Type: application/json;odata=minimalmetadata\r\n";
-/// A line end, an escape sequence, a line separator and a change of direction.
-const EVIL: &str = "x\\r\\n[ERROR] forged \\u001b[31m\\u0085\\u2028\\u202e\\t";
+/// A line end, an escape sequence, a line separator and changes of direction.
+const EVIL: &str = "x\\r\\n[ERROR] forged \\u001b[31m\\u0085\\u2028\\u202e\\u200f\\t";
 
 async fn failing(status: &'static str, headers: String, body: String) -> HostileServer {
     HostileServer::start(move |_, _| response(status, &headers, &body)).await
@@ -36,7 +36,7 @@ fn shown(error: &Error) -> String {
 fn assert_printable(error: &Error) {
     let lines = [format!("{error}"), format!("{error:?}")];
     assert!(lines.iter().all(|text| !text.contains('\n')), "{lines:?}");
-    let is_evil = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{202e}');
+    let is_evil = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{202e}' | '\u{200f}');
     let text = shown(error);
     assert!(!text.contains(is_evil), "{text:?}");
 }

@@ -106,8 +106,8 @@ thread_local! {
     static TRACED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Records all trace events as text, separately for each thread; each test here runs in its own
-/// thread.
+/// Records all trace events and log records as text, separately for each thread; each test here runs
+/// in its own thread.
 #[derive(Debug, Clone, Copy)]
 struct Traced;
 
@@ -116,7 +116,12 @@ impl Traced {
     /// registers.
     fn start() {
         static ONCE: Once = Once::new();
-        ONCE.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
+        ONCE.call_once(|| {
+            tracing::subscriber::set_global_default(Self).unwrap();
+            // reqwest uses the `log` crate.
+            log::set_logger(&Self).unwrap();
+            log::set_max_level(log::LevelFilter::Trace);
+        });
     }
 
     fn take() -> String {
@@ -147,6 +152,18 @@ impl Subscriber for Traced {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
+}
+
+impl log::Log for Traced {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        TRACED.with_borrow_mut(|text| {
+            write!(text, "log {}: {};", record.target(), record.args()).unwrap();
+        });
+    }
+    fn flush(&self) {}
 }
 
 /// Records the last request.
@@ -242,44 +259,49 @@ fn repeating(number: usize, head: &str) -> Vec<u8> {
 #[tokio::test]
 async fn a_run_over_http_traces_no_secret() {
     Traced::start();
-    let server = HostileServer::start(repeating).await;
-    let retry = RetryPolicy::fixed(1, std::time::Duration::from_millis(1));
-    for credential in [
-        Credential::from(SharedKey::new("me", KEY).unwrap()),
-        Credential::from(SasToken::new(SAS).unwrap()),
-    ] {
-        let service = TableServiceClient::builder(&server.endpoint, credential)
-            .retry(retry.clone())
-            .build()
-            .unwrap();
-        let table = service.table_named::<DynamicEntity>("Blogs");
-        let mut row = DynamicEntity::new("planted-key", "r");
-        row.set("Text", "planted-text");
-        for _ in 0..7 {
-            let filter = "PartitionKey ge 'planted-key' and Text eq 'planted-text'";
-            let errors = [
-                table.get(("planted-key", "r")).await.err(),
-                table.query().filter_text(filter).await.err(),
-                table.insert(&row).await.err(),
-                table.insert_or_merge(&row).await.err(),
-                table.delete(("planted-key", "r"), azure_table_client::IfMatch::Any).await.err(),
-                table
-                    .transaction()
-                    .insert(&row)
-                    .insert(&DynamicEntity::new("planted-key", "s"))
-                    .await
-                    .err(),
-                service.list_tables().await.err(),
-                service.create_table("Blogs").await.err(),
-            ];
-            assert!(errors.iter().flatten().count() > 3);
+    for transport in SocketTransport::ALL {
+        for credential in [
+            Credential::from(SharedKey::new("me", KEY).unwrap()),
+            Credential::from(SasToken::new(SAS).unwrap()),
+        ] {
+            run_over_http(transport, credential).await;
+        }
+        let text = Traced::take();
+        assert!(text.contains("db.operation.name=\"Query\""));
+        assert!(text.contains("azure_table.attempts"));
+        assert!(text.contains("url.full="), "spans of attempts are recorded too");
+        let has_log = text.contains("log reqwest::connect: starting new connection");
+        assert_eq!(has_log, transport == SocketTransport::Reqwest);
+        for secret in SECRETS.into_iter().chain(PLANTED) {
+            let from = text.find(secret).map(|at| &text[at.saturating_sub(200)..]);
+            let shown = from.map(|from| from.chars().take(300).collect::<String>());
+            assert_eq!(shown, None, "{secret} by {transport:?}");
         }
     }
-    let text = Traced::take();
-    assert!(text.contains("db.operation.name=\"Query\"") && text.contains("azure_table.attempts"));
-    assert!(text.contains("url.full="), "spans of attempts are recorded too");
-    for secret in SECRETS.into_iter().chain(PLANTED) {
-        let at = text.find(secret).map(|at| &text[at.saturating_sub(200)..]);
-        assert_eq!(at.map(|from| from.chars().take(300).collect::<String>()), None, "{secret}");
+}
+
+/// Calls a server that repeats the secrets, in each of its responses.
+async fn run_over_http(transport: SocketTransport, credential: Credential) {
+    let server = HostileServer::start(repeating).await;
+    let retry = RetryPolicy::fixed(1, std::time::Duration::from_millis(1));
+    let builder = TableServiceClient::builder(&server.endpoint, credential).retry(retry);
+    let service = transport.of(builder).build().unwrap();
+    let table = service.table_named::<DynamicEntity>("Blogs");
+    let mut row = DynamicEntity::new("planted-key", "r");
+    row.set("Text", "planted-text");
+    for _ in 0..7 {
+        let filter = "PartitionKey ge 'planted-key' and Text eq 'planted-text'";
+        let second = DynamicEntity::new("planted-key", "s");
+        let errors = [
+            table.get(("planted-key", "r")).await.err(),
+            table.query().filter_text(filter).await.err(),
+            table.insert(&row).await.err(),
+            table.insert_or_merge(&row).await.err(),
+            table.delete(("planted-key", "r"), azure_table_client::IfMatch::Any).await.err(),
+            table.transaction().insert(&row).insert(&second).await.err(),
+            service.list_tables().await.err(),
+            service.create_table("Blogs").await.err(),
+        ];
+        assert!(errors.iter().flatten().count() > 3);
     }
 }

@@ -140,6 +140,8 @@ fn told(error: &Error) -> Told<'_> {
 const UNREADABLE: Told<'_> = (ErrorKind::UnexpectedReply, Outcome::Unknown, None, None, 1);
 /// The service refused it without a readable reason.
 const NOT_SAID: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, None, None, 1);
+/// The service refused the operation at 0.
+const AT_0: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, Some(0), Some("r0"), 1);
 /// The service refused the operation at 1.
 const AT_1: Told<'_> = (ErrorKind::Service, Outcome::NotApplied, Some(1), Some("r1"), 1);
 
@@ -250,11 +252,17 @@ async fn the_index_of_a_failure_is_never_guessed() {
     for (headers, message, expected) in [
         ("Content-ID: 1\r\n", "1:The specified entity already exists.", AT_1),
         ("", "1:The specified entity already exists.", AT_1),
-        ("Content-ID: 1\r\n", "The specified entity already exists.", AT_1),
-        // The index of the part wins over the index in the message.
+        // The index in the message takes precedence over that of the part.
         ("Content-ID: 2\r\n", "1:The specified entity already exists.", AT_1),
+        ("Content-ID: 0\r\n", "1:The specified entity already exists.", AT_1),
+        // Only services that count from 0 have this Content-ID.
+        ("Content-ID: 0\r\n", "The specified entity already exists.", AT_0),
+        ("Content-ID: 0\r\n", "3:The specified entity already exists.", AT_0),
+        // It is the index of another operation if the service counts from 1.
+        ("Content-ID: 1\r\n", "The specified entity already exists.", NOT_SAID),
+        ("Content-ID: 2\r\n", "The specified entity already exists.", NOT_SAID),
         // There is no operation at 3.
-        ("Content-ID: 1\r\n", "3:The specified entity already exists.", AT_1),
+        ("Content-ID: 1\r\n", "3:The specified entity already exists.", NOT_SAID),
         ("Content-ID: 3\r\n", "The specified entity already exists.", NOT_SAID),
         ("Content-ID: 7\r\n", "3:The specified entity already exists.", NOT_SAID),
         ("", "99999999999999999999999:No.", NOT_SAID),
@@ -276,9 +284,24 @@ async fn the_index_of_a_failure_is_never_guessed() {
         let expected = (ErrorKind::Service, Outcome::NotApplied, Some(0), Some("r0"), 1);
         assert_eq!(told(&error), expected, "{headers} {message}");
     }
-    // The failure may come after results that it cancels.
-    let failure = failure(409, "", "EntityAlreadyExists", "1:The entity is there.");
-    assert_eq!(told(&failed(&[accepted(results(&[DONE, &failure]))]).await), AT_1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_among_other_results_proves_nothing() {
+    for status in [302, 400, 409, 412, 429, 500, 503] {
+        let part = failure(status, "Content-ID: 1\r\n", "Code", "1:No.");
+        let part = part.as_str();
+        for parts in
+            [&[DONE, DONE, part] as &[_], &[DONE, part], &[part, DONE], &[part, part, part]]
+        {
+            let error = failed(&[accepted(results(parts))]).await;
+            assert_eq!(told(&error), UNREADABLE, "{status}, {} parts", parts.len());
+            assert!(error.to_string().contains("a failure among other results"), "{error}");
+        }
+        let one = table(&[accepted(results(&[part, DONE]))]);
+        let error = one.transaction().insert(&row("r0")).await.unwrap_err();
+        assert_eq!(told(&error), UNREADABLE, "{status}, a transaction of one operation");
+    }
 }
 
 #[tokio::test(start_paused = true)]

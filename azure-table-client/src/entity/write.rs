@@ -36,7 +36,7 @@ pub(crate) trait PropertySink {
 pub(crate) struct PropertyName<'n> {
     /// The name.
     pub(crate) text: &'n str,
-    /// The text before the value in JSON, `,"Name":`, if it is at hand.
+    /// The text before the value in JSON, `,"Name":`, if the derive has prepared it.
     pub(crate) member: Option<&'n str>,
 }
 

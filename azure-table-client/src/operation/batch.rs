@@ -9,42 +9,43 @@ pub(super) fn status_of(status: StatusCode, headers: &HeaderMap, body: &[u8]) ->
     if status != StatusCode::ACCEPTED {
         return status;
     }
-    // The failed operation is the first part. A look at its status is enough unless it failed.
+    // Most batches succeed, so only the first status is read.
     if content_type(headers)
         .and_then(|kind| first_status(kind, body))
         .is_none_or(|s| !is_failure(s))
     {
         return status;
     }
-    let first = first(headers, body).and_then(|message| message.status().ok());
-    first.filter(|status| is_failure(*status)).unwrap_or(status)
+    failed(headers, body).and_then(|message| message.status().ok()).unwrap_or(status)
 }
 
 /// Returns the headers of the operation in a batch that failed.
 pub(crate) fn failed_headers(headers: &HeaderMap, body: &[u8]) -> Option<HeaderMap> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed?.headers().ok()
+    failed(headers, body)?.headers().ok()
 }
 
 /// Returns the body of the operation in a batch that failed.
 pub(crate) fn failed_body<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<&'a [u8]> {
-    let failed = first(headers, body).filter(|message| message.status().is_ok_and(is_failure));
-    failed.map(|message| message.body)
+    failed(headers, body).map(|message| message.body)
 }
 
 fn is_failure(status: StatusCode) -> bool {
     !status.is_success()
 }
 
-/// Returns the first response in a batch.
-fn first<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
-    match parts(headers, body).ok()?.next()?.ok()? {
-        Part::Message(message) => Some(message),
+/// Returns the failure in a batch, which is its only result. With other results, the response contradicts itself.
+fn failed<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Option<Message<'a>> {
+    let has_more = |parts: &mut Parts<'a>| matches!(parts.next(), Some(Ok(_)));
+    let mut parts = parts(headers, body).ok()?;
+    let (message, is_alone) = match parts.next()?.ok()? {
+        Part::Message(message) => (message, true),
         Part::Parts(mut changeset) => match changeset.next()?.ok()? {
-            Part::Message(message) => Some(message),
-            Part::Parts(_) => None,
+            Part::Message(message) => (message, !has_more(&mut changeset)),
+            Part::Parts(_) => return None,
         },
-    }
+    };
+    let is_alone = is_alone && !has_more(&mut parts);
+    Some(message).filter(|message| is_alone && message.status().is_ok_and(is_failure))
 }
 
 fn parts<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Result<Parts<'a>, MultipartError> {

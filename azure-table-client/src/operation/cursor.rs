@@ -38,14 +38,15 @@ impl<T: Token> Cursor<T> {
         self.is_over
     }
 
-    /// Returns the reason why the token of the page after the next one cannot be followed.
+    /// Returns why `next`, the token in the current page, must not be followed.
     pub(crate) fn problem(&self, next: &T, dialect: Dialect) -> Option<&'static str> {
         let token = self.token.as_ref()?;
         if next == token || self.kept.as_ref() == Some(next) {
             return Some("repeats an earlier one, so the pages would never end");
         }
         let advances = !dialect.has_key_order() || next.compare(token).is_none_or(Ordering::is_gt);
-        (!advances).then_some("does not advance: its keys come before those of the last one")
+        (!advances)
+            .then_some("does not advance: its keys do not come after those of the last token")
     }
 
     /// Moves to the next page; `None` is the end.

@@ -4,8 +4,9 @@ use std::fmt;
 
 /// Returns whether a character ends a line, controls a terminal or changes the direction of text.
 fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let is_separator = matches!(c, '\u{2028}' | '\u{2029}');
+    let is_direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || is_separator || is_direction
 }
 
 /// Returns the text with its control characters escaped. Text from a server passes here once, where it is read.
@@ -42,8 +43,8 @@ mod tests {
 
     #[test]
     fn control_characters_are_escaped_and_other_text_is_kept() {
-        let text = "a\r\n\u{1b}[31m\u{202e}\u{85}b\t\"é😀\\\"";
-        let safe = r#"a\r\n\u{1b}[31m\u{202e}\u{85}b\t"é😀\""#;
+        let text = "a\r\n\u{1b}[31m\u{202e}\u{85}b\t\u{61c}\u{200e}\u{200f}\u{2069}\"é😀\\\"";
+        let safe = r#"a\r\n\u{1b}[31m\u{202e}\u{85}b\t\u{61c}\u{200e}\u{200f}\u{2069}"é😀\""#;
         let mut out = String::new();
         write!(Escaping(&mut out), "{text}").unwrap();
         assert_eq!(out, safe);

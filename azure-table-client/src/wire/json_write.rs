@@ -55,7 +55,8 @@ impl Body<'_> {
         self.0.extend_from_slice(b"\":");
     }
 
-    /// The name of a property after its type. The annotation follows the name, in place of a quote and a colon.
+    /// Writes the type annotation, then the property's name. The annotation follows the name, in place of a quote and a
+    /// colon.
     #[inline]
     fn typed_member(&mut self, name: PropertyName<'_>, annotation: &str) {
         self.member(name);

@@ -20,13 +20,19 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         Ok(messages) => messages,
         Err(error) => return Err(unreadable(&reply, request, error)),
     };
+    let status = |message: &Message<'_>| message.status().ok().filter(StatusCode::is_success);
+    if let [message] = &*messages
+        && status(message).is_none()
+    {
+        let id = index_of_failure(message, sent.len());
+        return Err(refused(inner(&reply, message, request)?, id, request, sent));
+    }
     let mut operations = Vec::with_capacity(messages.len());
     for message in &messages {
-        let Some(status) = message.status().ok().filter(StatusCode::is_success) else {
-            let id = message.content_id().and_then(|id| id.parse().ok());
-            // The service does not report the index in a transaction of one operation.
-            let id = id.filter(|index| *index < sent.len()).or((sent.len() == 1).then_some(0));
-            return Err(refused(inner(&reply, message, request)?, id, request, sent));
+        let Some(status) = status(message) else {
+            // Either all operations are applied, or the failure is the only result.
+            let error = reply.unexpected("the batch has a failure among other results", request);
+            return Err(error.with_outcome(Outcome::Unknown));
         };
         let etag = message.etag().filter(|tag| !tag.is_empty()).map(ETag::from);
         operations.push(OperationResult { etag, status: status.as_u16() });
@@ -42,6 +48,15 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
         return Err(error.with_outcome(Outcome::Unknown));
     }
     Ok(Committed { operations, response: reply.info() })
+}
+
+/// Returns the index of the only operation that a failure can be about, without its message. Services that count from 1
+/// have the same Content-IDs as those that count from 0, except 0.
+fn index_of_failure(message: &Message<'_>, operations: usize) -> Option<usize> {
+    // The service does not report the index in a transaction of one operation.
+    let is_first =
+        operations == 1 || message.content_id().is_some_and(|id| id.parse() == Ok(0_usize));
+    is_first.then_some(0)
 }
 
 /// Whether the results have the order of the operations. Some services leave out the Content-IDs of the request, or

@@ -77,7 +77,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Whether a text is a known one, in any case. Servers write most of them as they are known.
+/// Compares ignoring ASCII case. Most servers use the usual spelling, so the exact comparison comes first.
 pub(super) fn is(text: &[u8], known: &str) -> bool {
     text == known.as_bytes() || text.eq_ignore_ascii_case(known.as_bytes())
 }

@@ -139,7 +139,7 @@ fn is_http(media_type: &[u8]) -> bool {
     is(kind.trim_ascii(), "application/http")
 }
 
-/// The media type as text, if it is that of parts.
+/// Returns the media type if it is `multipart/mixed`.
 fn multipart(media_type: &[u8]) -> Option<&str> {
     std::str::from_utf8(media_type).ok().filter(|kind| boundary_of(kind).is_some())
 }
