@@ -163,15 +163,15 @@ fn page(random: &mut Rng) -> String {
         rows.push(row(random, &shape));
     }
     let rows = format!("\"value\":[{}]", rows.join(","));
-    match random.u8(..20) {
+    match random.u8(..40) {
         0 => format!("{{{rows},\"odata.nextLink\":1}}"),
         1 => format!("{{\"odata.count\":\"2\",\"A\":-1.5,\"B\":null,{rows}}}"),
         2 => format!("{{{rows},{rows}}}"),
         3 => format!("{{\"A\":1,{rows},\"A\":1}}"),
         4 => format!("{{\"A\":1,\"\\u0041\":1,{rows}}}"),
         // As Cosmos DB writes it.
-        5 => format!("{{{rows},\"odata.metadata\":\"https://a.example.com/$metadata#T\"}}\n"),
-        6..10 => format!("{{{rows}}}"),
+        5..10 => format!("{{{rows},\"odata.metadata\":\"https://a.example.com/$metadata#T\"}}\n"),
+        10..20 => format!("{{{rows}}}"),
         _ => format!("{{\"odata.metadata\":\"https://a.example.com/$metadata#T\",{rows}}}"),
     }
 }

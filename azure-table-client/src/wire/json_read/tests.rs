@@ -219,7 +219,8 @@ fn members_with_the_same_name_are_refused() {
 #[test]
 fn an_entity_has_a_limited_number_of_members() {
     let keys_of = |members: usize| {
-        let ignored = (2..members).map(|n| format!(r#","N{n}":0"#)).collect::<Vec<_>>().concat();
+        let ignored: Vec<_> = (2..members).map(|n| format!(r#","N{n}":0"#)).collect();
+        let ignored = ignored.concat();
         let row = format!(r#"{{"PartitionKey":"p","RowKey":"r"{ignored}}}"#);
         read_page::<KeysOnly>(format!(r#"{{"value":[{row}]}}"#).as_bytes(), true)
     };
@@ -252,7 +253,8 @@ fn repeated_members_of_a_page_are_refused() {
         assert_eq!(read_page::<DynamicEntity>(page.as_bytes(), true).is_ok(), is_read, "{page}");
     }
     let page = |count: usize| {
-        let members = (1..count).map(|n| format!(r#""{n}":0,"#)).collect::<Vec<_>>().concat();
+        let members: Vec<_> = (1..count).map(|n| format!(r#""{n}":0,"#)).collect();
+        let members = members.concat();
         read_page::<DynamicEntity>(format!(r#"{{{members}"value":[]}}"#).as_bytes(), true)
     };
     assert!(page(MAX_PAGE_MEMBERS).is_ok());
