@@ -232,7 +232,7 @@ async fn a_key_and_its_signatures_are_not_traced() {
     assert!(!text.contains(signature), "{text}");
 }
 
-/// What a row contains: neither a secret of the account nor for logs.
+/// Data of a row: it is not a credential, but it must not appear in logs either.
 const PLANTED: [&str; 3] = ["planted-key", "planted-text", "planted-token"];
 
 /// Responses that repeat the secrets of the request.

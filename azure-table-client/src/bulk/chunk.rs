@@ -35,8 +35,8 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Removes the first rows, at most `most` and no more than one transaction holds, and returns them as a chunk;
-    /// `None` if there are no rows.
+    /// Moves the first rows into a chunk: at most `most`, and no more than one transaction holds. Returns `None` if
+    /// `rows` is empty.
     pub(super) fn take(
         target: &Target,
         partition: &Arc<str>,

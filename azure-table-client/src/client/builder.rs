@@ -280,8 +280,8 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets the time limit of whole queries and lists of tables that have no [`total_deadline`][own] of their own.
-    /// There is none by default.
+    /// Sets the time limit of each whole query and list of tables. Its own [`total_deadline`][own] replaces this limit. By
+    /// default, neither is set.
     ///
     /// [own]: super::Query::total_deadline
     pub fn query_deadline(mut self, deadline: Duration) -> Self {
@@ -289,8 +289,9 @@ impl TableServiceClientBuilder {
         self
     }
 
-    /// Sets the number of rows above which the result of a query, or of a list of tables, is an error, unless it has
-    /// a [`max_rows`](super::Query::max_rows) of its own. There is none by default.
+    /// Sets the number of rows above which the result of a query, or of a list of tables, is an error of kind
+    /// [`TooManyRows`](crate::ErrorKind::TooManyRows). Its own [`max_rows`](super::Query::max_rows) replaces this limit.
+    /// By default, neither is set.
     pub fn query_max_rows(mut self, rows: u64) -> Self {
         self.settings.limits.max_rows = Some(rows);
         self

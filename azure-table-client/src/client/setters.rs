@@ -27,8 +27,8 @@ macro_rules! setters {
         }
     };
     (@max_rows $field:ident $rows:literal) => {
-        #[doc = concat!("Sets the number of ", $rows, " above which the result is an error, in place of the client's ",
-            "limit. There is none by default. It protects the memory of the program from a result of unexpected size.")]
+        #[doc = concat!("Sets the number of ", $rows, " above which the result is an error. It replaces the client's limit. By default, ",
+            "neither is set. It protects the memory of the program from a result of unexpected size.")]
         ///
         /// # Errors
         /// Kind [`TooManyRows`](crate::ErrorKind::TooManyRows) with the page that exceeds the limit. The pages before it

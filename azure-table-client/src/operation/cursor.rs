@@ -1,4 +1,4 @@
-//! The progress of a request through its pages. A server that leads in a circle is detected in constant memory.
+//! The progress of a request through its pages. A cycle of continuation tokens is detected in constant memory.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use crate::dialect::Dialect;
 
 /// The position of a request between two of its pages.
 ///
-/// Circles are found by Brent's algorithm: one earlier token is kept, and replaced after 1, 2, 4, … tokens. A circle
-/// returns to the kept token once it has been kept for the length of the circle.
+/// Cycles are found by Brent's algorithm: one earlier token is kept, and replaced after 1, 2, 4, … tokens. A cycle
+/// returns to the kept token once it has been kept for the length of the cycle.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<T> {
     /// The token of the next page; `None` for the first page.
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_any_length_is_found_soon() {
+    fn a_cycle_of_any_length_is_found_soon() {
         for (tail, length) in [(0, 1), (0, 2), (3, 2), (1, 7), (100, 1000), (5000, 3)] {
-            let circle = (0..tail).chain((tail..tail + length).cycle());
-            let tokens = circle.map(|number: usize| token(&format!("opaque {number}"), None));
+            let numbers = (0..tail).chain((tail..tail + length).cycle());
+            let tokens = numbers.map(|number: usize| token(&format!("opaque {number}"), None));
             for dialect in [Dialect::AzureStorage, Dialect::CosmosDb] {
                 let accepted = followed(dialect, tokens.clone());
                 assert!(accepted <= 4 * (tail + length), "{tail} + {length}: {accepted}");

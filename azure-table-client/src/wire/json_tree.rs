@@ -39,7 +39,7 @@ impl Json {
     }
 }
 
-/// Reads a value with so many levels.
+/// Reads a value with at most this number of levels.
 #[derive(Clone, Copy)]
 struct Seed {
     levels: u8,

@@ -117,7 +117,7 @@ impl TableServiceClientBuilder {
     /// Sends through an HTTP client with these settings, for proxies, certificates and connection pools of your own.
     ///
     /// Three settings are replaced, so that no request is sent twice and no credential to another host: redirects are
-    /// not followed, there is no `Referer`, and reqwest does not retry. The proxies of the builder are used for each
+    /// not followed, no `Referer` is sent, and reqwest does not retry. The proxies of the builder are used for each
     /// endpoint. If an endpoint is this machine by plain HTTP, those of the environment are not used.
     ///
     /// Together with [`transport`](Self::transport) it is an error of [`build`](Self::build).

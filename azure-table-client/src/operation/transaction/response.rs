@@ -50,8 +50,8 @@ fn committed(reply: Reply, request: &Request, sent: &Sent) -> Result<Committed, 
     Ok(Committed { operations, response: reply.info() })
 }
 
-/// Returns the index of the only operation that a failure can be about, without its message. Services that count from 1
-/// have the same Content-IDs as those that count from 0, except 0.
+/// Returns the index of the failed operation where the message of the failure does not name it: in a transaction of one
+/// operation, or for a Content-ID of 0. Any other Content-ID may count from 0 or from 1, so it names no operation.
 fn index_of_failure(message: &Message<'_>, operations: usize) -> Option<usize> {
     // The service does not report the index in a transaction of one operation.
     let is_first =

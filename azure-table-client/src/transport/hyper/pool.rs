@@ -46,7 +46,7 @@ impl Pool {
         }
     }
 
-    /// Returns the host of `uri`, whose route `route` finds if it is new.
+    /// Returns the host of `uri`. For a new host, `route` finds the route.
     pub(super) fn host(
         &self,
         uri: &Uri,
@@ -124,7 +124,7 @@ impl Host {
         permit.map_err(|closed| TransportError::new(TransportErrorKind::Connect, closed))
     }
 
-    /// The connection that was used last, so that the others can expire.
+    /// Removes the connection that was used last, so that the others can expire.
     pub(super) fn take_idle(&self) -> Option<Connection> {
         let now = SystemClock.instant();
         let mut idle = lock(&self.idle);

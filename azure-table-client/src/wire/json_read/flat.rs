@@ -255,7 +255,7 @@ impl<'de> FlatReader<'de> {
         }
     }
 
-    /// Reads a text without escapes. Reads nothing if there is none.
+    /// Reads a text without escapes. Consumes nothing if the next value is anything else.
     #[inline]
     fn plain_text(&mut self) -> Option<&'de str> {
         let text = self.rest.strip_prefix('"')?;
