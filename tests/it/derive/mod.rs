@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails")]
 
 mod columns;
+mod enums;
 mod evolution;
 mod fields;
 mod filters;
@@ -13,6 +14,7 @@ mod keys;
 mod kinds;
 mod policies;
 mod random;
+mod several_properties;
 mod values;
 
 use std::borrow::Cow;
