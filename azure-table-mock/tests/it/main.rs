@@ -12,3 +12,4 @@ mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;
