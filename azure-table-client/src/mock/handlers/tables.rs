@@ -41,7 +41,7 @@ pub(super) fn delete(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result
     let now = core.clock.now();
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
     let mut store = core.store.write();
-    store.delete(name, now.checked_add(held).unwrap_or(now))?;
+    store.delete(name, now, held)?;
     core.log(|| JournalEntry::Deleted(name.into()));
     Ok(Reply::no_content())
 }

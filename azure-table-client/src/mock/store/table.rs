@@ -206,9 +206,16 @@ impl Table {
         }
     }
 
-    fn last_deleted(&self) -> EdmDateTime {
+    /// The latest Timestamp of a deleted row.
+    pub(super) fn last_deleted(&self) -> EdmDateTime {
         EdmDateTime::from_ticks(self.last_deleted.load(Ordering::Acquire))
             .unwrap_or(EdmDateTime::MIN)
+    }
+
+    /// Makes every new row newer than this time.
+    #[cfg(feature = "mock-data")]
+    pub(super) fn raise_last_deleted(&self, time: EdmDateTime) {
+        self.last_deleted.fetch_max(time.ticks(), Ordering::AcqRel);
     }
 
     /// The latest Timestamp of a current or deleted row.
