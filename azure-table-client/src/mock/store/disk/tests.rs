@@ -112,6 +112,14 @@ fn a_file_is_compacted_while_writers_go_on() {
                 }
             });
         }
+        scope.spawn(|| {
+            let copy = file.0.with_file_name("copy.tables");
+            for _ in 0..10 {
+                fs::copy(&file.0, &copy).unwrap();
+                drop(opened(&copy));
+            }
+            fs::remove_file(copy).unwrap();
+        });
         written += 3 * 100 * 20 * 150;
     });
     let before = content(&service);
