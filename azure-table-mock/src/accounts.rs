@@ -3,10 +3,13 @@
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use azure_table_client::clock::SystemClock;
-use azure_table_client::mock::{MockTableService, MockTableServiceBuilder, RecordedRequest};
+use azure_table_client::mock::{
+    DiskStatus, MockTableService, MockTableServiceBuilder, RecordedRequest,
+};
 
 use crate::options::{Account, Options};
 
@@ -20,6 +23,14 @@ pub(crate) struct Accounts {
     others: Vec<Served>,
 }
 
+/// The state of the disk for all accounts.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) commits: u64,
+    /// A line for each account whose changes cannot be written now.
+    pub(crate) failures: Vec<String>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) name: String,
@@ -29,7 +40,7 @@ pub(crate) struct Served {
 impl Accounts {
     pub(crate) fn open(options: &Options) -> Result<Self, String> {
         if let Some(folder) = &options.data {
-            fs::create_dir_all(folder).map_err(|error| {
+            create_private(folder).map_err(|error| {
                 format!("the folder {} cannot be created: {error}", folder.display())
             })?;
         }
@@ -44,6 +55,20 @@ impl Accounts {
 
     pub(crate) fn named(&self, name: &str) -> Option<&Served> {
         self.iter().find(|account| account.name == name)
+    }
+
+    /// The state of the disk, if the tables are kept in files.
+    pub(crate) fn disk(&self) -> Option<Disk> {
+        let states: Vec<_> =
+            self.iter().filter_map(|one| Some((&one.name, one.service.disk()?))).collect();
+        let failure = |(name, state): &(&String, DiskStatus)| {
+            let failure = state.failure.as_ref()?;
+            Some(format!("the changes of {name} cannot be written: {failure}"))
+        };
+        (!states.is_empty()).then(|| Disk {
+            commits: states.iter().map(|(_, state)| state.commits).sum(),
+            failures: states.iter().filter_map(failure).collect(),
+        })
     }
 
     /// Returns the service of the account in a path. The first account refuses paths without an account.
@@ -61,11 +86,27 @@ impl Served {
             .map_err(|error| format!("the account {}: {error}", account.name))?;
         let mut builder = configure(builder, options);
         if let Some(folder) = &options.data {
-            let file = folder.join(format!("{}.redb", account.name));
+            let file = folder.join(format!("{}.tables", account.name));
+            let old = file.with_extension("redb");
+            if old.exists() && !file.exists() {
+                return Err(format!(
+                    "{} has the format of an unreleased version, which this version cannot read; \
+                     move it to begin without tables",
+                    old.display()
+                ));
+            }
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
         Ok(Self { name: account.name.clone(), service: builder.build() })
     }
+}
+
+/// Creates a folder that only this user can read.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 /// Joins an error and its sources in one line.

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use hyper::server::conn::http1;
@@ -24,6 +24,8 @@ const IDLE: Duration = Duration::from_secs(5 * 60);
 const GRACE: Duration = Duration::from_secs(5);
 /// The pause after an error of `accept`, for example if the process has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often the state of the disk is read. A failure lasts longer.
+const DISK_CHECK: Duration = Duration::from_millis(250);
 
 /// Serves the accounts until a stop signal.
 pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), String> {
@@ -40,6 +42,7 @@ pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), S
     }
     let shared = Arc::new(Shared { accounts, has_page: options.page, address });
     let (stop, stopping) = watch::channel(());
+    tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));
     tokio::select! {
         () = accept(&listener, &shared, &stopping) => {}
         () = signals.next() => {}
@@ -93,6 +96,23 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => sleep(ACCEPT_PAUSE).await,
         }
+    }
+}
+
+/// Prints a line when the disk fails, and when it works again.
+async fn report_disk_failures(shared: Weak<Shared>) {
+    let mut known = Vec::new();
+    while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
+        if disk.failures != known {
+            disk.failures.iter().for_each(print_error);
+            print_error(if disk.failures.is_empty() {
+                "all changes are written again"
+            } else {
+                "writes fail until the disk works again; no response shows a change that is not on disk"
+            });
+            known = disk.failures;
+        }
+        sleep(DISK_CHECK).await;
     }
 }
 

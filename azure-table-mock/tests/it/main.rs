@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod disk;
 mod page;
 mod process;
 mod requests;
