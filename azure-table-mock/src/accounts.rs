@@ -145,7 +145,7 @@ impl Accounts {
     }
 }
 
-/// The first label of a host name with several labels. An address has none.
+/// The first label of a host name with several labels. `None` for an address.
 fn first_label(host: &str) -> Option<&str> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let (first, _) = name.split_once('.')?;

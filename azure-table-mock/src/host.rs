@@ -82,7 +82,7 @@ async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     }
 }
 
-/// Says what to do if another program has the port.
+/// The error of a failed bind, with a remedy.
 fn cannot_listen(error: &io::Error, host: &str, port: u16) -> String {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => {

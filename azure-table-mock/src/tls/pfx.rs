@@ -292,7 +292,7 @@ mod tests {
     fn keys_are_derived_like_by_other_implementations() {
         let salt = [0x0a, 0x58, 0xcf, 0x64, 0x53, 0x0d, 0x82, 0x3f];
         let key = derive("smeg", &salt, NonZeroU32::MIN, KEY, 24);
-        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = key.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         assert_eq!(hex, "8aaae6297b6cb04642ab5b077851284eb7128f1a2a7fbca3");
     }
 

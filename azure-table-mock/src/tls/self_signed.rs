@@ -1,7 +1,7 @@
 //! The certificate that `--self-signed` writes, and the authority that clients trust.
 //!
-//! The key of the authority signs one certificate and is never stored, so nobody can sign another one that
-//! the clients of this machine would trust.
+//! The key of the authority signs one certificate and is never stored. A stolen folder can therefore not
+//! sign certificates that clients trust.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -177,7 +177,9 @@ mod tests {
             assert_eq!(mode(&files.key) & 0o777, 0o600);
         }
 
-        let old = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() - VALID;
+        // It expires in less than the time of renewal.
+        let old = SystemTime::now().checked_sub(VALID).unwrap();
+        let old = old.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         files.write(&folder, &issue(&names, old + RENEWED).unwrap()).unwrap();
         let renewed = authority().0;
         assert_ne!(renewed, first);

@@ -33,7 +33,7 @@ async fn keys_rotate_without_a_restart() {
     until(&server, "one", "bmV3", true).await;
     until(&server, "one", "b2xk", true).await;
     until(&server, "two", "dHdv", true).await;
-    write("this is no list");
+    write("not a list");
     sleep(Duration::from_millis(1500)).await;
     until(&server, "two", "dHdv", true).await;
     write("one:bmV3");

@@ -58,7 +58,7 @@ async fn pem_and_pfx_certificates_serve_https() {
         let url = format!("{}/-/health", server.origin);
         assert_eq!(get(trusting(&file("ca.pem")), &url).await.unwrap().status(), 200);
         let other = Client::builder().no_proxy();
-        assert!(get(other, &url).await.is_err(), "nobody else trusts it");
+        assert!(get(other, &url).await.is_err(), "other clients do not trust it");
         let plain = url.replace("https:", "http:");
         assert!(get(trusting(&file("ca.pem")), &plain).await.is_err(), "the port serves no HTTP");
     }
