@@ -154,7 +154,7 @@ impl Options {
             certificate,
             key,
             password.map(|password| password.value),
-            given.self_signed.take(),
+            given.self_signed.take().or_else(|| self_signed(environment)),
             data.as_ref(),
         )?;
         if given.is_on("inMemoryPersistence") && data.is_some() {
@@ -234,6 +234,13 @@ fn control_token(
         return error("--control-token needs a token: the value is empty");
     }
     Ok(Some(token))
+}
+
+/// The folder in the variable, which is empty for the value 1.
+fn self_signed(environment: &Environment<'_>) -> Option<PathBuf> {
+    let folder = environment.path("self-signed")?;
+    let is_switch = folder.as_os_str() == "1" || folder.as_os_str() == "true";
+    Some(if is_switch { PathBuf::new() } else { folder })
 }
 
 /// The certificate's source. `self_signed` is the folder, which is empty without a value.
