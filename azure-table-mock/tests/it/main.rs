@@ -8,7 +8,9 @@
     reason = "tests"
 )]
 
+mod accounts;
 mod disk;
+mod https;
 mod page;
 mod process;
 mod requests;
