@@ -193,6 +193,24 @@ impl<'a> RawRequest<'a> {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// The media type of the body, without its parameters. It is empty if the header is missing.
+    pub(super) fn content_type(&self) -> Result<&str, Failure> {
+        let Some(value) = self.headers.get(header::CONTENT_TYPE) else {
+            return Ok("");
+        };
+        let text = value.to_str().map_err(|_| Failure::media_type_not_supported())?;
+        Ok(text.split(';').next().unwrap_or_default().trim())
+    }
+
+    /// Checks that the body is XML. Some clients declare an empty body as JSON.
+    pub(super) fn check_xml(&self) -> Result<(), Failure> {
+        let kind = if self.body.is_empty() { "" } else { self.content_type()? };
+        if kind.is_empty() || kind.eq_ignore_ascii_case("application/xml") {
+            return Ok(());
+        }
+        Err(Failure::media_type_not_supported())
+    }
+
     /// An option of the query, decoded. Names are case-insensitive.
     pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
         // Handlers look up several options, and filters are long: decode only possible matches.
