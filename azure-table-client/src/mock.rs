@@ -42,6 +42,7 @@ mod handlers;
 mod head;
 mod inspect;
 mod json;
+mod keys;
 mod payload;
 mod policies;
 mod recorder;
@@ -106,8 +107,6 @@ struct Inner {
     core: Core,
     faults: FaultPlan,
     recorder: Recorder,
-    /// The key of the account in base64, for connection strings.
-    account_key: String,
 }
 
 impl Default for MockTableService {
@@ -153,7 +152,7 @@ impl MockTableService {
         let account = self.account();
         format!(
             "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.0.account_key
+            self.core().rules.keys.first_text()
         )
     }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use super::failure::Failure;
+use super::keys::Keys;
 use super::store::{JournalEntry, Storage, Table, Write, Written};
-use crate::auth::SharedKey;
 use crate::clock::SharedClock;
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
@@ -19,11 +19,13 @@ pub(super) struct Core {
 
 /// The account, and the rules that a builder can change.
 pub(super) struct Rules {
-    pub(super) credential: SharedKey,
+    pub(super) keys: Keys,
     pub(super) loose: bool,
     pub(super) tokens: Option<TokenCheck>,
     pub(super) max_comparisons: Option<usize>,
     pub(super) max_key_units: usize,
+    /// The account may be the first label of the host, as in the service.
+    pub(super) account_in_host: bool,
 }
 
 /// The clock of the clients, and the skew that the fault plan adds to it.
@@ -70,7 +72,7 @@ impl Core {
 
 impl Rules {
     pub(super) fn account(&self) -> &str {
-        self.credential.account()
+        self.keys.account()
     }
 }
 

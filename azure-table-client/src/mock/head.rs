@@ -23,8 +23,8 @@ impl MockTableService {
         if request.method == Method::OPTIONS || request.url_bytes() > MAX_URL_BYTES {
             return false;
         }
-        let location = Location::split(request.path, core.rules.account());
-        let location = location.map_or(Location::Primary, |(location, _)| location);
+        let location =
+            request.location(&core.rules).map_or(Location::Primary, |(location, _)| location);
         authorize(core, &request, location, core.clock.now()).is_ok()
     }
 
