@@ -23,6 +23,8 @@ pub(crate) struct Accounts {
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) name: String,
+    /// No secret protects the account: it accepts requests without a signature, or its key is public.
+    pub(crate) is_open: bool,
     pub(crate) service: MockTableService,
 }
 
@@ -46,11 +48,11 @@ impl Accounts {
         self.iter().find(|account| account.name == name)
     }
 
-    /// Returns the service of the account in a path. The first account refuses paths without an account.
-    pub(crate) fn of_path(&self, path: &str) -> &MockTableService {
+    /// Returns the account in a path. The first account refuses paths without an account.
+    pub(crate) fn of_path(&self, path: &str) -> &Served {
         let segment = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
         let name = segment.strip_suffix("-secondary").unwrap_or(segment);
-        &self.named(name).unwrap_or(&self.first).service
+        self.named(name).unwrap_or(&self.first)
     }
 }
 
@@ -64,7 +66,8 @@ impl Served {
             let file = folder.join(format!("{}.redb", account.name));
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
-        Ok(Self { name: account.name.clone(), service: builder.build() })
+        let is_open = options.loose || account.has_public_key();
+        Ok(Self { name: account.name.clone(), is_open, service: builder.build() })
     }
 }
 
@@ -117,7 +120,7 @@ mod tests {
         let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
         let accounts = Accounts::open(&options).unwrap();
         let uri = |path| {
-            let service = accounts.of_path(path).connection_string();
+            let service = accounts.of_path(path).service.connection_string();
             service.rsplit('/').next().unwrap().to_owned()
         };
         for (path, expected) in [

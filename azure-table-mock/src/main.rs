@@ -1,13 +1,18 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- limits <- stream <- accounts <- gate <- page <- exchange
+//! <- connections <- host`.
 
 mod accounts;
+mod connections;
 mod exchange;
+mod gate;
 mod host;
+mod limits;
 mod options;
 mod page;
+mod stream;
 
 use std::fmt::Display;
 use std::io::Write as _;

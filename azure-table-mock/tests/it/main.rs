@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod origins;
 mod page;
 mod process;
 mod requests;
