@@ -38,10 +38,11 @@ impl Limits {
             idle: Duration::from_secs(2 * 60),
             head: Duration::from_secs(10),
             body: Duration::from_secs(60),
-            write: Duration::from_secs(30),
+            write: Duration::from_secs(20),
             linger: Duration::from_secs(5),
-            bytes: 256 * 1024 * 1024,
-            room: Duration::from_secs(10),
+            bytes: 128 * 1024 * 1024,
+            // Longer than `write`, so that clients that never read do not cause refusals of others.
+            room: Duration::from_secs(30),
         }
     }
 
