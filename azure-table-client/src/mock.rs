@@ -43,6 +43,7 @@ mod head;
 mod inspect;
 mod json;
 mod keys;
+mod names;
 mod payload;
 mod policies;
 mod recorder;
@@ -52,6 +53,7 @@ mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
+mod step;
 mod store;
 mod transport;
 mod xml;

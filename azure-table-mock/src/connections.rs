@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, sink};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Duration, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use crate::exchange::{self, Shared};
 use crate::print_error;
@@ -40,6 +41,7 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 /// Accepts connections up to the limit, and refuses more.
 pub(crate) async fn accept(
     listener: &TcpListener,
+    tls: Option<&TlsAcceptor>,
     shared: &Arc<Shared>,
     stopping: &watch::Receiver<()>,
 ) {
@@ -56,7 +58,8 @@ pub(crate) async fn accept(
                             shared.limits.connections
                         ));
                     }
-                    if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
+                    // A TLS client cannot read the text.
+                    if let (None, Ok(permit)) = (tls, Arc::clone(&refusals).try_acquire_owned()) {
                         tokio::spawn(async move {
                             let _ = timeout(REFUSAL_TIME, refuse(stream)).await;
                             drop(permit);
@@ -66,12 +69,18 @@ pub(crate) async fn accept(
                 };
                 // An IPv6 socket reports IPv4 addresses in mapped form.
                 let sender = peer.ip().to_canonical();
-                let (shared, stopping) = (Arc::clone(shared), stopping.clone());
+                // Otherwise a response in two packets waits for the client's acknowledgement.
+                let _ = stream.set_nodelay(true);
+                let (tls, shared, stopping) = (tls.cloned(), Arc::clone(shared), stopping.clone());
                 tokio::spawn(async move {
-                    // Otherwise a response in two packets waits for the client's acknowledgement.
-                    let _ = stream.set_nodelay(true);
-                    serve(stream, sender, &shared, stopping).await;
-                    drop(permit);
+                    let _permit = permit;
+                    let Some(tls) = tls else {
+                        return serve(stream, sender, &shared, stopping).await;
+                    };
+                    // An error of the handshake concerns only the client.
+                    if let Ok(Ok(stream)) = timeout(shared.limits.head, tls.accept(stream)).await {
+                        serve(stream, sender, &shared, stopping).await;
+                    }
                 });
             }
             // The client has already closed the connection.

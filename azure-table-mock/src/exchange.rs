@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
     pub(crate) limits: Limits,
+    /// `http` or `https`.
+    scheme: &'static str,
     /// The address of the listener.
     address: SocketAddr,
     gate: Gate,
@@ -48,6 +50,7 @@ impl Shared {
     pub(crate) fn new(
         options: &Options,
         accounts: Accounts,
+        scheme: &'static str,
         address: SocketAddr,
         limits: Limits,
     ) -> Self {
@@ -55,6 +58,7 @@ impl Shared {
             accounts,
             has_page: options.page,
             limits,
+            scheme,
             address,
             gate: Gate::new(address, &options.allow_hosts),
             budget: Budget::new(&limits),
@@ -86,8 +90,8 @@ pub(crate) async fn respond(
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
     let is_page = page::has_path(parts.uri.path());
-    let account = shared.accounts.of_path(parts.uri.path());
-    let target = if is_page { Target::Page } else { Target::Account(account) };
+    let account = shared.accounts.of(host(&parts).unwrap_or_default(), parts.uri.path());
+    let target = if is_page { Target::Page } else { Target::Account(&account) };
     if let Some(refusal) = shared.gate.refuse(&parts, target) {
         return Ok(closing(refusal));
     }
@@ -95,7 +99,7 @@ pub(crate) async fn respond(
         return Ok(page::respond(shared, &parts));
     }
     let is_slow = may_take_long(&parts);
-    let mut request = to_service(shared.address, parts);
+    let mut request = to_service(shared, parts);
     let mut reading = Reading { shared, body, read: Read::default(), share: None };
     if let Err(refusal) = reading.read(&account.service, &request, sender).await {
         return Ok(closing(refusal));
@@ -143,26 +147,30 @@ fn may_take_long(parts: &Parts) -> bool {
 }
 
 /// The request without its body.
-fn to_service(address: SocketAddr, parts: Parts) -> HttpRequest {
-    let uri = uri(&parts, address);
+fn to_service(shared: &Shared, parts: Parts) -> HttpRequest {
+    let uri = uri(&parts, shared.scheme, shared.address);
     let Parts { method, headers, .. } = parts;
     HttpRequest { headers, ..HttpRequest::new(method, uri) }
 }
 
 /// The URI with the host as the client names it, and with the path and query as sent.
-fn uri(parts: &Parts, address: SocketAddr) -> Uri {
+fn uri(parts: &Parts, scheme: &str, address: SocketAddr) -> Uri {
+    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let at = |authority: &str| {
+        let uri = Uri::builder().scheme(scheme).authority(authority).path_and_query(target);
+        uri.build().ok()
+    };
+    host(parts).and_then(at).or_else(|| at(&address.to_string())).unwrap_or_default()
+}
+
+/// The host and the port as the client names them.
+fn host(parts: &Parts) -> Option<&str> {
     let named = parts
         .uri
         .authority()
         .map(Authority::as_str)
         .or_else(|| parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()));
-    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let at = |authority: &str| {
-        let uri = Uri::builder().scheme("http").authority(authority).path_and_query(target);
-        uri.build().ok()
-    };
-    let named = named.filter(|name| is_host(name)).and_then(at);
-    named.or_else(|| at(&address.to_string())).unwrap_or_default()
+    named.filter(|name| is_host(name))
 }
 
 /// Returns `true` if the text is a host with an optional port. It must not look like a path.
@@ -299,7 +307,7 @@ mod tests {
                 request = request.header("host", host);
             }
             let (parts, ()) = request.body(()).unwrap().into_parts();
-            assert_eq!(uri(&parts, address), expected, "{target}");
+            assert_eq!(uri(&parts, "http", address), expected, "{target}");
         }
     }
 }

@@ -80,7 +80,7 @@ impl Gate {
     fn checks_names(&self, target: Target<'_>) -> bool {
         let is_open = match target {
             Target::Page => true,
-            Target::Account(account) => account.is_open,
+            Target::Account(account) => account.is_open(),
         };
         !self.allowed.is_empty() || self.is_loopback && is_open
     }
@@ -123,7 +123,7 @@ impl Gate {
             && match target {
                 Target::Page => true,
                 Target::Account(account) => {
-                    account.is_open && !account.service.allows_origin(origin, method)
+                    account.is_open() && !account.service.allows_origin(origin, method)
                 }
             }
     }
@@ -140,6 +140,8 @@ pub(crate) fn text(status: StatusCode, text: &'static str) -> Response<Full<Byte
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use http::Request;
 
     use super::*;
@@ -156,7 +158,7 @@ mod tests {
     fn accounts(arguments: &[&str]) -> Accounts {
         let parsed = Command::parse(arguments.iter().map(Into::into), |_| None);
         let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
-        Accounts::open(&options).unwrap()
+        Accounts::open(&Arc::from(options)).unwrap()
     }
 
     fn parts(method: Method, uri: &str, headers: &[(&'static str, &str)]) -> Parts {
@@ -213,7 +215,8 @@ mod tests {
             ([0, 0, 0, 0], &["tables"], &secret, 403, 403),
         ] {
             let (gate, accounts) = (gate(address, allowed), accounts(arguments));
-            let account = Target::Account(accounts.iter().next().unwrap());
+            let account = accounts.iter().next().unwrap();
+            let account = Target::Account(&account);
             let found = (status(&gate, Target::Page, &foreign), status(&gate, account, &foreign));
             assert_eq!(found, (page, api), "{address:?} {allowed:?} {arguments:?}");
         }
@@ -224,8 +227,8 @@ mod tests {
         let gate = gate([0, 0, 0, 0], &[]);
         let (open, closed) =
             (accounts(&[]), accounts(&["--account", "one", "--account-key", "b25l"]));
-        let [open, closed] =
-            [&open, &closed].map(|accounts| Target::Account(accounts.iter().next().unwrap()));
+        let (open, closed) = (open.iter().next().unwrap(), closed.iter().next().unwrap());
+        let (open, closed) = (Target::Account(&open), Target::Account(&closed));
         for (method, origin, expected) in [
             (Method::POST, "http://evil.example", [403, 403, 200]),
             (Method::POST, "null", [403, 403, 200]),

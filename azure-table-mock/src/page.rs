@@ -58,11 +58,11 @@ pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>>
         ["requests"] => Some(requests::page(shared)),
         [account, table] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::list(account, table, &keys(query)))
+            account.and_then(|account| entities::list(&account, table, &keys(query)))
         }
         [account, table, "entity"] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::one(account, table, &keys(query)))
+            account.and_then(|account| entities::one(&account, table, &keys(query)))
         }
         _ => None,
     };

@@ -128,7 +128,7 @@ impl<'a> Request<'a> {
         };
         let protocol = Protocol::of(&raw, rules.loose);
         let batch = Ok(Vec::new());
-        Self { location, account_in_host, verb, resource, operation, protocol, batch, raw }
+        Self { raw, location, account_in_host, verb, resource, operation, protocol, batch }
     }
 
     pub(super) fn verb(&self) -> Result<&str, Failure> {

@@ -34,11 +34,12 @@ impl Server {
         let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
+        let options = Arc::from(options);
         let accounts = Accounts::open(&options).unwrap();
-        let shared = Arc::new(Shared::new(&options, accounts, address, limits));
+        let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
-        tokio::spawn(async move { accept(&listener, &accepted, &stopping).await });
+        tokio::spawn(async move { accept(&listener, None, &accepted, &stopping).await });
         Self { address, shared, _stop: stop }
     }
 

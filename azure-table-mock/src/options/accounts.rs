@@ -41,8 +41,8 @@ impl Account {
     }
 }
 
-/// Returns the accounts of the arguments, or else of the variables, and the file that they come from. The
-/// default is the development account.
+/// Returns the accounts and the file that lists them. Arguments override variables, and the default is the
+/// development account.
 pub(super) fn of(
     given: &mut Given,
     environment: &Environment<'_>,

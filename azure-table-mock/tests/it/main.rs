@@ -8,6 +8,8 @@
     reason = "tests"
 )]
 
+mod accounts;
+mod https;
 mod origins;
 mod page;
 mod process;
