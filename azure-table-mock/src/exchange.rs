@@ -12,8 +12,6 @@ use http::uri::{Authority, PathAndQuery};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Frame, Incoming};
-use tokio::runtime::Handle;
-use tokio::task::block_in_place;
 use tokio::time::timeout;
 
 use crate::accounts::Accounts;
@@ -26,8 +24,8 @@ use crate::page;
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
-/// The share of the response to a query, until its size is known.
-const PAGE_BYTES: usize = 4 * 1024 * 1024;
+/// The share of the response to a query, until its size is known. Few pages are larger.
+const PAGE_BYTES: usize = 1024 * 1024;
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
@@ -98,7 +96,7 @@ pub(crate) async fn respond(
     if is_page {
         return Ok(page::respond(shared, &parts));
     }
-    let is_slow = may_take_long(&parts);
+    let is_query = is_query(&parts);
     let mut request = to_service(shared, parts);
     let mut reading = Reading { shared, body, read: Read::default(), share: None };
     if let Err(refusal) = reading.read(&account.service, &request, sender).await {
@@ -106,21 +104,19 @@ pub(crate) async fn respond(
     }
     let Reading { read, mut share, .. } = reading;
     request.body = read.bytes;
-    if is_slow && share.is_none() {
+    if is_query && share.is_none() {
         share = match shared.budget.share(PAGE_BYTES).await {
             Some(share) => Some(share),
             None => return Ok(closing(busy())),
         };
     }
-    let receiving = account.service.receive_from(request, sender);
-    let received = if is_slow {
-        // Another thread continues with the other connections in the meantime.
-        block_in_place(|| Handle::current().block_on(receiving))
-    } else {
-        receiving.await
+    let mut response = account.service.receive_from(request, sender).await.map_err(Broken)?;
+    response.body = match shared.budget.hold(response.body, share) {
+        Ok(body) => body,
+        Err(_) if is_query => return Ok(closing(busy())),
+        // A write was applied, so its response is sent.
+        Err(body) => body,
     };
-    let mut response = received.map_err(Broken)?;
-    response.body = shared.budget.hold(response.body, share);
     let response = to_hyper(response);
     Ok(if read.is_whole { response } else { closing(response) })
 }
@@ -141,8 +137,8 @@ fn busy() -> Response<Full<Bytes>> {
     response
 }
 
-/// Returns `true` for a query, which may scan many rows: a read without the keys of an entity.
-fn may_take_long(parts: &Parts) -> bool {
+/// Returns `true` for a query, which may have a large response: a read without the keys of an entity.
+fn is_query(parts: &Parts) -> bool {
     parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
 }
 

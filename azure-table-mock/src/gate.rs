@@ -18,6 +18,9 @@ use crate::accounts::Served;
 /// The option that allows every name.
 const EVERY_NAME: &str = "*";
 
+/// The name of this machine in its containers. No other machine can have it.
+const CONTAINER_HOST: &str = "host.docker.internal";
+
 /// The names under which requests are accepted.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -101,6 +104,7 @@ impl Gate {
             rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
         is_below("localhost")
+            || name == CONTAINER_HOST
             || self.allowed.iter().any(|allowed| allowed == EVERY_NAME || is_below(allowed))
     }
 
@@ -182,6 +186,8 @@ mod tests {
             ("LocalHost:80", 200),
             ("tables.localhost:80", 200),
             ("[::1]:80", 200),
+            ("host.docker.internal:80", 200),
+            ("evil.host.docker.internal", 403),
             ("evil.example:10002", 403),
             ("evil-localhost", 403),
             ("127.0.0.1.evil.example", 403),

@@ -110,30 +110,27 @@ impl Budget {
         bytes.div_ceil(UNIT).min(self.all)
     }
 
-    /// Ties a body to its share, which becomes as large as the body. A small body returns it at once. A body
-    /// that exceeds its share is not refused, since its memory is already in use.
-    pub(crate) fn hold(&self, body: Bytes, share: Option<Share>) -> Bytes {
+    /// Ties a body to its share, which becomes as large as the body. A small body returns it at once.
+    ///
+    /// # Errors
+    /// The body, if it exceeds its share and there is no room.
+    pub(crate) fn hold(&self, body: Bytes, share: Option<Share>) -> Result<Bytes, Bytes> {
         if body.len() <= Self::SMALL {
-            return body;
+            return Ok(body);
         }
         let needed = self.units_of(body.len());
         let mut held = share.map(|Share(permit)| permit);
-        let (mut kept, has) = match &mut held {
-            Some(permit) => {
-                let part = permit.num_permits().min(needed);
-                (permit.split(part), part)
-            }
-            None => (None, 0),
-        };
+        let part = held.as_ref().map_or(0, |permit| permit.num_permits().min(needed));
+        let kept = held.as_mut().and_then(|permit| permit.split(part));
         drop(held);
-        let missing = u32::try_from(needed - has).unwrap_or(u32::MAX);
-        if let Ok(more) = Arc::clone(&self.units).try_acquire_many_owned(missing) {
-            match &mut kept {
-                Some(kept) => kept.merge(more),
-                None => kept = Some(more),
-            }
+        let missing = u32::try_from(needed - part).unwrap_or(u32::MAX);
+        let Ok(mut more) = Arc::clone(&self.units).try_acquire_many_owned(missing) else {
+            return Err(body);
+        };
+        if let Some(kept) = kept {
+            more.merge(kept);
         }
-        Bytes::from_owner(Held { body, _share: kept })
+        Ok(Bytes::from_owner(Held { body, _share: more }))
     }
 
     #[cfg(test)]
@@ -145,7 +142,7 @@ impl Budget {
 /// A body that returns its share when the last part of it is dropped.
 struct Held {
     body: Bytes,
-    _share: Option<OwnedSemaphorePermit>,
+    _share: OwnedSemaphorePermit,
 }
 
 impl AsRef<[u8]> for Held {
@@ -165,9 +162,9 @@ mod tests {
         let body = |units: usize| Bytes::from(vec![0; units * UNIT]);
         let share = budget.share(100 * UNIT).await;
         assert_eq!(budget.used(), 100 * UNIT);
-        let smaller = budget.hold(body(40), share);
+        let smaller = budget.hold(body(40), share).unwrap();
         assert_eq!(budget.used(), 40 * UNIT);
-        let larger = budget.hold(body(200), budget.share(100 * UNIT).await);
+        let larger = budget.hold(body(200), budget.share(100 * UNIT).await).unwrap();
         assert_eq!(budget.used(), 240 * UNIT);
         let second = larger.slice(1..2);
         drop((smaller, larger));
@@ -175,12 +172,15 @@ mod tests {
         drop(second);
         assert_eq!(budget.used(), 0);
         // A small body returns its share, and a body larger than the budget uses all of it.
-        let small = budget.hold(body(1), budget.share(100 * UNIT).await);
+        let small = budget.hold(body(1), budget.share(100 * UNIT).await).unwrap();
         assert_eq!((budget.used(), small.len()), (0, UNIT));
         let all = budget.share(2048 * UNIT).await;
         assert!(all.is_some() && budget.share(1).await.is_none());
-        let beyond = budget.hold(body(32), None);
+        let beyond = budget.hold(body(32), None).unwrap_err();
         assert_eq!((budget.used(), beyond.len()), (1024 * UNIT, 32 * UNIT));
+        drop(all);
+        let beyond = budget.hold(body(2048), None).unwrap();
+        assert_eq!((budget.used(), beyond.len()), (1024 * UNIT, 2048 * UNIT));
     }
 
     #[test]

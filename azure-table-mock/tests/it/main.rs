@@ -15,3 +15,4 @@ mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;
