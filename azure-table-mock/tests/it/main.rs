@@ -11,6 +11,7 @@
 mod accounts;
 mod disk;
 mod https;
+mod origins;
 mod page;
 mod process;
 mod requests;
