@@ -2,10 +2,14 @@
 //!
 //! The lock order is: all tables, the partitions of one table, the rows of one partition.
 
+mod chunk;
+mod column;
 #[cfg(feature = "mock-data")]
 mod disk;
 mod key;
+mod partition;
 mod properties;
+mod row;
 #[cfg(feature = "mock-data")]
 mod snapshot;
 mod storage;
@@ -18,14 +22,17 @@ use std::collections::btree_map;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+pub(super) use self::chunk::Chunk;
+pub(super) use self::column::{Cell, Literal, compare};
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
-pub(super) use self::properties::{Properties, StoredEntity, StoredProperties};
+pub(super) use self::properties::{Member, Properties, StoredProperties};
+pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
-pub(super) use self::table::{Table, Written};
+pub(super) use self::table::{Snapshot, Table, Written};
 pub(super) use self::version::Version;
-pub(super) use self::write::{Change, Condition, Update, Write};
+pub(super) use self::write::{Change, Condition, Refused, Update, Write};
 use super::failure::Failure;
 use super::policies::Policies;
 use super::service_properties::ServiceProperties;
@@ -89,23 +96,23 @@ impl Store {
         }
     }
 
-    /// Deletes a table. Its name can be used again after `held`.
+    /// Deletes a table and returns it. Its name can be used again after `held`.
     pub(super) fn delete(
         &mut self,
         name: &str,
         now: SystemTime,
         held: Duration,
-    ) -> Result<(), Failure> {
+    ) -> Result<Arc<Table>, Failure> {
         let name = name.to_ascii_lowercase();
-        self.remove(&name).ok_or_else(Failure::resource_not_found)?;
+        let table = self.remove(&name).ok_or_else(Failure::resource_not_found)?;
         self.held_names.hold(name, now, held);
-        Ok(())
+        Ok(table)
     }
 
-    fn remove(&mut self, lower_case_name: &str) -> Option<()> {
+    fn remove(&mut self, lower_case_name: &str) -> Option<Arc<Table>> {
         let table = self.tables.remove(lower_case_name)?;
         self.last_deleted = self.last_deleted.max(table.last());
-        Some(())
+        Some(table)
     }
 
     /// Applies a change of another store without any check.
@@ -166,8 +173,8 @@ impl Store {
     }
 
     /// Returns the tables from this name on.
-    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
-        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| &**table)
+    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
     }
 }
 
@@ -202,7 +209,7 @@ mod tests {
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
     fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
-        let change = Change::Insert(StoredProperties::default());
+        let change = Change::Insert(RowText::new(row_key, &vec![]));
         Write { key: StoredKey::new(partition_key, row_key), change }
     }
 
@@ -213,7 +220,8 @@ mod tests {
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
         store.delete("blogs", NOW, Duration::ZERO).unwrap();
-        assert_eq!(store.delete("blogs", NOW, Duration::ZERO), Err(Failure::resource_not_found()));
+        let again = store.delete("blogs", NOW, Duration::ZERO);
+        assert_eq!(again.unwrap_err(), Failure::resource_not_found());
     }
 
     #[test]
@@ -239,7 +247,7 @@ mod tests {
         let mut insert = || {
             store.create("Blogs", NOW).unwrap();
             let table = store.existing_table("Blogs", NOW).unwrap();
-            let written = table.apply(vec![insertion(("p", "r"))], || now, |_| {}).unwrap();
+            let written = table.apply(&[insertion(("p", "r"))], || now, |_| {}).unwrap();
             store.delete("Blogs", NOW, Duration::ZERO).unwrap();
             written[0].row.as_ref().unwrap().version.etag()
         };
@@ -250,7 +258,7 @@ mod tests {
     fn rows_are_found_and_scanned_by_borrowed_keys() {
         let table = Table::new("T", EdmDateTime::MIN);
         for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
-            table.apply(vec![insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
+            table.apply(&[insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
         }
         assert!(table.get(("a", "2")).is_some() && table.get(("a", "3")).is_none());
         let mut seen = Vec::new();

@@ -50,7 +50,7 @@ fn rows_from(table: &Table, from: &StoredKey) -> Vec<Written> {
     let mut rows = Vec::new();
     table.scan((&from.partition, &from.row), &mut |(partition, row), entity| {
         let key = StoredKey::new(partition, row);
-        rows.push(Written { key, row: Some(Arc::clone(entity)) });
+        rows.push(Written { key, row: Some(entity.clone()) });
         if rows.len() < ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     rows

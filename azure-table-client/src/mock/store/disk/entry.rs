@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::super::{JournalEntry, StoredEntity, StoredKey, StoredProperties, Version, Written};
+use super::super::{JournalEntry, StoredEntity, StoredKey, Written};
 use crate::edm::EdmDateTime;
 use crate::mock::policies::Policies;
 use crate::mock::service_properties::ServiceProperties;
@@ -37,7 +37,7 @@ pub(super) fn write(entry: &JournalEntry, mut add: impl FnMut(&[u8])) {
                 content.push(WRITTEN);
                 push(&mut content, table);
                 for Written { key, row } in rows {
-                    push_row(&mut content, key, row.as_deref());
+                    push_row(&mut content, key, row.as_ref());
                 }
                 add(&content);
             }
@@ -66,7 +66,7 @@ fn push_row(content: &mut Vec<u8>, key: &StoredKey, row: Option<&StoredEntity>) 
     content.push(row.is_some().into());
     if let Some(row) = row {
         content.extend(row.version.time().ticks().to_le_bytes());
-        push(content, row.properties.text());
+        push(content, row.properties().text());
     }
 }
 
@@ -143,9 +143,8 @@ impl<'c> Content<'c> {
         let row = match self.byte()? {
             0 => None,
             1 => {
-                let version = Version::at(self.time()?);
-                let properties = StoredProperties::from_text(self.text()?);
-                Some(Arc::new(StoredEntity { version, properties }))
+                let time = self.time()?;
+                Some(StoredEntity::from_parts(time, &key.row, self.text()?))
             }
             _ => return None,
         };
