@@ -14,3 +14,4 @@ mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;
