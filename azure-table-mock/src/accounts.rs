@@ -12,6 +12,8 @@ use crate::options::{Account, Options};
 
 /// The number of requests of an account that the page shows.
 const KEPT_REQUESTS: usize = 200;
+/// The number of bytes of request bodies of an account that the page shows.
+const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
@@ -76,14 +78,14 @@ fn error_chain(error: &dyn Error) -> String {
     }
 }
 
-/// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
+/// Applies the settings of all accounts. Requests are kept for the page.
 fn configure(builder: MockTableServiceBuilder, options: &Options) -> MockTableServiceBuilder {
     let kept = if options.page { KEPT_REQUESTS } else { 0 };
     let builder = builder
         .clock(Arc::new(SystemClock))
         .loose(options.loose)
         .kept_requests(kept)
-        .kept_payload_bytes(0);
+        .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
     if options.log.is_some() { builder.observer(log) } else { builder }
 }
 

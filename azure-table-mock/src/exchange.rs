@@ -14,7 +14,7 @@ use tokio::task::block_in_place;
 use tokio::time::{Duration, timeout};
 
 use crate::accounts::Accounts;
-use crate::page;
+use crate::page::{self, PageState};
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
@@ -34,6 +34,7 @@ const SERVER: HeaderValue =
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
+    pub(crate) page: PageState,
     /// The address of the listener.
     pub(crate) address: SocketAddr,
 }
@@ -77,11 +78,14 @@ pub(crate) async fn respond(
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
     if page::has_path(parts.uri.path()) {
-        return Ok(page::respond(shared, &parts));
+        let form =
+            if parts.method == Method::POST { read_in_time(body).await?.0 } else { Bytes::new() };
+        // A page may scan many rows.
+        let responding = page::respond(shared, &parts, &form);
+        return Ok(block_in_place(|| Handle::current().block_on(responding)));
     }
     let service = shared.accounts.of_path(parts.uri.path());
-    let (body, is_whole) =
-        timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
+    let (body, is_whole) = read_in_time(body).await?;
     let is_slow = may_take_long(&parts);
     let request = to_service(shared.address, parts, body);
     let receiving = service.receive_from(request, sender);
@@ -129,6 +133,10 @@ fn uri(parts: &Parts, address: SocketAddr) -> Uri {
 fn is_host(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     !name.is_empty() && name.bytes().all(is_part)
+}
+
+async fn read_in_time(body: Incoming) -> Result<(Bytes, bool), Broken> {
+    timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)?
 }
 
 /// Reads the body, or its start if it is too large. Returns `true` if the client has sent all of it. A body

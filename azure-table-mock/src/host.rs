@@ -15,6 +15,7 @@ use tokio::time::{Duration, sleep, timeout};
 use crate::accounts::Accounts;
 use crate::exchange::{self, Shared};
 use crate::options::{Account, Options};
+use crate::page::PageState;
 use crate::{print_error, print_line};
 
 /// The longest wait for the next request on a connection, and for the rest of its headers.
@@ -37,7 +38,8 @@ pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), S
     for account in accounts.iter() {
         print_line(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
     }
-    let shared = Arc::new(Shared { accounts, has_page: options.page, address });
+    let page = PageState::new(options, address.ip().is_loopback());
+    let shared = Arc::new(Shared { accounts, has_page: options.page, page, address });
     let (stop, stopping) = watch::channel(());
     tokio::select! {
         () = accept(&listener, &shared, &stopping) => {}

@@ -9,6 +9,8 @@
 )]
 
 mod page;
+mod page_edit;
+mod page_query;
 mod process;
 mod requests;
 mod server;
