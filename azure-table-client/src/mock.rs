@@ -41,6 +41,7 @@ mod faults;
 mod handlers;
 mod inspect;
 mod json;
+mod names;
 mod payload;
 mod policies;
 mod recorder;
@@ -50,6 +51,7 @@ mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
+mod step;
 mod store;
 mod transport;
 mod xml;

@@ -80,9 +80,7 @@ pub(crate) async fn respond(
     if page::has_path(parts.uri.path()) {
         let form =
             if parts.method == Method::POST { read_in_time(body).await?.0 } else { Bytes::new() };
-        // A page may scan many rows.
-        let responding = page::respond(shared, &parts, &form);
-        return Ok(block_in_place(|| Handle::current().block_on(responding)));
+        return Ok(page::respond(shared, &parts, &form).await);
     }
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) = read_in_time(body).await?;
