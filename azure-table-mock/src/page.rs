@@ -1,5 +1,5 @@
 //! The page below `/-/`, which is not a valid account name. It is rendered for each request. Reading needs
-//! no script; the script updates what is shown and copies text. Changes are forms with a token.
+//! no script; the script updates rows and copies text. Changes are forms with a token.
 
 mod copy;
 mod draft;
@@ -40,7 +40,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What a page reports after an action, by the value of `done`.
+/// The report of a page after an action, by the value of `done`.
 const NOTICES: [(&str, &str); 5] = [
     ("table", "The table is created."),
     ("table-deleted", "The table is deleted."),
@@ -126,7 +126,7 @@ pub(crate) async fn respond(
     finish(reply, shared.page.can_write)
 }
 
-/// Returns the page at a path, or `None` if nothing is there.
+/// Returns the page at a path, or `None` if it does not exist.
 async fn read(shared: &Shared, segments: &[&str], query: &Fields) -> Option<Reply> {
     let done = query.get("done");
     let page = match *segments {

@@ -63,7 +63,7 @@ impl Draft {
     }
 
     /// Returns the entity, or an error for each invalid property. Values that the person did not change
-    /// keep what is stored, also if a form cannot show it.
+    /// keep their stored form, even if a form cannot show it.
     pub(super) fn entity(
         &self,
         stored: Option<&DynamicEntity>,

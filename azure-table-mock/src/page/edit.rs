@@ -168,7 +168,7 @@ impl Target<'_> {
         Reply::Page(status, confirm_delete(shared, account, table, &left, (&view, &errors)))
     }
 
-    /// Asks whether the table is to be deleted.
+    /// The form that confirms the deletion of the table.
     pub(super) fn delete_table_form(&self, error: Option<&str>) -> Option<Page> {
         let Self { shared, account, table } = *self;
         let count = account.service.row_count(table)?;

@@ -132,7 +132,7 @@ impl Form<'_> {
         Page { title: format!("{title} - {table} - {}", account.name), body }
     }
 
-    /// Shows what is stored now and what the person typed.
+    /// Shows the stored values and those of the form.
     fn conflict(&self, body: &mut Html, stored: &DynamicEntity) {
         body.alert(
             "Another program changed this entity after you opened the form. Nothing was saved. \
@@ -168,7 +168,7 @@ impl Form<'_> {
     }
 }
 
-/// Asks whether these rows are to be deleted. Errors are those of the last attempt.
+/// The form that confirms the deletion of these rows. Errors are those of the last attempt.
 pub(super) fn confirm_delete(
     shared: &Shared,
     account: &Served,

@@ -10,7 +10,7 @@ use super::html::Html;
 use super::view::View;
 use crate::exchange::Shared;
 
-/// Which requests are shown.
+/// The choices of requests, by the value of `show`.
 const SHOWN: [(&str, &str); 3] = [("", "All"), ("errors", "Errors"), ("scans", "Table scans")];
 
 pub(super) fn page(shared: &Shared, show: &str) -> Page {

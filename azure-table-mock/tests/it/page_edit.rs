@@ -90,7 +90,7 @@ async fn an_entity_is_inserted_with_types() {
     let (status, page) = post(&server, &format!("{BLOGS}/add"), &form).await;
     assert_eq!(status, 400);
     assert!(page.contains("Views (Edm.Int64) must be a whole number of 64 bits"), "{page}");
-    assert!(page.contains("value=\"new p\""), "what was typed is kept: {page}");
+    assert!(page.contains("value=\"new p\""), "the form keeps its input: {page}");
     let mut form = form;
     form[4].1 = "7";
     let (status, page) = post(&server, &format!("{BLOGS}/add"), &form).await;

@@ -79,3 +79,55 @@ impl RecordedRequest {
             .map(|(_, filter)| filter.into_owned())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::entity::DynamicEntity;
+    use crate::error::ErrorCode;
+    use crate::mock::{Fault, MockTableService};
+
+    #[tokio::test]
+    async fn errors_of_responses_are_recorded_also_in_batches() {
+        let mock = MockTableService::new();
+        let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        let (old, new) = (DynamicEntity::new("p", "old"), DynamicEntity::new("p", "new"));
+        blogs.insert(&old).await.unwrap();
+        mock.requests().clear();
+        blogs.insert(&old).await.unwrap_err();
+        blogs.transaction().insert(&new).insert(&old).await.unwrap_err();
+        mock.faults().add(Fault::busy().times(1));
+        blogs.get(("p", "old")).retry(crate::RetryPolicy::none()).await.unwrap_err();
+        blogs.get(("p", "old")).await.unwrap();
+
+        let all = mock.requests().all();
+        let recorded: Vec<_> = all
+            .iter()
+            .map(|one| {
+                (one.number, one.status, one.error_code.clone(), one.error_message.as_deref())
+            })
+            .collect();
+        let exists = Some(ErrorCode::EntityAlreadyExists);
+        let expected = [
+            (1, 409, exists.clone(), Some("The specified entity already exists.")),
+            (2, 202, exists, Some("1:The specified entity already exists.")),
+            (3, 503, Some(ErrorCode::ServerBusy), Some("The server is busy.")),
+            (4, 200, None, None),
+        ];
+        assert_eq!(recorded, expected);
+        assert_eq!(mock.requests().last().map(|last| last.number), Some(4));
+    }
+
+    #[tokio::test]
+    async fn a_direct_client_leaves_no_record_and_meets_no_fault() {
+        let mock = MockTableService::new();
+        let fault = mock.faults().add(Fault::busy());
+        let blogs = mock.direct_client().table_named::<DynamicEntity>("Blogs");
+        blogs.create().await.unwrap();
+        blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        assert_eq!(blogs.query().await.unwrap().len(), 1);
+        let error = blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        assert_eq!(error.code(), Some(&ErrorCode::EntityAlreadyExists));
+        assert_eq!((mock.requests().total(), fault.struck()), (0, 0));
+    }
+}
