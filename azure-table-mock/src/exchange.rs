@@ -78,12 +78,11 @@ pub(crate) async fn respond(
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
     if page::has_path(parts.uri.path()) {
-        let form =
-            if parts.method == Method::POST { read_in_time(body).await?.0 } else { Bytes::new() };
-        return Ok(page::respond(shared, &parts, &form).await);
+        return Ok(page::respond(shared, &parts, body).await);
     }
     let service = shared.accounts.of_path(parts.uri.path());
-    let (body, is_whole) = read_in_time(body).await?;
+    let (body, is_whole) =
+        timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
     let is_slow = may_take_long(&parts);
     let request = to_service(shared.address, parts, body);
     let receiving = service.receive_from(request, sender);
@@ -131,10 +130,6 @@ fn uri(parts: &Parts, address: SocketAddr) -> Uri {
 fn is_host(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     !name.is_empty() && name.bytes().all(is_part)
-}
-
-async fn read_in_time(body: Incoming) -> Result<(Bytes, bool), Broken> {
-    timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)?
 }
 
 /// Reads the body, or its start if it is too large. Returns `true` if the client has sent all of it. A body

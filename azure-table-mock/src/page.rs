@@ -24,6 +24,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::accounts::Served;
@@ -78,7 +79,7 @@ pub(crate) fn has_path(path: &str) -> bool {
 pub(crate) async fn respond(
     shared: &Shared,
     request: &Parts,
-    body: &[u8],
+    body: Incoming,
 ) -> Response<Full<Bytes>> {
     let path = request.uri.path();
     let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
@@ -103,7 +104,7 @@ pub(crate) async fn respond(
         );
     }
     let reply = if request.method == Method::POST {
-        match guard::form(shared, request, body) {
+        match guard::form(shared, request, body).await {
             Ok(form) => act(shared, &segments, &form).await,
             Err((status, reason)) => return text(status, reason),
         }

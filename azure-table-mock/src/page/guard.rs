@@ -3,15 +3,24 @@
 use http::request::Parts;
 use http::uri::Authority;
 use http::{StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use tokio::time::{Duration, timeout};
 
 use super::fields::Fields;
 use crate::exchange::Shared;
 
-/// Returns the fields of a form of this page, or the reason for its refusal.
-pub(super) fn form(
+/// The largest form: an entity of 1 MiB has up to 3 bytes for each byte.
+const FORM_BYTES: usize = 4 * 1024 * 1024;
+/// The longest wait for a form, which a browser sends at once.
+const FORM_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Reads a form of this page, or returns the reason for its refusal. Forms of other origins are refused
+/// before their bodies are read.
+pub(super) async fn form(
     shared: &Shared,
     request: &Parts,
-    body: &[u8],
+    body: Incoming,
 ) -> Result<Fields, (StatusCode, &'static str)> {
     if !shared.page.can_write {
         let reason =
@@ -24,7 +33,15 @@ pub(super) fn form(
     if !is_same_origin(request) {
         return Err((StatusCode::FORBIDDEN, "The form belongs to another web site.\n"));
     }
-    let fields = Fields::parse(body);
+    let _permit = shared.page.forms.acquire().await;
+    let body = timeout(FORM_TIMEOUT, Limited::new(body, FORM_BYTES).collect()).await;
+    let Ok(Ok(body)) = body else {
+        return Err((
+            StatusCode::BAD_REQUEST,
+            "The form is too large, or did not arrive in time.\n",
+        ));
+    };
+    let fields = Fields::parse(&body.to_bytes());
     if !equals(fields.get("token").as_bytes(), shared.page.token.as_bytes()) {
         let reason = "The form belongs to an earlier run of the emulator. Load the page again.\n";
         return Err((StatusCode::FORBIDDEN, reason));

@@ -40,7 +40,7 @@ async function update() {
 async function replace() {
     const regions = document.querySelectorAll("[data-live]");
     if (regions.length === 0) return;
-    const response = await fetch(location.href);
+    const response = await fetch(location.href, { headers: { accept: "text/html" } });
     if (!response.ok) return;
     const newest = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const region of regions) {

@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use azure_table_client::DynamicEntity;
+use tokio::sync::Semaphore;
 
 use super::html::Html;
 use crate::options::Options;
 
+/// The number of forms that are read at the same time.
+const FORMS: usize = 4;
 /// The number of tables whose columns are remembered.
 const TABLES: usize = 1000;
 /// The number of columns of a table that are remembered.
@@ -22,6 +25,8 @@ pub(crate) struct PageState {
     pub(super) token: String,
     /// The token that a person must type into a form if other machines can reach the page.
     pub(super) control_token: Option<String>,
+    /// Permits to read a form, which bound the memory of forms.
+    pub(super) forms: Semaphore,
     /// The number of changes that the page made.
     writes: AtomicUsize,
     /// The columns that were seen, by account and table. A column stays if a later page has no value for it.
@@ -46,6 +51,7 @@ impl PageState {
             can_write: true,
             token: format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1)),
             control_token: None,
+            forms: Semaphore::new(FORMS),
             writes: AtomicUsize::new(0),
             columns: Mutex::default(),
         }

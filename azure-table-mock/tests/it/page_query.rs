@@ -54,7 +54,7 @@ async fn a_filter_selects_rows_and_shows_its_plan() {
     let invalid = server.text(&format!("{BLOGS}?filter=Rating+%3D+3")).await;
     assert!(invalid.contains("role=\"alert\"") && keys(&invalid).is_empty(), "{invalid}");
     // The page's own queries are not in the record.
-    let requests = server.text("/-/requests").await;
+    let requests = server.html("/-/requests").await;
     assert!(requests.contains("The last 3 of 3 requests"), "{requests}");
 }
 
@@ -123,10 +123,10 @@ async fn a_request_is_shown_with_filter_error_and_body() {
     let insert = DynamicEntity::new("a", "new");
     table.transaction().insert(&insert).insert(&row).await.unwrap_err();
     table.query().filter_text("Rating eq 3 and Rank ge 5").await.unwrap();
-    let log = server.text("/-/requests").await;
+    let log = server.html("/-/requests").await;
     assert!(log.contains("<td class=\"number bad\">409</td><td>EntityAlreadyExists</td>"), "{log}");
     assert!(log.contains("<td class=\"filter\">Rating eq 3 and Rank ge 5</td>"), "{log}");
-    let errors = server.text("/-/requests?show=errors").await;
+    let errors = server.html("/-/requests?show=errors").await;
     assert!(errors.contains("2 of the last 6 requests"), "{errors}");
     assert!(
         errors.contains("<td class=\"number bad\">202</td><td>EntityAlreadyExists</td>"),
