@@ -280,7 +280,11 @@ impl Grid<'_> {
                 " ▼"
             }
         };
-        body.raw("><a href=\"").path(&self.account.name, self.table);
+        body.raw(">");
+        if class == "pk" && self.shared.page.can_write {
+            body.raw("<input type=\"checkbox\" data-select hidden aria-label=\"Select all\"> ");
+        }
+        body.raw("<a href=\"").path(&self.account.name, self.table);
         body.text(&self.view.sorted_by(column).query()).raw("\" title=\"Sort this page\">");
         body.text(column).raw("</a><span aria-hidden=\"true\">").raw(mark).raw("</span></th>");
     }

@@ -1,4 +1,4 @@
-// Live updates and copy buttons. Everything else works without a script.
+// Live updates, copy buttons and the selection of all rows. Everything else works without a script.
 "use strict";
 
 const PERIOD = 1500;
@@ -50,6 +50,7 @@ async function replace() {
         const href = focused?.getAttribute("href");
         const scroll = region.querySelector(".scroll")?.scrollLeft ?? 0;
         region.replaceChildren(...next.childNodes);
+        showSelection();
         const scrolled = region.querySelector(".scroll");
         if (scrolled !== null) scrolled.scrollLeft = scroll;
         if (href) region.querySelector(`[href="${CSS.escape(href)}"]`)?.focus({ preventScroll: true });
@@ -63,6 +64,16 @@ function isInUse(region) {
         && region.contains(selection.anchorNode);
     return isSelected || region.querySelector("input:checked") !== null;
 }
+
+function showSelection() {
+    for (const box of document.querySelectorAll("[data-select]")) box.hidden = false;
+}
+
+showSelection();
+document.addEventListener("change", ({ target }) => {
+    if (!target.matches("[data-select]")) return;
+    for (const box of target.form.querySelectorAll("[name=row]")) box.checked = target.checked;
+});
 
 for (const button of document.querySelectorAll("[data-copy]")) {
     button.hidden = false;
