@@ -138,16 +138,16 @@ async fn read(shared: &Shared, segments: &[&str], query: &Fields) -> Option<Repl
         }
         [account, table] => {
             let account = shared.accounts.named(account)?;
-            entities::list(shared, account, table, &View::of(query), done).await?
+            entities::list(shared, &account, table, &View::of(query), done).await?
         }
         [account, table, action] => {
             let account = shared.accounts.named(account)?;
             match action {
-                "entity" => entity::one(shared, account, table, query.keys(), done)?,
-                "copy" => return copy::page(account, table, query).await,
-                "export" => return copy::export(account, table, query).await,
+                "entity" => entity::one(shared, &account, table, query.keys(), done)?,
+                "copy" => return copy::page(&account, table, query).await,
+                "export" => return copy::export(&account, table, query).await,
                 action if shared.page.can_write => {
-                    let target = target(shared, account, table)?;
+                    let target = target(shared, &account, table)?;
                     match action {
                         "add" => target.add_form(),
                         "edit" => target.edit_form(query.keys())?,
@@ -172,9 +172,9 @@ async fn act(shared: &Shared, segments: &[&str], form: &Fields) -> Reply {
     };
     let Some(account) = shared.accounts.named(account) else { return Reply::Missing };
     if table.is_empty() {
-        return edit::add_table(shared, account, form).await;
+        return edit::add_table(shared, &account, form).await;
     }
-    let Some(target) = target(shared, account, table) else { return Reply::Missing };
+    let Some(target) = target(shared, &account, table) else { return Reply::Missing };
     match action {
         "add" => target.insert(form).await,
         "edit" => target.replace(form).await,
@@ -193,7 +193,8 @@ fn target<'a>(shared: &'a Shared, account: &'a Served, table: &'a str) -> Option
 fn changes(shared: &Shared) -> Response<Full<Bytes>> {
     let mut hash = DefaultHasher::new();
     shared.page.writes().hash(&mut hash);
-    for Served { service, .. } in shared.accounts.iter() {
+    for account in shared.accounts.iter() {
+        let service = &account.service;
         service.requests().total().hash(&mut hash);
         for table in service.table_names() {
             service.row_count(&table).hash(&mut hash);
@@ -205,7 +206,7 @@ fn changes(shared: &Shared) -> Response<Full<Bytes>> {
 }
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
-    let accounts: Vec<_> = shared.accounts.iter().map(|account| &account.name).collect();
+    let accounts: Vec<_> = shared.accounts.iter().map(|account| account.name.clone()).collect();
     let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
     let (status, word) = if has_failed {
         (StatusCode::SERVICE_UNAVAILABLE, "writing to the disk failed")

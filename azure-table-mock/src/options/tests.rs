@@ -175,6 +175,8 @@ fn the_self_signed_certificate_is_in_a_folder() {
     assert_eq!(folder(&["--self-signed=certs"]), of("certs"));
     assert_eq!(folder(&["--self-signed", "--data", "d"]), of("d"));
     assert_eq!(folder(&["--self-signed=certs", "--data", "d"]), of("certs"));
+    assert_eq!(options(&[], &[("SELF_SIGNED", "certs")]).tls, of("certs"));
+    assert_eq!(options(&[], &[("SELF_SIGNED", "1"), ("DATA", "d")]).tls, of("d"));
 }
 
 #[test]

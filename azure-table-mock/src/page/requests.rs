@@ -16,7 +16,8 @@ const SHOWN: [(&str, &str); 3] = [("", "All"), ("errors", "Errors"), ("scans", "
 pub(super) fn page(shared: &Shared, show: &str) -> Page {
     let mut all: Vec<(&str, RecordedRequest)> = Vec::new();
     let mut total = 0;
-    for account in shared.accounts.iter() {
+    let accounts = shared.accounts.all();
+    for account in accounts.iter() {
         let requests = account.service.requests();
         total += requests.total();
         all.extend(requests.all().into_iter().map(|request| (&*account.name, request)));

@@ -11,7 +11,7 @@ pub(super) fn page(shared: &Shared, error: Option<(&str, &str)>) -> Page {
     body.raw("<h1>Tables</h1>");
     for account in shared.accounts.iter() {
         let error = error.filter(|(name, _)| *name == account.name);
-        account_section(&mut body, shared, account, error.map(|(_, error)| error));
+        account_section(&mut body, shared, &account, error.map(|(_, error)| error));
     }
     Page { title: "Tables".into(), body }
 }

@@ -8,6 +8,8 @@
     reason = "tests"
 )]
 
+mod accounts;
+mod https;
 mod page;
 mod page_edit;
 mod page_query;
