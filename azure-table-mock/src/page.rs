@@ -103,7 +103,9 @@ pub(crate) async fn respond(
             "The page is available only under the local names of this machine.\n",
         );
     }
-    let reply = if request.method == Method::POST {
+    // Changes that are made while the page is read count as later ones.
+    let version = changes(shared);
+    let found = if request.method == Method::POST {
         match guard::form(shared, request, body).await {
             Ok(form) => act(shared, &segments, &form).await,
             Err((status, reason)) => return text(status, reason),
@@ -120,11 +122,14 @@ pub(crate) async fn respond(
                 return file("text/javascript; charset=utf-8", include_str!("page/script.js"));
             }
             ["icon.svg"] => return file("image/svg+xml", include_str!("page/icon.svg")),
-            ["changes"] => return changes(shared),
+            ["changes"] => {
+                let body = json!({ "version": version }).to_string();
+                return reply(StatusCode::OK, "application/json", body);
+            }
             _ => read(shared, &segments, &query).await.unwrap_or(Reply::Missing),
         }
     };
-    finish(reply, shared.page.can_write)
+    finish(found, shared.page.can_write, &version)
 }
 
 /// Returns the page at a path, or `None` if it does not exist.
@@ -190,7 +195,7 @@ fn target<'a>(shared: &'a Shared, account: &'a Served, table: &'a str) -> Option
 }
 
 /// Returns a number that differs if something changed, for pages that update themselves.
-fn changes(shared: &Shared) -> Response<Full<Bytes>> {
+fn changes(shared: &Shared) -> String {
     let mut hash = DefaultHasher::new();
     shared.page.writes().hash(&mut hash);
     for account in shared.accounts.iter() {
@@ -201,8 +206,7 @@ fn changes(shared: &Shared) -> Response<Full<Bytes>> {
             table.hash(&mut hash);
         }
     }
-    let version = format!("{:016x}", hash.finish());
-    reply(StatusCode::OK, "application/json", json!({ "version": version }).to_string())
+    format!("{:016x}", hash.finish())
 }
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
@@ -239,11 +243,11 @@ fn missing() -> Page {
     Page { title: "Not found".into(), body }
 }
 
-fn finish(response: Reply, can_write: bool) -> Response<Full<Bytes>> {
+fn finish(response: Reply, can_write: bool, version: &str) -> Response<Full<Bytes>> {
     const HTML: &str = "text/html; charset=utf-8";
     match response {
-        Reply::Page(status, page) => reply(status, HTML, page.finish(can_write)),
-        Reply::Missing => reply(StatusCode::NOT_FOUND, HTML, missing().finish(can_write)),
+        Reply::Page(status, page) => reply(status, HTML, page.finish(can_write, version)),
+        Reply::Missing => reply(StatusCode::NOT_FOUND, HTML, missing().finish(can_write, version)),
         Reply::SeeOther(to) => {
             let mut response = text(StatusCode::SEE_OTHER, "");
             if let Ok(to) = HeaderValue::from_str(&to) {

@@ -253,7 +253,6 @@ test("the last requests say what they cost and why they failed", async () => {
 test("a page shows changes of other programs by itself", async () => {
     await page.goto(blogs("Channels"));
     assert.equal(await page.locator("tbody tr").count(), 1);
-    await page.waitForTimeout(300);
     await send("POST", "/Channels", { PartitionKey: "tv", RowKey: "new" });
     await page.getByRole("link", { name: "new" }).waitFor({ timeout: 10_000 });
     await page.getByLabel("Live").uncheck();

@@ -128,8 +128,8 @@ fn is_directional(character: char) -> bool {
 }
 
 impl Page {
-    /// Returns the whole document.
-    pub(super) fn finish(self, can_write: bool) -> String {
+    /// Returns the whole document. The version is the one of [`changes`](super::changes) when the page was read.
+    pub(super) fn finish(self, can_write: bool, version: &str) -> String {
         let mut html = Html::default();
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>")
             .text(&self.title)
@@ -138,7 +138,9 @@ impl Page {
             .raw("<meta name=\"color-scheme\" content=\"light dark\">")
             .raw("<link rel=\"stylesheet\" href=\"/-/style.css\">")
             .raw("<link rel=\"icon\" href=\"/-/icon.svg\" type=\"image/svg+xml\">")
-            .raw("<script src=\"/-/script.js\" defer></script></head>\n<body>")
+            .raw("<script src=\"/-/script.js\" defer></script></head>\n<body data-version=\"")
+            .text(version)
+            .raw("\">")
             .raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><a class=\"name\" href=\"/-/\">azure-table-mock</a>")
             .raw("<nav aria-label=\"Pages\"><a href=\"/-/\">Tables</a> ")
             .raw("<a href=\"/-/requests\">Requests</a></nav>")

@@ -3,7 +3,7 @@
 
 const PERIOD = 1500;
 const live = document.getElementById("live");
-let seen = null;
+let seen = document.body.dataset.version;
 let isWaiting = false;
 
 live.parentElement.hidden = false;
@@ -27,7 +27,7 @@ async function update() {
     isWaiting = true;
     try {
         const { version } = await (await fetch("/-/changes")).json();
-        if (seen !== null && version !== seen) await replace();
+        if (version !== seen) await replace();
         seen = version;
     } catch {
         // The emulator is stopped. The next period tries again.

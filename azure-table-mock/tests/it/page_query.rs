@@ -157,3 +157,17 @@ async fn changes_are_reported_once() {
     server.client().table_named::<DynamicEntity>("Blogs").get(("a", "000")).await.unwrap();
     assert_ne!(server.text("/-/changes").await, first);
 }
+
+#[tokio::test]
+async fn text_of_a_link_is_escaped() {
+    let server = with_rows().await;
+    let evil = "%3Cscript%3Ealert('x')%3C/script%3E%22";
+    for query in ["filter", "from", "at", "column", "sort", "back&at", "done", "as", "PartitionKey"]
+    {
+        for path in [BLOGS, "/-/", "/-/requests", &format!("{BLOGS}/copy")] {
+            let reply = server.get(&format!("{path}?{query}={evil}")).await;
+            let page = reply.text().await.unwrap();
+            assert!(!page.contains("<script>") && !page.contains("alert('x')"), "{query}: {page}");
+        }
+    }
+}
