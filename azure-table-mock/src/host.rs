@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::{fs, io};
 
 use hyper::server::conn::http1;
@@ -32,6 +32,8 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after an error of `accept`, for example if the process has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often the state of the disk is read. A failure lasts longer.
+const DISK_CHECK: Duration = Duration::from_millis(250);
 
 /// Serves the accounts until a stop signal.
 pub(crate) async fn serve(
@@ -59,6 +61,7 @@ pub(crate) async fn serve(
     });
     let tls = https.map(|https| https.acceptor);
     let (stop, stopping) = watch::channel(());
+    tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));
     tokio::select! {
         () = accept(&listener, tls.as_ref(), &shared, &stopping) => {}
         () = follow(options.accounts_file.as_deref(), &shared) => {}
@@ -151,6 +154,23 @@ async fn accept(
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => sleep(ACCEPT_PAUSE).await,
         }
+    }
+}
+
+/// Prints a line when the disk fails, and when it works again.
+async fn report_disk_failures(shared: Weak<Shared>) {
+    let mut known = Vec::new();
+    while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
+        if disk.failures != known {
+            disk.failures.iter().for_each(print_error);
+            print_error(if disk.failures.is_empty() {
+                "all changes are written again"
+            } else {
+                "writes fail until the disk works again; no response shows a change that is not on disk"
+            });
+            known = disk.failures;
+        }
+        sleep(DISK_CHECK).await;
     }
 }
 

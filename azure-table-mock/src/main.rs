@@ -23,6 +23,8 @@ use accounts::Accounts;
 use options::{Command, HELP, Options};
 use tls::Https;
 
+/// The number of steps of tasks between two looks at the sockets.
+const STEPS_PER_POLL: u32 = 8;
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -49,6 +51,8 @@ fn run(options: &Arc<Options>) -> Result<(), String> {
     let accounts = Accounts::open(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // Look for new requests after a few steps of long ones.
+        .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     runtime.block_on(host::serve(options, accounts, https))

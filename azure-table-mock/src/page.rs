@@ -211,13 +211,17 @@ fn changes(shared: &Shared) -> String {
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
     let accounts: Vec<_> = shared.accounts.iter().map(|account| account.name.clone()).collect();
-    let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
-    let (status, word) = if has_failed {
-        (StatusCode::SERVICE_UNAVAILABLE, "writing to the disk failed")
-    } else {
+    let disk = shared.accounts.disk();
+    let failures = disk.as_ref().map_or(&[][..], |disk| &disk.failures);
+    let (status, word) = if failures.is_empty() {
         (StatusCode::OK, "ok")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "the disk failed")
     };
-    let body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    let mut body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    if let Some(disk) = &disk {
+        body["disk"] = json!({ "commits": disk.commits, "failures": failures });
+    }
     reply(status, "application/json", body.to_string())
 }
 

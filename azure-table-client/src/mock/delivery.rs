@@ -85,6 +85,10 @@ impl MockTableService {
         scan: &mut Option<Scan>,
     ) -> (HttpResponse, Option<Failure>) {
         let core = self.core();
+        #[cfg(feature = "mock-data")]
+        if request.raw.method != Method::GET && core.store.journal.has_failed() {
+            return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
+        }
         let request_id = reply::new_id();
         let mut reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
             .await
@@ -133,12 +137,15 @@ impl MockTableService {
         response: HttpResponse,
     ) -> HttpResponse {
         match &self.core().store.journal.disk {
-            Some(disk) if disk.written().await.is_err() => {
-                let failure = Failure::internal_error();
-                handlers::refuse(request, &failure, &self.core().clock)
-            }
+            Some(disk) if disk.written().await.is_err() => self.refuse_for_the_disk(request),
             _ => response,
         }
+    }
+
+    #[cfg(feature = "mock-data")]
+    fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
+        let failure = Failure::internal_error();
+        handlers::refuse(request, &failure, &self.core().clock)
     }
 
     fn record(

@@ -166,6 +166,7 @@ fn the_options_of_azurite_table_have_its_meaning() {
     assert!(!format!("{pfx:?}").contains("secret"));
     assert_eq!(given.tls, Some(pfx));
     assert_eq!(options(&["--inMemoryPersistence"], &[]).data, None);
+    assert_eq!(options(&["--tableKeepAliveTimeout", "0"], &[]).keep_alive, None);
 }
 
 #[test]

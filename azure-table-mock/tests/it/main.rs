@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod disk;
 mod https;
 mod page;
 mod page_edit;
@@ -16,3 +17,4 @@ mod page_query;
 mod process;
 mod requests;
 mod server;
+mod watchdog;
