@@ -18,6 +18,8 @@ use crate::options::{Account, Options, parse_list};
 
 /// The number of requests of an account that the page shows.
 const KEPT_REQUESTS: usize = 200;
+/// The number of bytes of request bodies of an account that the page shows.
+const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
@@ -161,7 +163,7 @@ impl Accounts {
         Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
     }
 
-    /// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
+    /// Applies the settings of all accounts. Requests are kept for the page.
     fn configure(&self, builder: MockTableServiceBuilder, name: &str) -> MockTableServiceBuilder {
         let options = &self.options;
         let mut builder = builder
@@ -169,7 +171,7 @@ impl Accounts {
             .loose(options.loose)
             .account_in_host(options.account_in_host)
             .kept_requests(if options.page { KEPT_REQUESTS } else { 0 })
-            .kept_payload_bytes(0);
+            .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {
             let name = name.to_owned();
             builder = builder.tokens(move |token| oauth::is_valid(token, &name, SystemTime::now()));

@@ -13,6 +13,8 @@ mod disk;
 mod https;
 mod origins;
 mod page;
+mod page_edit;
+mod page_query;
 mod process;
 mod requests;
 mod server;
