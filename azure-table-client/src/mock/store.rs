@@ -87,6 +87,11 @@ impl Store {
         Ok(())
     }
 
+    /// Makes the names of deleted tables usable again.
+    pub(super) fn release_names(&mut self) {
+        self.held_names = HeldNames::default();
+    }
+
     /// Returns an empty store in which every new row is newer than `last_deleted`.
     #[cfg(feature = "mock-data")]
     pub(super) fn newer_than(last_deleted: EdmDateTime) -> Self {

@@ -24,6 +24,8 @@ pub(in crate::mock) enum Change<'a> {
     /// An update or upsert. It sorts the properties by name, in ordinal order.
     Update(Update<'a>, Condition<'a>),
     Delete(Condition<'a>),
+    /// A row with the Timestamp that it had before. It replaces any row.
+    Restore(StoredProperties, EdmDateTime),
 }
 
 /// The treatment of properties that an update does not name.
@@ -80,6 +82,10 @@ impl Change<'_> {
             Self::Delete(condition) => {
                 condition.check(old)?;
                 return Ok(None);
+            }
+            Self::Restore(properties, time) => {
+                let version = Version::at(time);
+                return Ok(Some(Arc::new(StoredEntity { version, properties })));
             }
         };
         let last = old.map_or(last_deleted, |old| old.version.time());
