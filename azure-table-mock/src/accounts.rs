@@ -10,8 +10,8 @@ use azure_table_client::mock::{MockTableService, MockTableServiceBuilder, Record
 
 use crate::options::{Account, Options};
 
-/// The number of requests of an account that the page shows.
-const KEPT_REQUESTS: usize = 200;
+/// The number of requests of an account that the page and the control API show.
+const KEPT_REQUESTS: usize = 1_000;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
@@ -78,11 +78,10 @@ fn error_chain(error: &dyn Error) -> String {
 
 /// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
 fn configure(builder: MockTableServiceBuilder, options: &Options) -> MockTableServiceBuilder {
-    let kept = if options.page { KEPT_REQUESTS } else { 0 };
     let builder = builder
         .clock(Arc::new(SystemClock))
         .loose(options.loose)
-        .kept_requests(kept)
+        .kept_requests(KEPT_REQUESTS)
         .kept_payload_bytes(0);
     if options.log.is_some() { builder.observer(log) } else { builder }
 }

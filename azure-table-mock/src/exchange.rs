@@ -7,14 +7,16 @@ use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderValue, Method, Request, Response, Uri, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as _, Incoming};
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 use tokio::task::block_in_place;
 use tokio::time::{Duration, timeout};
 
 use crate::accounts::Accounts;
-use crate::page;
+use crate::control::Reply;
+use crate::{control, page};
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
@@ -24,7 +26,7 @@ const DRAINED_BYTES: usize = 64 * 1024 * 1024;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
 /// The longest wait for a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(2 * 60);
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
@@ -34,8 +36,19 @@ const SERVER: HeaderValue =
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
+    pub(crate) control: Control,
     /// The address of the listener.
     pub(crate) address: SocketAddr,
+}
+
+/// The settings of the control API.
+#[derive(Debug)]
+pub(crate) struct Control {
+    /// The token that it requires.
+    pub(crate) token: Option<String>,
+    pub(crate) is_read_only: bool,
+    /// Held by the request whose body is in memory.
+    pub(crate) seeding: Mutex<()>,
 }
 
 /// An error that ends a connection without a response.
@@ -69,15 +82,18 @@ impl std::error::Error for Broken {
     }
 }
 
-/// Responds with the page, or with the service of the account in the path.
+/// Responds with the control API, the page, or the service of the account in the path.
 pub(crate) async fn respond(
     shared: &Shared,
     sender: IpAddr,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Broken> {
+) -> Result<Reply, Broken> {
     let (parts, body) = request.into_parts();
     if page::has_path(parts.uri.path()) {
-        return Ok(page::respond(shared, &parts));
+        if control::is_for(&parts) {
+            return control::respond(shared, &parts, body).await;
+        }
+        return Ok(page::respond(shared, &parts).map(Either::Left));
     }
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) =
@@ -95,7 +111,7 @@ pub(crate) async fn respond(
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(to_hyper(response))
+    Ok(to_hyper(response).map(Either::Left))
 }
 
 /// Returns `true` for a query, which may scan many rows: a read without the keys of an entity.

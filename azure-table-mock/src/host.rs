@@ -9,11 +9,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Duration, sleep, timeout};
 
 use crate::accounts::Accounts;
-use crate::exchange::{self, Shared};
+use crate::exchange::{self, Control, Shared};
 use crate::options::{Account, Options};
 use crate::{print_error, print_line};
 
@@ -37,7 +37,12 @@ pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), S
     for account in accounts.iter() {
         print_line(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
     }
-    let shared = Arc::new(Shared { accounts, has_page: options.page, address });
+    let control = Control {
+        token: options.control_token.clone(),
+        is_read_only: options.read_only,
+        seeding: Mutex::new(()),
+    };
+    let shared = Arc::new(Shared { accounts, has_page: options.page, control, address });
     let (stop, stopping) = watch::channel(());
     tokio::select! {
         () = accept(&listener, &shared, &stopping) => {}

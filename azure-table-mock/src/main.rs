@@ -1,9 +1,10 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- accounts <- page <- control <- exchange <- host`.
 
 mod accounts;
+mod control;
 mod exchange;
 mod host;
 mod options;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), String> {
     let accounts = Accounts::open(options)?;
+    control::load(options, &accounts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

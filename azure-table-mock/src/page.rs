@@ -94,7 +94,7 @@ fn health(shared: &Shared) -> Response<Full<Bytes>> {
 
 /// Returns `true` if the `Host` is an address or a local name. Any other name that resolves to this machine
 /// may be a DNS rebinding attack by a web page.
-fn names_this_machine(request: &Parts) -> bool {
+pub(crate) fn names_this_machine(request: &Parts) -> bool {
     let named = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = named.or_else(|| request.uri.authority().map(Authority::as_str)) else {
         return true;

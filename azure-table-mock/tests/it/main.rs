@@ -1,4 +1,4 @@
-//! Tests of the running program: start, requests over HTTP, the page, and shutdown.
+//! Tests of the running program: start, requests over HTTP, the page, the control API, and shutdown.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod control;
 mod page;
 mod process;
 mod requests;

@@ -86,6 +86,12 @@ impl Server {
         response.text().await.unwrap()
     }
 
+    /// Opens a path like a browser.
+    pub(crate) async fn open(&self, path: &str) -> reqwest::Response {
+        let request = reqwest::Client::new().get(format!("{}{path}", self.origin));
+        request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap()
+    }
+
     pub(crate) async fn assert_is_well(&self) {
         assert!(self.text("/-/health").await.contains(r#""status":"ok""#));
     }
