@@ -42,6 +42,7 @@ mod faults;
 mod handlers;
 mod inspect;
 mod json;
+mod names;
 mod payload;
 mod policies;
 mod recorder;
@@ -51,6 +52,7 @@ mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
+mod step;
 mod store;
 mod transport;
 mod xml;

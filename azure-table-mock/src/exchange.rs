@@ -6,12 +6,10 @@ use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http::{HeaderValue, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as _, Incoming};
-use tokio::runtime::Handle;
 use tokio::sync::Mutex;
-use tokio::task::block_in_place;
 use tokio::time::{Duration, timeout};
 
 use crate::accounts::Accounts;
@@ -98,25 +96,13 @@ pub(crate) async fn respond(
     let service = shared.accounts.of_path(parts.uri.path());
     let (body, is_whole) =
         timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
-    let is_slow = may_take_long(&parts);
     let request = to_service(shared.address, parts, body);
-    let receiving = service.receive_from(request, sender);
-    let received = if is_slow {
-        // Another thread continues with the other connections in the meantime.
-        block_in_place(|| Handle::current().block_on(receiving))
-    } else {
-        receiving.await
-    };
+    let received = service.receive_from(request, sender).await;
     let mut response = received.map_err(Broken::Plan)?;
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(to_hyper(response).map(Either::Left))
-}
-
-/// Returns `true` for a query, which may scan many rows: a read without the keys of an entity.
-fn may_take_long(parts: &Parts) -> bool {
-    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
 }
 
 fn to_service(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {

@@ -18,6 +18,8 @@ use std::{env, io};
 use accounts::Accounts;
 use options::{Command, HELP, Options};
 
+/// The number of steps of tasks between two looks at the sockets.
+const STEPS_PER_POLL: u32 = 8;
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -44,6 +46,8 @@ fn run(options: &Options) -> Result<(), String> {
     control::load(options, &accounts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // Look for new requests after a few steps of long ones.
+        .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     runtime.block_on(host::serve(options, accounts))

@@ -129,8 +129,8 @@ impl Export {
         push_member(out, "odata.etag", &row.version.etag());
         push_member(out, "PartitionKey", partition_key);
         push_member(out, "RowKey", row_key);
-        push_member(out, "Timestamp", row.version.text());
-        out.extend_from_slice(row.properties.text().as_bytes());
+        push_member(out, "Timestamp", row.version.text().as_str());
+        out.extend_from_slice(row.properties().text().as_bytes());
         // Remove the comma of the last member.
         out.pop();
         out.push(b'}');

@@ -15,8 +15,8 @@ use crate::wire::{Metadata, PayloadFormat, encoding};
 /// An entity or a table in a body.
 #[derive(Clone, Copy)]
 pub(super) enum Item<'r> {
-    /// The PartitionKey, the RowKey and the other properties.
-    Entity((&'r str, &'r str), &'r StoredEntity),
+    /// The PartitionKey and the row.
+    Entity(&'r str, &'r StoredEntity),
     /// The name of a table.
     Table(&'r str),
 }
@@ -139,8 +139,8 @@ impl Payload<'_> {
     /// The path of an item below the account, with its leading slash.
     fn path(&self, item: Item<'_>) -> String {
         match item {
-            Item::Entity((partition_key, row_key), _) => {
-                BaseUrl::entity_path(self.set, partition_key, row_key)
+            Item::Entity(partition_key, row) => {
+                BaseUrl::entity_path(self.set, partition_key, row.row_key())
             }
             Item::Table(name) => BaseUrl::table_path(name),
         }

@@ -14,10 +14,12 @@ use self::content::{Content, Item};
 pub use self::content::{Seed, SeedError};
 use super::MockTableService;
 use super::check::check_keys;
+use super::failure::Failure;
 use super::handlers::entity_with_keys;
 use super::json::{push_member, push_text};
 use super::request::RequestBody;
 use super::service_properties::ServiceProperties;
+use super::step;
 use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::dialect::Dialect;
 use crate::entity::TableEntity;
@@ -209,7 +211,7 @@ impl MockTableService {
                 is_first = false;
                 push_member(&mut out, "PartitionKey", partition_key);
                 push_member(&mut out, "RowKey", row_key);
-                out.extend_from_slice(row.properties.text().as_bytes());
+                out.extend_from_slice(row.properties().text().as_bytes());
                 // Remove the comma of the last member.
                 out.pop();
                 out.push(b'}');
@@ -237,17 +239,13 @@ impl MockTableService {
     fn seed_row(&self, table: &str, index: usize, body: &[u8]) -> Result<(), Error> {
         let read = entity_with_keys(self.core().rules.max_key_units, RequestBody::Json(body));
         let (key, properties) = read.map_err(|failure| refused(table, index, &failure.message))?;
-        let change = Change::Update(Update::replace(properties), Condition::None);
+        let change = Change::Update(Update::replace(&key.row, properties), Condition::None);
         self.put(table, Write { key, change }).map_err(|error| refused(table, index, &error))
     }
 
     fn put(&self, table: &str, write: Write<'_>) -> Result<(), String> {
         let core = self.core();
-        let store = core.store.read();
-        let table = store.existing_table(table, core.clock.now());
-        let written = table.and_then(|table| {
-            core.apply(table, vec![write]).map(drop).map_err(|(_, failure)| failure)
-        });
+        let written = step::run(core.apply(table, vec![write])).map(drop).map_err(Failure::from);
         written.map_err(|failure| failure.message.into_owned())
     }
 }

@@ -13,3 +13,4 @@ mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;

@@ -11,7 +11,7 @@ use super::super::handlers::entity_with_keys;
 use super::super::policies::Policies;
 use super::super::request::RequestBody;
 use super::super::service_properties::ServiceProperties;
-use super::super::store::{Change, Condition, StoredProperties, Update};
+use super::super::store::{Change, Condition, RowText, Update};
 use super::azurite;
 use super::content::{Content, Item, SeedError};
 use crate::edm::EdmDateTime;
@@ -176,8 +176,8 @@ impl<'t> Parser<'t> {
         let (key, properties) = entity_with_keys(KEY_UTF16_UNITS, body)
             .map_err(|failure| refused(failure.message.into_owned()))?;
         let change = match time_of(entity).map_err(refused)? {
-            Some(time) => Change::Restore(StoredProperties::new(&properties), time),
-            None => Change::Update(Update::replace(properties), Condition::None),
+            Some(time) => Change::Restore(RowText::new(&key.row, &properties), time),
+            None => Change::Update(Update::replace(&key.row, properties), Condition::None),
         };
         self.add(line, account, table, Content::Row(key, change));
         Ok(())
