@@ -40,8 +40,10 @@ mod export;
 mod failure;
 mod faults;
 mod handlers;
+mod head;
 mod inspect;
 mod json;
+mod keys;
 mod names;
 mod payload;
 mod policies;
@@ -109,8 +111,6 @@ struct Inner {
     core: Core,
     faults: FaultPlan,
     recorder: Recorder,
-    /// The key of the account in base64, for connection strings.
-    account_key: String,
 }
 
 impl Default for MockTableService {
@@ -161,7 +161,7 @@ impl MockTableService {
         let account = self.account();
         format!(
             "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.0.account_key
+            self.core().rules.keys.first_text()
         )
     }
 

@@ -11,6 +11,8 @@ mod faults;
 mod requests;
 mod seed;
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, header};
@@ -24,7 +26,7 @@ use url::form_urlencoded;
 pub(crate) use self::export::Export;
 pub(crate) use self::seed::load;
 use crate::accounts::Served;
-use crate::exchange::{BODY_TIMEOUT, Broken, Shared};
+use crate::exchange::Shared;
 
 /// The largest body.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -103,44 +105,34 @@ pub(crate) fn is_for(request: &Parts) -> bool {
 }
 
 /// Responds to a request of the control API. The body is read only if the request is allowed.
-pub(crate) async fn respond(
-    shared: &Shared,
-    request: &Parts,
-    body: Incoming,
-) -> Result<Reply, Broken> {
-    let action = Action::of_path(request.uri.path());
-    let Some(action) = action else {
-        return Ok(refuse(Refusal::new(StatusCode::NOT_FOUND, "the path is unknown")));
-    };
-    if let Err(refusal) = access::check(shared, request, action.methods()) {
-        return Ok(refuse(refusal));
-    }
-    // Bodies are large, so only one is in memory at a time.
-    let _permit = shared.control.seeding.lock().await;
-    let body = match read(body).await? {
-        Ok(body) => body,
-        Err(refusal) => return Ok(refuse(refusal)),
-    };
-    // Another thread continues with the other connections while a large seed is read.
-    let done = block_in_place(|| run(shared, action, request, &body));
-    let done = match done {
-        Ok(done) => done,
-        Err(refusal) => return Ok(refuse(refusal)),
-    };
-    if matches!(action, Action::Seed | Action::Reset) {
-        for account in shared.accounts.iter() {
-            if let Err(error) = account.service.written().await {
-                let status = StatusCode::INTERNAL_SERVER_ERROR;
-                return Ok(refuse(Refusal::new(status, error.to_string())));
-            }
-        }
-    }
-    Ok(match done {
-        Done::Json(value) => reply(StatusCode::OK, &value),
-        Done::Export(export) => {
+pub(crate) async fn respond(shared: &Shared, request: &Parts, body: Incoming) -> Reply {
+    match execute(shared, request, body).await {
+        Ok(Done::Json(value)) => reply(StatusCode::OK, &value),
+        Ok(Done::Export(export)) => {
             with_type(Response::new(Either::Right(export)), "application/x-ndjson")
         }
-    })
+        Err(refusal) => refuse(refusal),
+    }
+}
+
+async fn execute(shared: &Shared, request: &Parts, body: Incoming) -> Result<Done, Refusal> {
+    let action = Action::of_path(request.uri.path())
+        .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "the path is unknown"))?;
+    access::check(shared, request, action.methods())?;
+    // Bodies are large, so only one is in memory at a time.
+    let _permit = shared.control.reading.lock().await;
+    let late = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+    let body = timeout(shared.limits.body, read(body)).await.map_err(|_| late())??;
+    // Another thread continues with the other connections while a large seed is read.
+    let done = block_in_place(|| run(shared, action, request, &body))?;
+    if matches!(action, Action::Seed | Action::Reset) {
+        for account in shared.accounts.iter() {
+            account.service.written().await.map_err(|error| {
+                Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+            })?;
+        }
+    }
+    Ok(done)
 }
 
 fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<Done, Refusal> {
@@ -157,39 +149,27 @@ fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<D
 }
 
 /// Reads a body in UTF-8.
-async fn read(body: Incoming) -> Result<Result<String, Refusal>, Broken> {
+async fn read(body: Incoming) -> Result<String, Refusal> {
     let too_large = || {
         let text = format!("the body has more than {MAX_BODY_BYTES} bytes: split it");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
     // A declared length is refused before the client sends the body.
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
-        return Ok(Err(too_large()));
+        return Err(too_large());
     }
     let mut body = Limited::new(body, MAX_BODY_BYTES);
     let mut whole = BytesMut::new();
-    loop {
-        let frame = timeout(BODY_TIMEOUT, body.frame()).await.map_err(|_| Broken::TooSlow)?;
-        match frame {
-            None => break,
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    whole.extend_from_slice(data);
-                }
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                return too_large();
             }
-            Some(Err(error)) if error.is::<LengthLimitError>() => {
-                return Ok(Err(too_large()));
-            }
-            Some(Err(error)) => {
-                return Err(match error.downcast() {
-                    Ok(error) => Broken::Body(*error),
-                    Err(_) => Broken::TooSlow,
-                });
-            }
-        }
+            Refusal::bad("the body is malformed or incomplete")
+        })?;
+        whole.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
     }
-    let text = String::from_utf8(whole.into());
-    Ok(text.map_err(|_| Refusal::bad("the body is not UTF-8")))
+    String::from_utf8(whole.into()).map_err(|_| Refusal::bad("the body is not UTF-8"))
 }
 
 /// The options in the query of a URL. Unknown ones are errors.
@@ -228,7 +208,7 @@ impl Query {
     }
 
     /// Returns the accounts that the query selects: all, or the one of `account`.
-    fn accounts<'s>(&self, shared: &'s Shared) -> Result<Vec<&'s Served>, Refusal> {
+    fn accounts(&self, shared: &Shared) -> Result<Vec<Arc<Served>>, Refusal> {
         match self.get("account") {
             None => Ok(shared.accounts.iter().collect()),
             Some(name) => named(shared, name).map(|account| vec![account]),
@@ -236,7 +216,7 @@ impl Query {
     }
 }
 
-fn named<'s>(shared: &'s Shared, name: &str) -> Result<&'s Served, Refusal> {
+fn named(shared: &Shared, name: &str) -> Result<Arc<Served>, Refusal> {
     let account = shared.accounts.named(name);
     account.ok_or_else(|| {
         Refusal::new(StatusCode::NOT_FOUND, format!("the account {name} does not exist"))

@@ -30,7 +30,8 @@ pub(crate) enum Command {
     Version,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -64,6 +65,16 @@ pub(crate) struct Options {
     pub(crate) oauth: bool,
     /// Accepts the account as the first label of the host, as in `account.localhost`.
     pub(crate) account_in_host: bool,
+}
+
+/// Hides the control token.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, accounts, data, tls, .. } = self;
+        let mut shown = f.debug_struct("Options");
+        shown.field("host", host).field("port", port).field("accounts", accounts);
+        shown.field("data", data).field("tls", tls).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,10 +164,10 @@ impl Options {
             certificate,
             key,
             password.map(|password| password.value),
-            given.self_signed.take(),
+            given.self_signed.take().or_else(|| self_signed(environment)),
             data.as_ref(),
         )?;
-        if given.in_memory && data.is_some() {
+        if given.is_on("inMemoryPersistence") && data.is_some() {
             return error("--inMemoryPersistence and a folder for the data exclude each other");
         }
         if oauth.is_some() && tls.is_none() {
@@ -173,7 +184,7 @@ impl Options {
         if allow_hosts.iter().any(String::is_empty) {
             return error("--allow-host needs a host name: the value is empty");
         }
-        let is_on = |flag: bool, name| Ok(flag || environment.switch(name)?);
+        let is_on = |name| Ok(given.is_on(name) || environment.switch(name)?);
         Ok(Self {
             host,
             port: match port {
@@ -183,11 +194,11 @@ impl Options {
             accounts,
             accounts_file,
             data,
-            log: log.filter(|_| !given.silent),
+            log: log.filter(|_| !given.is_on("silent")),
             log_file,
-            loose: is_on(given.loose, "loose")?,
-            page: !is_on(given.no_page, "no-page")?,
-            read_only: is_on(given.read_only, "read-only")?,
+            loose: is_on("loose")?,
+            page: !is_on("no-page")?,
+            read_only: is_on("read-only")?,
             allow_hosts,
             control_token,
             seed,
@@ -196,13 +207,15 @@ impl Options {
                 None => DEFAULT_MAX_CONNECTIONS,
                 Some(number) => number.number::<std::num::NonZero<usize>>("of at least 1")?.get(),
             },
-            keep_alive: match keep_alive {
-                None => None,
-                Some(seconds) => Some(Duration::from_secs(seconds.number("of seconds")?)),
-            },
+            // Azurite's 0 switches the limit off. Here it is the default, which is longer than Azurite's.
+            keep_alive: keep_alive
+                .map(|seconds| seconds.number("of seconds"))
+                .transpose()?
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
             tls,
             oauth: oauth.is_some(),
-            account_in_host: !is_on(given.account_in_path, "disable-product-style-url")?,
+            account_in_host: !is_on("disable-product-style-url")?,
         })
     }
 }
@@ -233,6 +246,13 @@ fn control_token(
         return error("--control-token needs a token: the value is empty");
     }
     Ok(Some(token))
+}
+
+/// The folder in the variable, which is empty for the value 1.
+fn self_signed(environment: &Environment<'_>) -> Option<PathBuf> {
+    let folder = environment.path("self-signed")?;
+    let is_switch = folder.as_os_str() == "1" || folder.as_os_str() == "true";
+    Some(if is_switch { PathBuf::new() } else { folder })
 }
 
 /// The certificate's source. `self_signed` is the folder, which is empty without a value.

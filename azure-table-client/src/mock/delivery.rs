@@ -14,7 +14,7 @@ use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
-const MAX_URL_BYTES: usize = 16 * 1024;
+pub(super) const MAX_URL_BYTES: usize = 16 * 1024;
 
 impl MockTableService {
     /// Responds for a host that can neither wait nor break a connection.

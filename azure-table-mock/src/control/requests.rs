@@ -33,7 +33,7 @@ pub(super) fn respond(shared: &Shared, method: &Method, query: &Query) -> Result
     };
     let mut counts = Map::new();
     let (mut total, mut table_scans, mut scanned_rows) = (0, 0, 0);
-    let mut selected: Vec<(&str, RecordedRequest)> = Vec::new();
+    let mut selected: Vec<(String, RecordedRequest)> = Vec::new();
     for account in accounts {
         let requests = account.service.requests();
         total += requests.total();
@@ -47,7 +47,7 @@ pub(super) fn respond(shared: &Shared, method: &Method, query: &Query) -> Result
             }
         }
         let all = requests.all().into_iter().filter(is_selected);
-        selected.extend(all.map(|request| (&*account.name, request)));
+        selected.extend(all.map(|request| (account.name.clone(), request)));
     }
     // The stable sort keeps the order of responses within an account.
     selected.sort_by_key(|(_, request)| request.arrived);
@@ -70,7 +70,7 @@ fn operation(name: &str) -> Result<Operation, Refusal> {
     })
 }
 
-fn document((account, request): &(&str, RecordedRequest)) -> Value {
+fn document((account, request): &(String, RecordedRequest)) -> Value {
     let arrived = EdmDateTime::from_system_time(request.arrived).unwrap_or(EdmDateTime::MIN);
     json!({
         "account": account,

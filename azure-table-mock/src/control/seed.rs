@@ -31,7 +31,7 @@ pub(super) fn post(shared: &Shared, query: &Query, body: &str) -> Result<Value, 
     let account = query.get("account").map(|name| named(shared, name)).transpose()?;
     let seed = Seed::read(body, query.get("table"))?;
     let rows = seed.rows();
-    let account = account.map(|account| &*account.name);
+    let account = account.as_ref().map(|account| &*account.name);
     store(&shared.accounts, seed, account)
         .map_err(|(status, error)| Refusal::new(status, error))?;
     Ok(json!({ "rows": rows }))
@@ -44,7 +44,8 @@ fn store(
     seed: Seed,
     account: Option<&str>,
 ) -> Result<(), (StatusCode, String)> {
-    let first = accounts.iter().next().map(|account| &*account.name);
+    let first = accounts.iter().next();
+    let first = first.as_ref().map(|account| &*account.name);
     let mut parts = Vec::new();
     for (named, part) in seed.by_account() {
         let name = account.or(named.as_deref()).or(first).unwrap_or_default();
@@ -54,10 +55,10 @@ fn store(
             );
             (StatusCode::BAD_REQUEST, text)
         });
-        parts.push((&found?.service, part));
+        parts.push((found?, part));
     }
-    parts.into_iter().try_for_each(|(service, part)| {
-        service.restore(part).map_err(|error| (StatusCode::CONFLICT, error.to_string()))
+    parts.into_iter().try_for_each(|(account, part)| {
+        account.service.restore(part).map_err(|error| (StatusCode::CONFLICT, error.to_string()))
     })
 }
 

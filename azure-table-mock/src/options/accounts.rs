@@ -29,9 +29,9 @@ impl fmt::Debug for Account {
 }
 
 impl Account {
-    /// Returns `true` for the development account with its key, which everybody knows.
+    /// Returns `true` if a key is the one of the development account, which everybody knows.
     pub(crate) fn has_public_key(&self) -> bool {
-        self.name == DEVELOPMENT_ACCOUNT && self.keys.iter().any(|key| key == DEVELOPMENT_KEY)
+        self.keys.iter().any(|key| key == DEVELOPMENT_KEY)
     }
 
     /// `KEY` or `KEY:KEY2`
@@ -41,8 +41,8 @@ impl Account {
     }
 }
 
-/// Returns the accounts of the arguments, or else of the variables, and the file that they come from. The
-/// default is the development account.
+/// Returns the accounts and the file that lists them. Arguments override variables, and the default is the
+/// development account.
 pub(super) fn of(
     given: &mut Given,
     environment: &Environment<'_>,

@@ -9,13 +9,13 @@ pub(super) fn page(shared: &Shared) -> Page {
     let mut body = Html::default();
     body.raw("<h1>Tables</h1>");
     for account in shared.accounts.iter() {
-        account_section(&mut body, account);
+        account_section(&mut body, &account);
     }
     Page { title: "Tables".into(), body }
 }
 
 fn account_section(body: &mut Html, account: &Served) {
-    let Served { name, service } = account;
+    let Served { name, service, .. } = account;
     let requests = service.requests();
     body.raw("<section><h2>").text(name).raw("</h2><p class=\"note\">");
     body.counted(requests.total(), "request").raw(" so far, ");

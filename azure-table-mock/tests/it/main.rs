@@ -1,4 +1,4 @@
-//! Tests of the running program: start, requests over HTTP, the page, the control API, and shutdown.
+//! Tests of the running program: start, requests over HTTP, the page, and shutdown.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,7 +8,10 @@
     reason = "tests"
 )]
 
+mod accounts;
 mod control;
+mod https;
+mod origins;
 mod page;
 mod process;
 mod requests;
