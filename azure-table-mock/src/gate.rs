@@ -84,10 +84,16 @@ impl Gate {
             ));
         }
         if self.is_foreign_write(request, host, target) {
-            return Some((
-                StatusCode::FORBIDDEN,
-                "A web page of another origin sent this write. Set a CORS rule that allows the origin.\n",
-            ));
+            let reason = match target {
+                Target::Page | Target::Control { .. } => {
+                    "A web page of another origin sent this write.\n"
+                }
+                Target::Account(_) => {
+                    "A web page of another origin sent this write. Set a CORS rule that allows the \
+                     origin.\n"
+                }
+            };
+            return Some((StatusCode::FORBIDDEN, reason));
         }
         None
     }
