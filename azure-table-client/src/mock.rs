@@ -36,6 +36,7 @@ mod check;
 mod client;
 mod core;
 mod delivery;
+mod export;
 mod failure;
 mod faults;
 mod handlers;
@@ -71,6 +72,7 @@ pub use self::faults::{AddedFault, Fault, Faults};
 use self::recorder::Recorder;
 pub use self::recorder::{RecordedRequest, Requests};
 use self::request::RawRequest;
+pub use self::seed::{Seed, SeedError};
 #[cfg(feature = "mock-server")]
 pub use self::server::MockTableServer;
 use self::transport::InProcess;
@@ -157,6 +159,11 @@ impl MockTableService {
         Arc::clone(&self.core().clock.unskewed)
     }
 
+    /// Returns the time by the clock of the service, with the skew of the [fault plan](Self::faults).
+    pub fn now(&self) -> std::time::SystemTime {
+        self.core().clock.now()
+    }
+
     /// Returns a connection string with the account of this service, for clients that use its
     /// [`transport`](Self::transport). Nothing listens at its endpoint.
     pub fn connection_string(&self) -> String {
@@ -193,6 +200,21 @@ impl MockTableService {
     #[cfg(feature = "mock-data")]
     pub fn disk(&self) -> Option<DiskStatus> {
         self.core().store.journal.disk.as_ref().map(store::Disk::status)
+    }
+
+    /// Waits until all changes so far are in the file of [`data`](MockTableServiceBuilder::data), for example
+    /// after [`restore`](Self::restore).
+    ///
+    /// # Errors
+    /// The disk has failed.
+    #[cfg(feature = "mock-data")]
+    pub async fn written(&self) -> Result<(), crate::Error> {
+        match &self.core().store.journal.disk {
+            Some(disk) => disk.written().await.map_err(|_| {
+                crate::Error::configuration("the changes are not kept: writing to the disk failed")
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Returns the response to one request. Never panics, even if the request is malformed.

@@ -16,8 +16,8 @@ use crate::log::Log;
 use crate::oauth;
 use crate::options::{Account, Options, parse_list};
 
-/// The number of requests of an account that the page shows.
-const KEPT_REQUESTS: usize = 200;
+/// The number of requests of an account that the page and the control API show.
+const KEPT_REQUESTS: usize = 1_000;
 /// The number of bytes of request bodies of an account that the page shows.
 const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
 
@@ -170,7 +170,7 @@ impl Accounts {
             .clock(Arc::new(SystemClock))
             .loose(options.loose)
             .account_in_host(options.account_in_host)
-            .kept_requests(if options.page { KEPT_REQUESTS } else { 0 })
+            .kept_requests(KEPT_REQUESTS)
             .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {
             let name = name.to_owned();

@@ -10,11 +10,13 @@ use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as _, Frame, Incoming};
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::accounts::Accounts;
+use crate::control::{self, Reply};
 use crate::gate::{Gate, Target, text};
 use crate::limits::{Budget, Limits, Share};
 use crate::options::Options;
@@ -41,8 +43,19 @@ pub(crate) struct Shared {
     scheme: &'static str,
     /// The address of the listener.
     address: SocketAddr,
-    gate: Gate,
+    pub(crate) gate: Gate,
     pub(crate) budget: Budget,
+    pub(crate) control: Control,
+}
+
+/// The settings of the control API.
+#[derive(Debug)]
+pub(crate) struct Control {
+    /// The token that it requires.
+    pub(crate) token: Option<String>,
+    pub(crate) is_read_only: bool,
+    /// Held by the request whose body is in memory.
+    pub(crate) reading: Mutex<()>,
 }
 
 impl Shared {
@@ -62,6 +75,11 @@ impl Shared {
             address,
             gate: Gate::new(address, &options.allow_hosts),
             budget: Budget::new(&limits),
+            control: Control {
+                token: options.control_token.clone(),
+                is_read_only: options.read_only,
+                reading: Mutex::new(()),
+            },
         }
     }
 }
@@ -82,13 +100,27 @@ impl std::error::Error for Broken {
     }
 }
 
-/// Responds with the page, or with the service of the account in the path.
+/// Responds with the control API, the page, or the service of the account in the path.
 pub(crate) async fn respond(
     shared: &Shared,
     sender: IpAddr,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Broken> {
+) -> Result<Reply, Broken> {
     let (parts, body) = request.into_parts();
+    if control::is_for(&parts) {
+        return Ok(control::respond(shared, &parts, body).await);
+    }
+    let response = respond_to(shared, sender, parts, body).await?;
+    Ok(response.map(Either::Left))
+}
+
+/// Responds with the page or a service.
+async fn respond_to(
+    shared: &Shared,
+    sender: IpAddr,
+    parts: Parts,
+    body: Incoming,
+) -> Result<Response<Full<Bytes>>, Broken> {
     let is_page = page::has_path(parts.uri.path());
     let account = shared.accounts.of(host(&parts).unwrap_or_default(), parts.uri.path());
     let target = if is_page { Target::Page } else { Target::Account(&account) };

@@ -35,6 +35,10 @@ pub(crate) struct Gate {
 pub(crate) enum Target<'a> {
     /// The pages below `/-/`, which need no key.
     Page,
+    /// The control API, which may need a token.
+    Control {
+        has_token: bool,
+    },
     Account(&'a Served),
 }
 
@@ -44,36 +48,52 @@ impl Gate {
         Self { is_loopback: address.ip().to_canonical().is_loopback(), allowed }
     }
 
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.is_loopback
+    }
+
     /// Returns the refusal of a request, or `None` if it may pass.
     pub(crate) fn refuse(
         &self,
         request: &Parts,
         target: Target<'_>,
     ) -> Option<Response<Full<Bytes>>> {
+        self.reason(request, target).map(|(status, reason)| text(status, reason))
+    }
+
+    /// Returns the status and the text of the refusal of a request.
+    pub(crate) fn reason(
+        &self,
+        request: &Parts,
+        target: Target<'_>,
+    ) -> Option<(StatusCode, &'static str)> {
         let mut hosts = request.headers.get_all(header::HOST).iter();
         let host = hosts.next();
         if hosts.next().is_some() {
-            return Some(text(
-                StatusCode::BAD_REQUEST,
-                "The request has more than one Host header.\n",
-            ));
+            return Some((StatusCode::BAD_REQUEST, "The request has more than one Host header.\n"));
         }
         let host = host.map(|host| host.to_str().unwrap_or_default());
         let named = request.uri.authority().map(Authority::as_str);
         if self.checks_names(target)
             && ![host, named].into_iter().flatten().all(|it| self.knows(it))
         {
-            return Some(text(
+            return Some((
                 StatusCode::FORBIDDEN,
                 "The Host header names neither an address nor a local name. Use 127.0.0.1 or localhost, or \
                  start azure-table-mock with --allow-host NAME.\n",
             ));
         }
         if self.is_foreign_write(request, host, target) {
-            return Some(text(
-                StatusCode::FORBIDDEN,
-                "A web page of another origin sent this write. Set a CORS rule that allows the origin.\n",
-            ));
+            let reason = match target {
+                Target::Page | Target::Control { .. } => {
+                    "A web page of another origin sent this write.\n"
+                }
+                Target::Account(_) => {
+                    "A web page of another origin sent this write. Set a CORS rule that allows the \
+                     origin.\n"
+                }
+            };
+            return Some((StatusCode::FORBIDDEN, reason));
         }
         None
     }
@@ -83,6 +103,7 @@ impl Gate {
     fn checks_names(&self, target: Target<'_>) -> bool {
         let is_open = match target {
             Target::Page => true,
+            Target::Control { has_token } => !has_token,
             Target::Account(account) => account.is_open(),
         };
         !self.allowed.is_empty() || self.is_loopback && is_open
@@ -125,7 +146,7 @@ impl Gate {
         });
         !is_own
             && match target {
-                Target::Page => true,
+                Target::Page | Target::Control { .. } => true,
                 Target::Account(account) => {
                     account.is_open() && !account.service.allows_origin(origin, method)
                 }

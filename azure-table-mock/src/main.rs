@@ -2,10 +2,11 @@
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
 //! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, start)
-//! <- gate <- page <- exchange <- connections <- host`.
+//! <- gate <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
 mod connections;
+mod control;
 mod exchange;
 mod gate;
 mod host;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
 fn run(options: &Arc<Options>) -> Result<(), String> {
     let https = Https::load(options)?;
     let accounts = Accounts::open(options)?;
+    control::load(options, &accounts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // Look for new requests after a few steps of long ones.

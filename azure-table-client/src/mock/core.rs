@@ -29,16 +29,26 @@ pub(super) struct Rules {
     pub(super) account_in_host: bool,
 }
 
-/// The clock of the clients, and the skew that the fault plan adds to it.
+/// The clock of the clients, and the change that the fault plan makes to it.
 pub(super) struct ServiceClock {
     pub(super) unskewed: SharedClock,
-    skew: Mutex<Skew>,
+    setting: Mutex<ClockSetting>,
 }
 
 #[derive(Debug, Clone, Copy)]
+pub(super) struct ClockSetting {
+    pub(super) skew: Skew,
+    /// The dates of signed requests must be close to this clock. Otherwise they must be close to the
+    /// clients' clock.
+    pub(super) checks_dates: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Skew {
     Ahead(Duration),
     Behind(Duration),
+    /// The clock stands still.
+    Frozen(SystemTime),
 }
 
 /// Returns `true` if a token is valid.
@@ -143,20 +153,35 @@ impl Rules {
 
 impl ServiceClock {
     pub(super) fn new(unskewed: SharedClock) -> Self {
-        Self { unskewed, skew: Mutex::new(Skew::NONE) }
+        Self { unskewed, setting: Mutex::new(ClockSetting::NONE) }
     }
 
-    pub(super) fn set_skew(&self, skew: Skew) {
-        *lock(&self.skew) = skew;
+    pub(super) fn setting(&self) -> ClockSetting {
+        *lock(&self.setting)
+    }
+
+    pub(super) fn set(&self, setting: ClockSetting) {
+        *lock(&self.setting) = setting;
+    }
+
+    /// Sets whether the dates of signed requests must be close to this clock.
+    pub(super) fn set_checks_dates(&self, checks_dates: bool) {
+        lock(&self.setting).checks_dates = checks_dates;
     }
 
     pub(super) fn now(&self) -> SystemTime {
         let now = self.unskewed.now();
-        let skewed = match *lock(&self.skew) {
+        let skewed = match self.setting().skew {
             Skew::Ahead(by) => now.checked_add(by),
             Skew::Behind(by) => now.checked_sub(by),
+            Skew::Frozen(at) => Some(at),
         };
         skewed.unwrap_or(now)
+    }
+
+    /// The time to which the date of a signed request that arrived at this time must be close.
+    pub(super) fn date_of_signatures(&self, arrived: SystemTime) -> SystemTime {
+        if self.setting().checks_dates { arrived } else { self.unskewed.now() }
     }
 
     pub(super) fn edm_now(&self) -> EdmDateTime {
@@ -164,8 +189,12 @@ impl ServiceClock {
     }
 }
 
-impl Skew {
-    pub(super) const NONE: Self = Self::Ahead(Duration::ZERO);
+impl ClockSetting {
+    pub(super) const NONE: Self = Self::checked(Skew::Ahead(Duration::ZERO));
+
+    pub(super) const fn checked(skew: Skew) -> Self {
+        Self { skew, checks_dates: true }
+    }
 }
 
 pub(super) fn edm_time(time: SystemTime) -> EdmDateTime {

@@ -168,7 +168,7 @@ impl MockTableService {
             operations: request.operation_count(),
             table: request.table().map(str::to_owned),
             status: status.as_u16(),
-            error_code: failure.as_ref().map(|failure| failure.code.into()),
+            error_code: failure.as_ref().map(|failure| (&*failure.code).into()),
             error_message: failure.map(|failure| failure.message.into_owned()),
             plan: scan.map(|scan| scan.plan),
             scanned_rows: scan.map_or(0, |scan| scan.rows),

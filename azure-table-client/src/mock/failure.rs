@@ -16,7 +16,7 @@ use crate::wire::xml_tree::InvalidXml;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) status: StatusCode,
-    pub(super) code: &'static str,
+    pub(super) code: Cow<'static, str>,
     pub(super) message: Cow<'static, str>,
 }
 
@@ -24,7 +24,7 @@ macro_rules! failures {
     ($($name:ident: $status:ident, $code:literal, $message:literal;)*) => {
         impl Failure {
             $(pub(super) const fn $name() -> Self {
-                Self { status: StatusCode::$status, code: $code, message: Cow::Borrowed($message) }
+                Self { status: StatusCode::$status, code: Cow::Borrowed($code), message: Cow::Borrowed($message) }
             })*
         }
     };
@@ -106,7 +106,7 @@ impl Failure {
         let message = format!(
             "This request is not authorized to perform this operation using this source IP {address}."
         );
-        let code = "AuthorizationSourceIPMismatch";
+        let code = Cow::Borrowed("AuthorizationSourceIPMismatch");
         Self { code, message: message.into(), ..Self::authorization_failure() }
     }
 
@@ -121,7 +121,7 @@ impl Failure {
              UTF-16 encoded string and the maximum number of characters should be {characters} or less.",
             max_units / 512
         );
-        Self { code: "KeyValueTooLarge", message: message.into(), ..Self::invalid_input() }
+        Self { code: "KeyValueTooLarge".into(), message: message.into(), ..Self::invalid_input() }
     }
 }
 
@@ -155,6 +155,17 @@ impl From<LimitError> for Failure {
             | LimitError::PropertyNameReserved { .. }
             | LimitError::SeriesIndex { .. } => Self::property_name_invalid(),
             LimitError::DuplicateProperty { .. } => Self::duplicate_properties(),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Failure {
+    /// Returns the code of a failure of the service itself.
+    pub(super) fn known_code(self) -> &'static str {
+        match self.code {
+            Cow::Borrowed(code) => code,
+            Cow::Owned(_) => "",
         }
     }
 }

@@ -3,6 +3,7 @@
 mod delayed;
 mod effects;
 mod fault;
+mod json;
 mod random;
 mod scope;
 mod throttle;
@@ -18,7 +19,7 @@ pub(super) use self::effects::{Break, Effects, Replacement, ReplacementBody, pro
 pub use self::fault::Fault;
 use self::scope::Subject;
 use self::throttle::Buckets;
-use super::core::{ServiceClock, Skew};
+use super::core::{ClockSetting, ServiceClock, Skew};
 use super::request::Request;
 use crate::lock::lock;
 
@@ -168,19 +169,70 @@ impl Faults<'_> {
     /// Sets the service's clock ahead of the clients' clock. Beyond 15 minutes the service refuses their
     /// signatures with 403. Timestamps and response dates use the service's clock.
     pub fn clock_ahead(&self, by: Duration) {
-        self.clock.set_skew(Skew::Ahead(by));
+        self.clock.set(ClockSetting::checked(Skew::Ahead(by)));
     }
 
     /// Sets the service's clock behind the clients' clock.
     pub fn clock_behind(&self, by: Duration) {
-        self.clock.set_skew(Skew::Behind(by));
+        self.clock.set(ClockSetting::checked(Skew::Behind(by)));
+    }
+
+    /// Stops the service's clock at this time. Timestamps depend only on the order of the writes: a write to
+    /// a row that was already written at this time is one millisecond later. The service accepts the dates of
+    /// the clients, like after [`check_dates(false)`](Self::check_dates).
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::new();
+    /// let billennium = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    /// mock.faults().freeze_clock(billennium);
+    /// let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// let row = mock.row("Blogs", "Channel9", "1").unwrap();
+    /// assert_eq!(row.timestamp(), Some("2001-09-09T01:46:40Z".parse().unwrap()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn freeze_clock(&self, at: SystemTime) {
+        self.clock.set(ClockSetting { skew: Skew::Frozen(at), checks_dates: false });
+    }
+
+    /// Returns `true` if the service's clock stands still.
+    pub fn is_clock_frozen(&self) -> bool {
+        matches!(self.clock.setting().skew, Skew::Frozen(_))
+    }
+
+    /// Sets whether the service refuses Shared Key signatures whose date is far from its clock. With `false`,
+    /// the date must be close to the clients' clock. Shared access signatures always expire by the service's
+    /// clock.
+    pub fn check_dates(&self, check: bool) {
+        self.clock.set_checks_dates(check);
+    }
+
+    /// Returns `true` if the dates of Shared Key signatures must be close to the service's clock.
+    pub fn checks_dates(&self) -> bool {
+        self.clock.setting().checks_dates
     }
 
     /// Removes all faults and the skew of the clock. Delayed requests still arrive, and the names of deleted
     /// tables stay unusable for the set time.
     pub fn clear(&self) {
+        self.remove_all();
+        self.clock.set(ClockSetting::NONE);
+    }
+
+    /// Removes all faults. The clock keeps its skew.
+    pub fn remove_all(&self) {
         lock(&self.plan.state).active.clear();
-        self.clock.set_skew(Skew::NONE);
+    }
+
+    /// Removes the skew of the clock. The faults stay.
+    pub fn reset_clock(&self) {
+        self.clock.set(ClockSetting::NONE);
     }
 }
 

@@ -1,14 +1,25 @@
 //! Direct writes to the tables, to fill them before a test.
 
+mod azurite;
+mod content;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
+use self::content::{Content, Item};
+pub use self::content::{Seed, SeedError};
 use super::MockTableService;
+use super::check::check_keys;
+use super::failure::Failure;
 use super::handlers::entity_with_keys;
 use super::json::{push_member, push_text};
 use super::request::RequestBody;
+use super::service_properties::ServiceProperties;
 use super::step;
 use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::dialect::Dialect;
@@ -80,21 +91,112 @@ impl MockTableService {
     /// # Ok::<(), azure_table_client::Error>(())
     /// ```
     ///
-    /// For a file, `include_str!` or `std::fs::read_to_string`.
+    /// For a file, `include_str!` or `std::fs::read_to_string`. The lines of [`export`](Self::export) and the
+    /// other forms of a [`Seed`] are accepted too.
     ///
     /// # Errors
-    /// The document is malformed, or a row is invalid. The rows before it are stored.
+    /// The document is malformed, a row is invalid, or a line belongs to another account. Nothing is stored
+    /// then.
     pub fn seed_json(&self, document: &str) -> Result<(), Error> {
-        let document: Document<'_> = serde_json::from_str(document).map_err(|error| {
-            Error::invalid_input(format!("the document is not an object of tables: {error}"))
-        })?;
-        for (table, rows) in document.0 {
-            self.seed_table(&table)?;
-            for (index, row) in rows.iter().enumerate() {
-                self.seed_row(&table, index, row.get().as_bytes())?;
+        let seed = Seed::read(document, None)?;
+        let is_other =
+            |item: &&Item| item.account.as_deref().is_some_and(|of| of != self.account());
+        if let Some(item) = seed.items.iter().find(is_other) {
+            let account = item.account.as_deref().unwrap_or_default();
+            let message = format!("the account {account} is not {}", self.account());
+            return Err(SeedError::new(item.line, message).into());
+        }
+        self.restore(seed)?;
+        Ok(())
+    }
+
+    /// Stores tables, rows, access policies and the properties of the service, whatever account they name. A
+    /// row that was read with its Timestamp keeps it. Existing rows are replaced, and other rows stay.
+    /// No request is recorded, and no fault strikes.
+    ///
+    /// # Errors
+    /// A key is longer than [`max_key_units`](super::MockTableServiceBuilder::max_key_units), or the name of a
+    /// deleted table [cannot be used yet](super::Fault::table_being_deleted). No row is stored then.
+    pub fn restore(&self, seed: Seed) -> Result<(), Error> {
+        self.deliver_due();
+        let max_key_units = self.core().rules.max_key_units;
+        for Item { line, content, .. } in &seed.items {
+            if let Content::Row(key, _) = content {
+                check_keys(key, max_key_units)
+                    .map_err(|failure| SeedError::new(*line, failure.message))?;
+            }
+        }
+        let tables: BTreeSet<&str> = seed.items.iter().map(|item| &*item.table).collect();
+        // The properties of the service have no table.
+        tables
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .try_for_each(|name| self.seed_table(name))?;
+        for Item { line, table, content, .. } in seed.items {
+            match content {
+                Content::Table => {}
+                Content::Row(key, change) => {
+                    self.put(&table, Write { key, change })
+                        .map_err(|message| SeedError::new(line, message))?;
+                }
+                Content::Policies(policies) => {
+                    let store = self.core().store.write();
+                    if let Some(table) = store.table(&table) {
+                        table.set_policies(Arc::clone(&policies));
+                        let table = table.name();
+                        self.core().log(|| JournalEntry::Policies {
+                            table: Arc::clone(table),
+                            policies: Arc::clone(&policies),
+                        });
+                    }
+                }
+                Content::ServiceProperties(properties) => self.set_properties(&properties),
             }
         }
         Ok(())
+    }
+
+    /// Removes a table at once, without any hold on its name. Returns `false` if it does not exist.
+    pub fn remove_table(&self, name: &str) -> bool {
+        self.deliver_due();
+        let core = self.core();
+        let mut store = core.store.write();
+        // The rows are dropped after the lock.
+        let removed = store.delete(name, core.clock.now(), Duration::ZERO).ok();
+        if removed.is_some() {
+            core.log(|| JournalEntry::Deleted(name.into()));
+        }
+        drop(store);
+        removed.is_some()
+    }
+
+    /// Removes all tables and restores the default properties of the service. The names of deleted tables can
+    /// be used again. The recorded requests, the faults and the clock stay.
+    ///
+    /// ```
+    /// use azure_table_client::mock::MockTableService;
+    ///
+    /// let mock = MockTableService::new();
+    /// mock.seed_json(r#"{"Blogs":[{"PartitionKey":"Channel9","RowKey":"1"}]}"#)?;
+    /// let saved: String = mock.export(None).collect();
+    /// mock.reset();
+    /// assert!(mock.table_names().is_empty());
+    /// mock.seed_json(&saved)?;
+    /// assert_eq!(mock.export(None).collect::<String>(), saved);
+    /// # Ok::<(), azure_table_client::Error>(())
+    /// ```
+    pub fn reset(&self) {
+        for table in self.table_names() {
+            self.remove_table(&table);
+        }
+        self.core().store.write().release_names();
+        self.set_properties(&Arc::default());
+    }
+
+    fn set_properties(&self, properties: &Arc<ServiceProperties>) {
+        let mut store = self.core().store.write();
+        store.set_service_properties(Arc::clone(properties));
+        self.core().log(|| JournalEntry::ServiceProperties(Arc::clone(properties)));
     }
 
     /// Returns all tables with their rows, in order, in the form of [`seed_json`](Self::seed_json). It has no
@@ -139,100 +241,19 @@ impl MockTableService {
     }
 
     fn seed_row(&self, table: &str, index: usize, body: &[u8]) -> Result<(), Error> {
+        let read = entity_with_keys(self.core().rules.max_key_units, RequestBody::Json(body));
+        let (key, properties) = read.map_err(|failure| refused(table, index, &failure.message))?;
+        let change = Change::Update(Update::replace(&key.row, properties), Condition::None);
+        self.put(table, Write { key, change }).map_err(|error| refused(table, index, &error))
+    }
+
+    fn put(&self, table: &str, write: Write<'_>) -> Result<(), String> {
         let core = self.core();
-        let body = RequestBody::Json(body);
-        let stored = entity_with_keys(&core.rules, body).and_then(|(key, properties)| {
-            let update = Update::replace(&key.row, properties);
-            let change = Change::Update(update, Condition::None);
-            Ok(step::run(core.apply(table, vec![Write { key, change }]))?)
-        });
-        stored.map(drop).map_err(|failure| refused(table, index, &failure.message))
+        let written = step::run(core.apply(table, vec![write])).map(drop).map_err(Failure::from);
+        written.map_err(|failure| failure.message.into_owned())
     }
 }
 
 fn refused(table: &str, index: usize, reason: &dyn fmt::Display) -> Error {
     Error::invalid_input(format!("row {index} of {table}: {reason}"))
-}
-
-/// Tables and their rows in the order of the document. A table may occur twice.
-struct Document<'d>(Vec<(String, Vec<&'d RawValue>)>);
-
-impl<'de> Deserialize<'de> for Document<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Tables;
-        impl<'de> Visitor<'de> for Tables {
-            type Value = Document<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with an array of rows for each table")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut tables = Vec::new();
-                while let Some(table) = map.next_entry()? {
-                    tables.push(table);
-                }
-                Ok(Document(tables))
-            }
-        }
-        deserializer.deserialize_map(Tables)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::entity::DynamicEntity;
-
-    #[test]
-    fn written_json_seeds_the_same_rows() {
-        let mock = MockTableService::new();
-        let mut entity = DynamicEntity::new("it's", "\u{1f600}");
-        entity.set("Text", "a\"b\\").set("Big", i64::MAX).set("Whole", 5.0).set("Nan", f64::NAN);
-        mock.seed("Blogs", [&entity, &DynamicEntity::new("", "")]).unwrap();
-        mock.seed::<DynamicEntity>("Empty", []).unwrap();
-        let text = mock.to_json();
-        assert_eq!(
-            text,
-            concat!(
-                "{\n  \"Blogs\": [\n    {\"PartitionKey\":\"\",\"RowKey\":\"\"},\n    ",
-                r#"{"PartitionKey":"it's","RowKey":"\ud83d\ude00","Big@odata.type":"Edm.Int64","#,
-                r#""Big":"9223372036854775807","Nan@odata.type":"Edm.Double","Nan":"NaN","#,
-                r#""Text":"a\"b\\","Whole":5.0}"#,
-                "\n  ],\n  \"Empty\": []\n}\n",
-            )
-        );
-        let again = MockTableService::new();
-        again.seed_json(&text).unwrap();
-        assert_eq!(again.to_json(), text);
-    }
-
-    #[test]
-    fn an_existing_row_is_replaced() {
-        let mock = MockTableService::new();
-        for value in [1, 2] {
-            let row = format!(r#"{{"T23":[{{"PartitionKey":"p","RowKey":"r","V":{value}}}]}}"#);
-            mock.seed_json(&row).unwrap();
-        }
-        assert!(mock.to_json().contains(r#""V":2}"#) && mock.row_count("T23") == Some(1));
-    }
-
-    #[test]
-    fn an_error_names_the_table_and_the_row() {
-        let mock = MockTableService::new();
-        for (document, text) in [
-            ("[]", "not an object of tables"),
-            (r#"{"Blogs":{}}"#, "not an object of tables"),
-            (r#"{"a":[]}"#, "table name"),
-            (r#"{"Blogs":[{"PartitionKey":"p"}]}"#, "row 0 of Blogs: The values are not specified"),
-            (
-                r#"{"Blogs":[{"PartitionKey":"p","RowKey":"r"},{"PartitionKey":"p","RowKey":"/"}]}"#,
-                "row 1 of Blogs: One of the request inputs is out of range",
-            ),
-            (r#"{"Blogs":[5]}"#, "row 0 of Blogs"),
-        ] {
-            let error = mock.seed_json(document).unwrap_err().to_string();
-            assert!(error.contains(text), "{document}: {error}");
-        }
-    }
 }

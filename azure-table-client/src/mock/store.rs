@@ -115,6 +115,11 @@ impl Store {
         Some(table)
     }
 
+    /// Makes the names of deleted tables usable again.
+    pub(super) fn release_names(&mut self) {
+        self.held_names = HeldNames::default();
+    }
+
     /// Applies a change of another store without any check.
     pub(super) fn replay(&mut self, entry: &JournalEntry) {
         match entry {

@@ -110,7 +110,7 @@ macro_rules! operations {
 
         impl Operation {
             /// All operations, in the order of the variants.
-            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
+            pub const ALL: &[Self] = &[$(Self::$name),*];
         }
 
         /// The page of the REST reference for each operation.

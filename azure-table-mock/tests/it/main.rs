@@ -9,6 +9,7 @@
 )]
 
 mod accounts;
+mod control;
 mod disk;
 mod https;
 mod origins;

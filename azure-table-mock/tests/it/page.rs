@@ -119,8 +119,8 @@ async fn the_last_requests_are_shown_with_their_cost() {
 #[tokio::test]
 async fn headers_allow_only_resources_of_the_program() {
     let server = with_rows(1).await;
-    for path in ["/-/", "/-/devstoreaccount1/Blogs", "/-/nothing", "/-/style.css"] {
-        let reply = server.get(path).await;
+    for path in ["/-/", "/-/requests", "/-/devstoreaccount1/Blogs", "/-/nothing", "/-/style.css"] {
+        let reply = server.open(path).await;
         let policy = reply.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{path}: {policy}");
         assert!(policy.contains("script-src 'self';") && policy.contains("form-action 'self';"));

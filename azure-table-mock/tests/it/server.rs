@@ -88,10 +88,15 @@ impl Server {
 
     /// Opens a path like a browser.
     pub(crate) async fn html(&self, path: &str) -> String {
-        let request = reqwest::Client::new().get(format!("{}{path}", self.origin));
-        let response = request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap();
+        let response = self.open(path).await;
         assert_eq!(response.status(), 200, "{path}");
         response.text().await.unwrap()
+    }
+
+    /// Opens a path like a browser.
+    pub(crate) async fn open(&self, path: &str) -> reqwest::Response {
+        let request = reqwest::Client::new().get(format!("{}{path}", self.origin));
+        request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap()
     }
 
     pub(crate) async fn assert_is_well(&self) {

@@ -1,5 +1,6 @@
 //! The faults.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -33,7 +34,7 @@ use crate::wire::Operation;
 #[must_use = "a fault strikes once it is added to a service's faults"]
 pub struct Fault {
     pub(super) kind: FaultKind,
-    scope: Scope,
+    pub(super) scope: Scope,
     pub(super) probability: f64,
     pub(super) skip: u64,
     pub(super) times: usize,
@@ -107,10 +108,10 @@ impl Fault {
 
     /// An error response with this status and code. The request is applied only with
     /// [`after_commit`](Self::after_commit). A number that is not a status counts as 500.
-    pub fn error(status: u16, code: &'static str) -> Self {
+    pub fn error(status: u16, code: impl Into<Cow<'static, str>>) -> Self {
         Self::failure(Failure {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            code,
+            code: code.into(),
             message: "The fault plan refuses this request.".into(),
         })
     }

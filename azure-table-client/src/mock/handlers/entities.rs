@@ -11,7 +11,7 @@ use super::select::Select;
 use crate::filter::PlanKind;
 use crate::limits::check_table_name;
 use crate::mock::check::{check_keys, check_properties};
-use crate::mock::core::{Core, Rules};
+use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
@@ -74,22 +74,22 @@ pub(super) fn staged<'a>(
 
 fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
     check_table_name(table)?;
-    let (key, properties) = entity_with_keys(&core.rules, exchange.request.body()?)?;
+    let (key, properties) = entity_with_keys(core.rules.max_key_units, exchange.request.body()?)?;
     let change = Change::Insert(RowText::new(&key.row, &properties));
     Ok(Write { key, change })
 }
 
 /// Reads and checks an entity whose keys are in the body.
-pub(in crate::mock) fn entity_with_keys<'a>(
-    rules: &Rules,
-    body: RequestBody<'a>,
-) -> Result<(StoredKey, Properties<'a>), Failure> {
+pub(in crate::mock) fn entity_with_keys(
+    max_key_units: usize,
+    body: RequestBody<'_>,
+) -> Result<(StoredKey, Properties<'_>), Failure> {
     let EntityBody { partition_key, row_key, properties } = EntityBody::parse(body)?;
     let (Some(partition_key), Some(row_key)) = (partition_key, row_key) else {
         return Err(Failure::properties_need_value());
     };
     let key = StoredKey::new(partition_key, row_key);
-    check_keys(&key, rules.max_key_units)?;
+    check_keys(&key, max_key_units)?;
     check_properties(&key, &properties)?;
     Ok((key, properties))
 }

@@ -9,7 +9,7 @@ use crate::wire::Metadata;
 
 pub(super) fn failure(failure: &Failure, message: &str) -> Vec<u8> {
     let mut body = b"{\"odata.error\":{\"code\":".to_vec();
-    push_text(&mut body, failure.code);
+    push_text(&mut body, &failure.code);
     body.extend_from_slice(b",\"message\":{\"lang\":\"en-US\",\"value\":");
     push_text(&mut body, message);
     body.extend_from_slice(b"}}}");

@@ -112,7 +112,7 @@ mod tests {
         let body = format!("{{{members}}}");
         let body = EntityBody::parse(RequestBody::Json(body.as_bytes()));
         body.map(|body| body.properties.into_iter().next().map(|(_, value)| value.into_value()))
-            .map_err(|failure| failure.code)
+            .map_err(Failure::known_code)
     }
 
     #[test]

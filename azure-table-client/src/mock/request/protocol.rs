@@ -199,7 +199,7 @@ mod tests {
             sender: std::net::Ipv4Addr::LOCALHOST.into(),
         };
         let protocol = Protocol::of(&request, loose);
-        protocol.and_then(|protocol| read(&protocol, &request)).map_err(|failure| failure.code)
+        protocol.and_then(|protocol| read(&protocol, &request)).map_err(Failure::known_code)
     }
 
     fn format(

@@ -25,6 +25,8 @@ pub(in crate::mock) enum Change<'a> {
     /// An update or upsert. It sorts the properties by name, in ordinal order.
     Update(Update<'a>, Condition<'a>),
     Delete(Condition<'a>),
+    /// A row with the Timestamp that it had before. It replaces any row.
+    Restore(RowText, EdmDateTime),
 }
 
 /// The treatment of properties that an update does not name.
@@ -113,6 +115,9 @@ impl Write<'_> {
             Change::Delete(condition) => {
                 condition.check(old).map_err(failed)?;
                 return Ok(None);
+            }
+            Change::Restore(text, time) => {
+                return Ok(Some(text.clone().at(Version::at(*time))));
             }
         };
         let last = old.map_or(last_deleted, |old| old.version.time());
