@@ -17,6 +17,11 @@ use std::{env, io};
 use accounts::Accounts;
 use options::{Command, HELP, Options};
 
+/// The allocator of musl needs up to twice the processor time per request.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
