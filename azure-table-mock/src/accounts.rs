@@ -57,7 +57,7 @@ impl Accounts {
 impl Served {
     fn open(account: &Account, options: &Options) -> Result<Self, String> {
         let builder = MockTableService::builder()
-            .account(&account.name, &account.key)
+            .account(&account.name, &account.keys[0])
             .map_err(|error| format!("the account {}: {error}", account.name))?;
         let mut builder = configure(builder, options);
         if let Some(folder) = &options.data {
@@ -84,7 +84,7 @@ fn configure(builder: MockTableServiceBuilder, options: &Options) -> MockTableSe
         .loose(options.loose)
         .kept_requests(kept)
         .kept_payload_bytes(0);
-    if options.log { builder.observer(log) } else { builder }
+    if options.log.is_some() { builder.observer(log) } else { builder }
 }
 
 /// Logs a request: `GET /devstoreaccount1/Blogs()?$top=5 200 table scan 123us`.
@@ -103,7 +103,16 @@ mod tests {
 
     #[test]
     fn the_first_path_segment_names_the_account() {
-        let arguments = ["--account", "one", "--key", "b25l", "--account", "two", "--key", "dHdv"];
+        let arguments = [
+            "--account",
+            "one",
+            "--account-key",
+            "b25l",
+            "--account",
+            "two",
+            "--account-key",
+            "dHdv",
+        ];
         let parsed = Command::parse(arguments.map(Into::into), |_| None);
         let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
         let accounts = Accounts::open(&options).unwrap();

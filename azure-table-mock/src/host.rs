@@ -5,7 +5,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 
-use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -15,7 +14,7 @@ use tokio::time::{Duration, sleep, timeout};
 
 use crate::accounts::Accounts;
 use crate::exchange::{self, Shared};
-use crate::options::Options;
+use crate::options::{Account, Options};
 use crate::{print_error, print_line};
 
 /// The longest wait for the next request on a connection, and for the rest of its headers.
@@ -65,8 +64,7 @@ async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
 }
 
 fn warn(options: &Options, address: SocketAddr) {
-    let is_known = |name: &str, key: &str| name == DEVELOPMENT_ACCOUNT && key == DEVELOPMENT_KEY;
-    let is_open = options.loose || options.accounts.iter().any(|one| is_known(&one.name, &one.key));
+    let is_open = options.loose || options.accounts.iter().any(Account::has_public_key);
     if address.ip().is_loopback() {
         return;
     }

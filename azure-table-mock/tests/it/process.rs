@@ -88,7 +88,7 @@ async fn invalid_options_are_reported_in_one_line() {
         (&["--prot", "1"][..], "unknown option --prot; see --help"),
         (&["--port", "x"], "--port is a number from 0 to 65535"),
         (&["--account", "mine"], "an account has no key: each needs its own"),
-        (&["--key", "no"], "the key of the account devstoreaccount1 is not valid base64"),
+        (&["--account-key", "no"], "the key of the account devstoreaccount1 is not valid base64"),
     ] {
         let (code, out, error) = ends(arguments).await;
         assert_eq!((code, &*out), (Some(2), ""), "{arguments:?}");
@@ -100,7 +100,7 @@ async fn invalid_options_are_reported_in_one_line() {
 async fn help_and_version_are_printed() {
     let (code, out, _) = ends(&["--help"]).await;
     assert_eq!(code, Some(0));
-    for option in ["--host", "--port", "--account", "--key", "--data", "--log", "--loose"] {
+    for option in ["--host", "--port", "--account", "--account-key", "--data", "--log", "--loose"] {
         assert!(out.contains(option), "{option}");
     }
     let (code, out, _) = ends(&["--version"]).await;
@@ -115,7 +115,7 @@ async fn a_public_address_causes_a_warning() {
     let server = Server::start(&["--host", "0.0.0.0"]).await;
     let warning = server.stop().await;
     assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
-    let private = ["--host", "0.0.0.0", "--account", "mine", "--key", "c2VjcmV0"];
+    let private = ["--host", "0.0.0.0", "--account", "mine", "--account-key", "c2VjcmV0"];
     let warning = Server::start(&private).await.stop().await;
     assert!(warning.contains("page shows all rows"), "{warning}");
     let closed = [&private[..], &["--no-page"]].concat();
@@ -132,7 +132,7 @@ fn folder(name: &str) -> String {
 #[tokio::test]
 async fn stored_tables_survive_a_stop_and_a_crash() {
     let folder = folder("kept");
-    let two = ["--data", &folder, "--account", "one", "--key", "b25l"];
+    let two = ["--data", &folder, "--account", "one", "--account-key", "b25l"];
     let started = || Server::start(&two);
     let server = started().await;
     let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");

@@ -29,7 +29,7 @@ async fn the_client_works_with_the_emulator() {
 
 #[tokio::test]
 async fn accounts_have_separate_tables_and_keys() {
-    let named = ["--account", "one", "--key", ONE, "--account", "two", "--key", TWO];
+    let named = ["--account", "one", "--account-key", ONE, "--account", "two", "--key", TWO];
     let mut by_variable = command(&["--port", "0"]);
     by_variable.env("AZURE_TABLE_MOCK_ACCOUNTS", format!("one:{ONE};two:{TWO}"));
     let mut by_argument = command(&["--port", "0"]);
