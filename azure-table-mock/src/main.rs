@@ -1,10 +1,12 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`. `health`
+//! uses only `options`.
 
 mod accounts;
 mod exchange;
+mod health;
 mod host;
 mod options;
 mod page;
@@ -29,18 +31,24 @@ fn main() -> ExitCode {
     match Command::parse(env::args_os().skip(1), |name| env::var_os(name)) {
         Ok(Command::Help) => print_line(HELP.trim_end()),
         Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Run(options)) => {
-            if let Err(error) = run(&options) {
-                print_error(&error);
-                return ExitCode::FAILURE;
-            }
-        }
+        Ok(Command::Run(options)) => return exit_code(run(&options)),
+        Ok(Command::Health(options)) => return exit_code(health::check(&options).map(print_line)),
         Err(error) => {
             print_error(&error);
             return ExitCode::from(BAD_OPTIONS);
         }
     }
     ExitCode::SUCCESS
+}
+
+fn exit_code(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            print_error(error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn run(options: &Options) -> Result<(), String> {

@@ -27,6 +27,7 @@ pub(super) struct Given {
     pub(super) allow_hosts: Vec<String>,
     /// The folder of `--self-signed`, which is empty without a value.
     pub(super) self_signed: Option<PathBuf>,
+    pub(super) health: bool,
     pub(super) silent: bool,
     pub(super) loose: bool,
     pub(super) no_page: bool,
@@ -97,6 +98,7 @@ impl Given {
             "--self-signed" => {
                 self.self_signed = Some(parser.optional_value().unwrap_or_default().into());
             }
+            "--health" => self.health = true,
             "--silent" | "-s" => self.silent = true,
             "--loose" | "-L" => self.loose = true,
             "--no-page" => self.no_page = true,
