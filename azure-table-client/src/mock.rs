@@ -41,6 +41,8 @@ mod faults;
 mod handlers;
 mod inspect;
 mod json;
+mod keys;
+mod names;
 mod payload;
 mod policies;
 mod recorder;
@@ -50,6 +52,7 @@ mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
+mod step;
 mod store;
 mod transport;
 mod xml;
@@ -105,8 +108,6 @@ struct Inner {
     core: Core,
     faults: FaultPlan,
     recorder: Recorder,
-    /// The key of the account in base64, for connection strings.
-    account_key: String,
 }
 
 impl Default for MockTableService {
@@ -152,7 +153,7 @@ impl MockTableService {
         let account = self.account();
         format!(
             "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.0.account_key
+            self.core().rules.keys.first_text()
         )
     }
 

@@ -1,23 +1,29 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`. `health`
-//! uses only `options`.
+//! Each module uses only modules to its left:
+//! `options <- (log, oauth, tls) <- (accounts, health, start) <- page <- exchange <- host`.
 
 mod accounts;
 mod exchange;
 mod health;
 mod host;
+mod log;
+mod oauth;
 mod options;
 mod page;
+mod start;
+mod tls;
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::{env, io};
 
 use accounts::Accounts;
 use options::{Command, HELP, Options};
+use tls::Https;
 
 /// The allocator of musl needs up to twice the processor time per request.
 #[cfg(target_env = "musl")]
@@ -31,7 +37,7 @@ fn main() -> ExitCode {
     match Command::parse(env::args_os().skip(1), |name| env::var_os(name)) {
         Ok(Command::Help) => print_line(HELP.trim_end()),
         Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Run(options)) => return exit_code(run(&options)),
+        Ok(Command::Run(options)) => return exit_code(run(&Arc::from(options))),
         Ok(Command::Health(options)) => return exit_code(health::check(&options).map(print_line)),
         Err(error) => {
             print_error(&error);
@@ -51,13 +57,14 @@ fn exit_code(result: Result<(), String>) -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Arc<Options>) -> Result<(), String> {
+    let https = Https::load(options)?;
     let accounts = Accounts::open(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(host::serve(options, accounts))
+    runtime.block_on(host::serve(options, accounts, https))
 }
 
 /// Prints a line to standard output. A closed output is ignored.

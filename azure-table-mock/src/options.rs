@@ -33,6 +33,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -127,7 +128,7 @@ impl Command {
             Arguments::Help => Ok(Self::Help),
             Arguments::Version => Ok(Self::Version),
             Arguments::Given(given) => {
-                let command = if given.health { Self::Health } else { Self::Run };
+                let command = if given.is_on("health") { Self::Health } else { Self::Run };
                 Options::new(*given, &Environment(&variable)).map(|all| command(Box::new(all)))
             }
         }
@@ -159,7 +160,7 @@ impl Options {
             given.self_signed.take(),
             data.as_ref(),
         )?;
-        if given.in_memory && data.is_some() {
+        if given.is_on("inMemoryPersistence") && data.is_some() {
             return error("--inMemoryPersistence and a folder for the data exclude each other");
         }
         if oauth.is_some() && tls.is_none() {
@@ -176,7 +177,7 @@ impl Options {
         if allow_hosts.iter().any(String::is_empty) {
             return error("--allow-host needs a host name: the value is empty");
         }
-        let is_on = |flag: bool, name| Ok(flag || environment.switch(name)?);
+        let is_on = |name| Ok(given.is_on(name) || environment.switch(name)?);
         Ok(Self {
             host,
             port: match port {
@@ -186,11 +187,11 @@ impl Options {
             accounts,
             accounts_file,
             data,
-            log: log.filter(|_| !given.silent),
+            log: log.filter(|_| !given.is_on("silent")),
             log_file,
-            loose: is_on(given.loose, "loose")?,
-            page: !is_on(given.no_page, "no-page")?,
-            read_only: is_on(given.read_only, "read-only")?,
+            loose: is_on("loose")?,
+            page: !is_on("no-page")?,
+            read_only: is_on("read-only")?,
             allow_hosts,
             control_token,
             seed,
@@ -205,7 +206,7 @@ impl Options {
             },
             tls,
             oauth: oauth.is_some(),
-            account_in_host: !is_on(given.account_in_path, "disable-product-style-url")?,
+            account_in_host: !is_on("disable-product-style-url")?,
         })
     }
 }

@@ -9,6 +9,12 @@ use crate::edm::EdmCow;
 
 /// Writes a JSON string. Characters outside of ASCII are escaped, like in the service's responses.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     if text.is_ascii() {
         // Writing to a Vec cannot fail.
         let _ = serde_json::to_writer(out, text);

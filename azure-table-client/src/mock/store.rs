@@ -2,10 +2,14 @@
 //!
 //! The lock order is: all tables, the partitions of one table, the rows of one partition.
 
+mod chunk;
+mod column;
 #[cfg(feature = "mock-data")]
 mod disk;
 mod key;
+mod partition;
 mod properties;
+mod row;
 mod storage;
 mod table;
 mod version;
@@ -16,14 +20,17 @@ use std::collections::btree_map;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub(super) use self::chunk::Chunk;
+pub(super) use self::column::{Cell, Literal, compare};
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
-pub(super) use self::properties::{Properties, StoredEntity, StoredProperties};
+pub(super) use self::properties::{Member, Properties, StoredProperties};
+pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
-pub(super) use self::table::{Table, Written};
+pub(super) use self::table::{Snapshot, Table, Written};
 pub(super) use self::version::Version;
-pub(super) use self::write::{Change, Condition, Update, Write};
+pub(super) use self::write::{Change, Condition, Refused, Update, Write};
 use super::failure::Failure;
 use super::policies::Policies;
 use super::service_properties::ServiceProperties;
@@ -78,13 +85,17 @@ impl Store {
         }
     }
 
-    /// Deletes a table. Its name can be used again from `held_until` on.
-    pub(super) fn delete(&mut self, name: &str, held_until: SystemTime) -> Result<(), Failure> {
+    /// Deletes a table and returns it. Its name can be used again from `held_until` on.
+    pub(super) fn delete(
+        &mut self,
+        name: &str,
+        held_until: SystemTime,
+    ) -> Result<Arc<Table>, Failure> {
         let name = name.to_ascii_lowercase();
         let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
         self.held_names.0.insert(name, held_until);
         self.last_deleted = self.last_deleted.max(table.last());
-        Ok(())
+        Ok(table)
     }
 
     /// Returns an empty store in which every new row is newer than `last_deleted`.
@@ -146,8 +157,8 @@ impl Store {
     }
 
     /// Returns the tables from this name on.
-    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
-        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| &**table)
+    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
     }
 }
 
@@ -174,7 +185,7 @@ mod tests {
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
     fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
-        let change = Change::Insert(StoredProperties::default());
+        let change = Change::Insert(RowText::new(row_key, &vec![]));
         Write { key: StoredKey::new(partition_key, row_key), change }
     }
 
@@ -185,7 +196,7 @@ mod tests {
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
         store.delete("blogs", NOW).unwrap();
-        assert_eq!(store.delete("blogs", NOW), Err(Failure::resource_not_found()));
+        assert_eq!(store.delete("blogs", NOW).unwrap_err(), Failure::resource_not_found());
     }
 
     #[test]
@@ -195,7 +206,7 @@ mod tests {
         let mut insert = || {
             store.create("Blogs", NOW).unwrap();
             let table = store.existing_table("Blogs", NOW).unwrap();
-            let written = table.apply(vec![insertion(("p", "r"))], || now, |_| {}).unwrap();
+            let written = table.apply(&[insertion(("p", "r"))], || now, |_| {}).unwrap();
             store.delete("Blogs", NOW).unwrap();
             written[0].row.as_ref().unwrap().version.etag()
         };
@@ -206,7 +217,7 @@ mod tests {
     fn rows_are_found_and_scanned_by_borrowed_keys() {
         let table = Table::new("T", EdmDateTime::MIN);
         for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
-            table.apply(vec![insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
+            table.apply(&[insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
         }
         assert!(table.get(("a", "2")).is_some() && table.get(("a", "3")).is_none());
         let mut seen = Vec::new();

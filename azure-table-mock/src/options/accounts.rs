@@ -29,7 +29,7 @@ impl fmt::Debug for Account {
 }
 
 impl Account {
-    /// Returns `true` for the development account with its key, which everybody knows.
+    /// Returns `true` for the development account with its public key.
     pub(crate) fn has_public_key(&self) -> bool {
         self.name == DEVELOPMENT_ACCOUNT && self.keys.iter().any(|key| key == DEVELOPMENT_KEY)
     }
@@ -41,8 +41,8 @@ impl Account {
     }
 }
 
-/// Returns the accounts of the arguments, or else of the variables, and the file that they come from. The
-/// default is the development account.
+/// Returns the accounts and the file that lists them. Arguments override variables, and the default is the
+/// development account.
 pub(super) fn of(
     given: &mut Given,
     environment: &Environment<'_>,

@@ -1,6 +1,6 @@
 //! The command line arguments, before the environment variables are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -27,13 +27,7 @@ pub(super) struct Given {
     pub(super) allow_hosts: Vec<String>,
     /// The folder of `--self-signed`, which is empty without a value.
     pub(super) self_signed: Option<PathBuf>,
-    pub(super) health: bool,
-    pub(super) silent: bool,
-    pub(super) loose: bool,
-    pub(super) no_page: bool,
-    pub(super) read_only: bool,
-    pub(super) in_memory: bool,
-    pub(super) account_in_path: bool,
+    switches: HashSet<&'static str>,
 }
 
 /// The keys of one account.
@@ -49,6 +43,10 @@ impl Given {
 
     pub(super) fn take_path(&mut self, name: &'static str) -> Option<PathBuf> {
         self.paths.remove(name)
+    }
+
+    pub(super) fn is_on(&self, name: &'static str) -> bool {
+        self.switches.contains(name)
     }
 }
 
@@ -98,16 +96,12 @@ impl Given {
             "--self-signed" => {
                 self.self_signed = Some(parser.optional_value().unwrap_or_default().into());
             }
-            "--health" => self.health = true,
-            "--silent" | "-s" => self.silent = true,
-            "--loose" | "-L" => self.loose = true,
-            "--no-page" => self.no_page = true,
-            "--read-only" => self.read_only = true,
-            "--inMemoryPersistence" => self.in_memory = true,
-            "--disableProductStyleUrl" => self.account_in_path = true,
-            // The emulator accepts every version and sends no telemetry.
-            "--skipApiVersionCheck" | "--disableTelemetry" => {}
-            _ => return error(format!("unknown option {name}; see --help")),
+            _ => match switch(name) {
+                Some(option) => {
+                    self.switches.insert(option);
+                }
+                None => return error(format!("unknown option {name}; see --help")),
+            },
         }
         Ok(())
     }
@@ -137,6 +131,22 @@ fn one_path(name: &str) -> Option<&'static str> {
         "--faults" => "faults",
         "--cert" => "cert",
         "--key" => "key",
+        _ => return None,
+    })
+}
+
+/// The option without a value that has this name.
+fn switch(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "--health" => "health",
+        "--silent" | "-s" => "silent",
+        "--loose" | "-L" => "loose",
+        "--no-page" => "no-page",
+        "--read-only" => "read-only",
+        "--inMemoryPersistence" => "inMemoryPersistence",
+        "--disableProductStyleUrl" => "disable-product-style-url",
+        // The emulator accepts every version and sends no telemetry.
+        "--skipApiVersionCheck" | "--disableTelemetry" => "no effect",
         _ => return None,
     })
 }

@@ -17,7 +17,7 @@ pub(super) struct Setting {
 }
 
 impl Environment<'_> {
-    /// The value of an argument, or else of its variable.
+    /// The value of an argument, otherwise of its variable.
     pub(super) fn setting(
         &self,
         argument: Option<String>,
@@ -30,7 +30,7 @@ impl Environment<'_> {
         Ok(value.map(|value| Setting { value, name: full_name(option) }))
     }
 
-    /// The path in an argument, or else in its variable.
+    /// The path in an argument, otherwise in its variable.
     pub(super) fn path_setting(&self, argument: Option<PathBuf>, option: &str) -> Option<PathBuf> {
         argument.or_else(|| self.path(option))
     }

@@ -51,7 +51,7 @@ Options of azurite-table:
   --inMemoryPersistence            Keep the tables in memory, which is the default here
   -s, --silent                     Print no line for a request, which is the default here
   --skipApiVersionCheck, --disableTelemetry have no effect: every version is accepted, and
-  nothing is sent to anybody.
+  there is no telemetry.
 
 Each option has a variable: --max-connections is AZURE_TABLE_MOCK_MAX_CONNECTIONS. The value 1 or true
 switches an option on. AZURE_TABLE_MOCK_ACCOUNTS, or AZURITE_ACCOUNTS, sets several accounts as

@@ -8,6 +8,8 @@
     reason = "tests"
 )]
 
+mod accounts;
+mod https;
 mod page;
 mod process;
 mod requests;

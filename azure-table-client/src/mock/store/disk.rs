@@ -11,7 +11,7 @@ use tracing::error;
 
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
-use super::{JournalEntry, StoredEntity, StoredKey, StoredProperties, Version, Written};
+use super::{JournalEntry, StoredEntity, StoredKey, Written};
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
 
@@ -187,7 +187,7 @@ fn write(transaction: &WriteTransaction, entry: &JournalEntry) -> Result<(), red
                 match row {
                     Some(row) => {
                         let time = row.version.time().ticks();
-                        stored.insert(key, (time, row.properties.text()))?;
+                        stored.insert(key, (time, row.properties().text()))?;
                     }
                     None => {
                         let old = stored.remove(key)?;
@@ -227,11 +227,9 @@ fn load(database: &Database) -> Result<(Vec<JournalEntry>, EdmDateTime), redb::E
         for row in rows.range((lower.value(), "", "")..(&*end, "", ""))? {
             let (key, row) = row?;
             let ((_, partition_key, row_key), (time, properties)) = (key.value(), row.value());
-            let version = Version::at(time_of(time));
-            let properties = StoredProperties::from_text(properties);
             written.push(Written {
                 key: StoredKey::new(partition_key, row_key),
-                row: Some(Arc::new(StoredEntity { version, properties })),
+                row: Some(StoredEntity::from_parts(time_of(time), row_key, properties)),
             });
         }
         entries.push(JournalEntry::Written { table: Arc::clone(&name), rows: written });
