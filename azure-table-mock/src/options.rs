@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Version,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     pub(crate) host: String,
@@ -67,6 +67,16 @@ pub(crate) struct Options {
     pub(crate) oauth: bool,
     /// Accepts the account as the first label of the host, as in `account.localhost`.
     pub(crate) account_in_host: bool,
+}
+
+/// Hides the control token.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, accounts, data, tls, .. } = self;
+        let mut shown = f.debug_struct("Options");
+        shown.field("host", host).field("port", port).field("accounts", accounts);
+        shown.field("data", data).field("tls", tls).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +167,7 @@ impl Options {
             certificate,
             key,
             password.map(|password| password.value),
-            given.self_signed.take(),
+            given.self_signed.take().or_else(|| self_signed(environment)),
             data.as_ref(),
         )?;
         if given.is_on("inMemoryPersistence") && data.is_some() {
@@ -200,10 +210,12 @@ impl Options {
                 None => DEFAULT_MAX_CONNECTIONS,
                 Some(number) => number.number::<std::num::NonZero<usize>>("of at least 1")?.get(),
             },
-            keep_alive: match keep_alive {
-                None => None,
-                Some(seconds) => Some(Duration::from_secs(seconds.number("of seconds")?)),
-            },
+            // Azurite's 0 switches the limit off. Here it is the default, which is longer than Azurite's.
+            keep_alive: keep_alive
+                .map(|seconds| seconds.number("of seconds"))
+                .transpose()?
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
             tls,
             oauth: oauth.is_some(),
             account_in_host: !is_on("disable-product-style-url")?,
@@ -237,6 +249,13 @@ fn control_token(
         return error("--control-token needs a token: the value is empty");
     }
     Ok(Some(token))
+}
+
+/// The folder in the variable, which is empty for the value 1.
+fn self_signed(environment: &Environment<'_>) -> Option<PathBuf> {
+    let folder = environment.path("self-signed")?;
+    let is_switch = folder.as_os_str() == "1" || folder.as_os_str() == "true";
+    Some(if is_switch { PathBuf::new() } else { folder })
 }
 
 /// The certificate's source. `self_signed` is the folder, which is empty without a value.

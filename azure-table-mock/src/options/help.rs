@@ -53,9 +53,9 @@ Options of azurite-table:
   --skipApiVersionCheck, --disableTelemetry have no effect: every version is accepted, and
   there is no telemetry.
 
-Each option has a variable: --max-connections is AZURE_TABLE_MOCK_MAX_CONNECTIONS. The value 1 or true
-switches an option on. AZURE_TABLE_MOCK_ACCOUNTS, or AZURITE_ACCOUNTS, sets several accounts as
-name:key[:key2];name2:key. An argument overrides its variable.
+Each option of this program has a variable: --max-connections is AZURE_TABLE_MOCK_MAX_CONNECTIONS.
+The value 1 or true switches an option on. AZURE_TABLE_MOCK_ACCOUNTS, or AZURITE_ACCOUNTS, sets
+several accounts as name:key[:key2];name2:key. An argument overrides its variable.
 
 The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and its page at /-/.
 ";

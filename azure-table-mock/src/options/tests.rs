@@ -166,6 +166,7 @@ fn the_options_of_azurite_table_have_its_meaning() {
     assert!(!format!("{pfx:?}").contains("secret"));
     assert_eq!(given.tls, Some(pfx));
     assert_eq!(options(&["--inMemoryPersistence"], &[]).data, None);
+    assert_eq!(options(&["--tableKeepAliveTimeout", "0"], &[]).keep_alive, None);
 }
 
 #[test]
@@ -175,6 +176,8 @@ fn the_self_signed_certificate_is_in_a_folder() {
     assert_eq!(folder(&["--self-signed=certs"]), of("certs"));
     assert_eq!(folder(&["--self-signed", "--data", "d"]), of("d"));
     assert_eq!(folder(&["--self-signed=certs", "--data", "d"]), of("certs"));
+    assert_eq!(options(&[], &[("SELF_SIGNED", "certs")]).tls, of("certs"));
+    assert_eq!(options(&[], &[("SELF_SIGNED", "1"), ("DATA", "d")]).tls, of("d"));
 }
 
 #[test]

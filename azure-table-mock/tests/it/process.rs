@@ -50,6 +50,16 @@ async fn the_start_says_how_to_connect() {
 }
 
 #[tokio::test]
+async fn idle_connections_are_closed_after_the_given_time() {
+    let server = Server::start(&["--tableKeepAliveTimeout", "1"]).await;
+    let mut idle = server.connect().await;
+    let begun = Instant::now();
+    let mut read = Vec::new();
+    let ended = tokio::time::timeout(Duration::from_secs(20), idle.read_to_end(&mut read)).await;
+    assert!(ended.is_ok() && begun.elapsed() >= Duration::from_millis(900), "{ended:?}");
+}
+
+#[tokio::test]
 async fn requests_are_logged_as_json_and_to_a_file() {
     let folder = folder("log");
     std::fs::create_dir_all(&folder).unwrap();
