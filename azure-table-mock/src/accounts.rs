@@ -2,13 +2,15 @@
 
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use azure_table_client::clock::SystemClock;
-use azure_table_client::mock::{MockTableService, MockTableServiceBuilder};
+use azure_table_client::mock::{DiskStatus, MockTableService, MockTableServiceBuilder};
 
 use crate::log::Log;
 use crate::oauth;
@@ -27,16 +29,33 @@ pub(crate) struct Accounts {
     log: Option<Arc<Log>>,
 }
 
+/// The state of the disk for all accounts.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) commits: u64,
+    /// A line for each account whose changes cannot be written now.
+    pub(crate) failures: Vec<String>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) name: String,
     pub(crate) service: MockTableService,
+    is_open: AtomicBool,
+}
+
+impl Served {
+    /// Returns `true` if no secret protects the account: it accepts requests without a signature or tokens
+    /// that anybody can write, or its key is public.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
+    }
 }
 
 impl Accounts {
     pub(crate) fn open(options: &Arc<Options>) -> Result<Self, String> {
         if let Some(folder) = &options.data {
-            fs::create_dir_all(folder).map_err(|error| {
+            create_private(folder).map_err(|error| {
                 format!("the folder {} cannot be created: {error}", folder.display())
             })?;
         }
@@ -64,9 +83,24 @@ impl Accounts {
         self.iter().find(|account| account.name == name)
     }
 
-    /// Returns the service of the account that the host or the path names. The first account refuses
+    /// The state of the disk, if the tables are kept in files.
+    pub(crate) fn disk(&self) -> Option<Disk> {
+        let all = self.all();
+        let states: Vec<_> =
+            all.iter().filter_map(|one| Some((&one.name, one.service.disk()?))).collect();
+        let failure = |(name, state): &(&String, DiskStatus)| {
+            let failure = state.failure.as_ref()?;
+            Some(format!("the changes of {name} cannot be written: {failure}"))
+        };
+        (!states.is_empty()).then(|| Disk {
+            commits: states.iter().map(|(_, state)| state.commits).sum(),
+            failures: states.iter().filter_map(failure).collect(),
+        })
+    }
+
+    /// Returns the account that the host or the path names. The first account refuses
     /// requests without an account.
-    pub(crate) fn of(&self, host: &str, path: &str) -> MockTableService {
+    pub(crate) fn of(&self, host: &str, path: &str) -> Arc<Served> {
         let all = self.all();
         let named = |name: &str| {
             let name = name.strip_suffix("-secondary").unwrap_or(name);
@@ -75,7 +109,7 @@ impl Accounts {
         let label = first_label(host).filter(|_| self.options.account_in_host);
         let of_host = label.and_then(|label| named(&label.to_ascii_lowercase()));
         let segment = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
-        of_host.or_else(|| named(segment)).unwrap_or(&all[0]).service.clone()
+        Arc::clone(of_host.or_else(|| named(segment)).unwrap_or(&all[0]))
     }
 
     /// Reads the file of the accounts. On an error, the accounts remain as they were.
@@ -103,6 +137,8 @@ impl Accounts {
             let keys: Vec<_> = account.keys.iter().map(String::as_str).collect();
             let failed = |error| format!("the account {}: {error}", account.name);
             served.service.set_keys(&keys).map_err(failed)?;
+            let is_open = self.options.loose || self.options.oauth || account.has_public_key();
+            served.is_open.store(is_open, Ordering::Relaxed);
         }
         let is_served = |one: &Arc<Served>| served.iter().any(|other| other.name == one.name);
         removed.extend(all.iter().cloned());
@@ -119,10 +155,10 @@ impl Accounts {
             .map_err(|error| format!("the account {name}: {error}"))?;
         let mut builder = self.configure(builder, name);
         if let Some(folder) = &self.options.data {
-            let file = folder.join(format!("{name}.redb"));
+            let file = folder.join(format!("{name}.tables"));
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
-        Ok(Served { name: name.clone(), service: builder.build() })
+        Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
     }
 
     /// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
@@ -152,6 +188,14 @@ fn first_label(host: &str) -> Option<&str> {
     name.parse::<Ipv4Addr>().is_err().then_some(first)
 }
 
+/// Creates a folder that only this user can read.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
 /// Joins an error and its sources in one line.
 fn error_chain(error: &dyn Error) -> String {
     match error.source() {
@@ -178,7 +222,7 @@ mod tests {
 
     /// The name of the account whose service receives a request.
     fn receiver(accounts: &Accounts, host: &str, path: &str) -> String {
-        let text = accounts.of(host, path).connection_string();
+        let text = accounts.of(host, path).service.connection_string();
         text.rsplit('/').next().unwrap().to_owned()
     }
 

@@ -1,18 +1,22 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left:
-//! `options <- (log, oauth, tls) <- (accounts, health, start) <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
+//! <- gate <- page <- exchange <- connections <- host`.
 
 mod accounts;
+mod connections;
 mod exchange;
+mod gate;
 mod health;
 mod host;
+mod limits;
 mod log;
 mod oauth;
 mod options;
 mod page;
 mod start;
+mod stream;
 mod tls;
 
 use std::fmt::Display;
@@ -30,6 +34,8 @@ use tls::Https;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+/// The number of steps of tasks between two looks at the sockets.
+const STEPS_PER_POLL: u32 = 8;
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -62,6 +68,8 @@ fn run(options: &Arc<Options>) -> Result<(), String> {
     let accounts = Accounts::open(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // Look for new requests after a few steps of long ones.
+        .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
     runtime.block_on(host::serve(options, accounts, https))

@@ -7,11 +7,9 @@ mod requests;
 mod tables;
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
 use serde_json::json;
@@ -50,12 +48,6 @@ pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>>
     if !shared.has_page {
         return text(StatusCode::NOT_FOUND, "The page is disabled.\n");
     }
-    if shared.address.ip().is_loopback() && !names_this_machine(request) {
-        return text(
-            StatusCode::FORBIDDEN,
-            "The page is available only under the local names of this machine.\n",
-        );
-    }
     let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
     let query = request.uri.query().unwrap_or_default();
     let page = match segments[..] {
@@ -81,30 +73,18 @@ pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>>
 }
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
-    let accounts: Vec<_> = shared.accounts.iter().map(|account| account.name.clone()).collect();
-    let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
-    let (status, word) = if has_failed {
-        (StatusCode::SERVICE_UNAVAILABLE, "writing to the disk failed")
-    } else {
+    let disk = shared.accounts.disk();
+    let failures = disk.as_ref().map_or(&[][..], |disk| &disk.failures);
+    let (status, word) = if failures.is_empty() {
         (StatusCode::OK, "ok")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "the disk failed")
     };
-    let body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    let mut body = json!({ "status": word, "version": VERSION });
+    if let Some(disk) = &disk {
+        body["disk"] = json!({ "commits": disk.commits, "failures": failures });
+    }
     reply(status, "application/json", body.to_string())
-}
-
-/// Returns `true` if the `Host` is an address or a local name. Any other name that resolves to this machine
-/// may be a DNS rebinding attack by a web page.
-fn names_this_machine(request: &Parts) -> bool {
-    let named = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = named.or_else(|| request.uri.authority().map(Authority::as_str)) else {
-        return true;
-    };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-    is_address || name.eq_ignore_ascii_case("localhost") || name.ends_with(".localhost")
 }
 
 /// The PartitionKey and RowKey in a query. Missing keys are empty.
@@ -165,28 +145,7 @@ fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Resp
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
-
     use super::*;
-
-    #[test]
-    fn names_that_are_not_local_are_refused() {
-        for (host, expected) in [
-            ("127.0.0.1:10002", true),
-            ("localhost", true),
-            ("LocalHost:80", true),
-            ("tables.localhost:80", true),
-            ("[::1]:80", true),
-            ("evil.example:10002", false),
-            ("evil-localhost", false),
-            ("127.0.0.1.evil.example", false),
-            ("", false),
-        ] {
-            let (parts, ()) =
-                Request::get("/-/").header("host", host).body(()).unwrap().into_parts();
-            assert_eq!(names_this_machine(&parts), expected, "{host}");
-        }
-    }
 
     #[test]
     fn keys_in_a_link_round_trip() {

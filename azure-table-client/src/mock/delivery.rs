@@ -14,7 +14,7 @@ use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
-const MAX_URL_BYTES: usize = 16 * 1024;
+pub(super) const MAX_URL_BYTES: usize = 16 * 1024;
 
 impl MockTableService {
     /// Responds for a host that can neither wait nor break a connection.
@@ -76,6 +76,10 @@ impl MockTableService {
         scan: &mut Option<Scan>,
     ) -> HttpResponse {
         let core = self.core();
+        #[cfg(feature = "mock-data")]
+        if request.raw.method != Method::GET && core.store.journal.has_failed() {
+            return self.refuse_for_the_disk(request);
+        }
         let request_id = reply::new_id();
         let reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
             .await
@@ -117,12 +121,15 @@ impl MockTableService {
         response: HttpResponse,
     ) -> HttpResponse {
         match &self.core().store.journal.disk {
-            Some(disk) if disk.written().await.is_err() => {
-                let failure = super::failure::Failure::internal_error();
-                handlers::refuse(request, &failure, &self.core().clock)
-            }
+            Some(disk) if disk.written().await.is_err() => self.refuse_for_the_disk(request),
             _ => response,
         }
+    }
+
+    #[cfg(feature = "mock-data")]
+    fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
+        let failure = super::failure::Failure::internal_error();
+        handlers::refuse(request, &failure, &self.core().clock)
     }
 
     fn record(

@@ -24,7 +24,7 @@ type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// Returns a page of rows from a key on, or `None` if the table does not exist.
 pub(super) fn list(account: &Served, table: &str, from: &Keys<'_>) -> Option<Page> {
-    let Served { name, service } = account;
+    let Served { name, service, .. } = account;
     let count = service.row_count(table)?;
     let mut rows = service.rows_from(table, (&from.0, &from.1), PAGE_ROWS + 1)?;
     let next = if rows.len() > PAGE_ROWS { rows.pop() } else { None };
@@ -125,7 +125,7 @@ fn width(text: &str) -> &'static str {
 
 /// Returns the page of one row, or `None` if the row does not exist.
 pub(super) fn one(account: &Served, table: &str, key: &Keys<'_>) -> Option<Page> {
-    let Served { name, service } = account;
+    let Served { name, service, .. } = account;
     let row = service.row(table, &key.0, &key.1)?;
     let mut body = Html::default();
     body.raw("<nav class=\"path\" aria-label=\"Path\"><a href=\"/-/\">").text(name);

@@ -15,7 +15,7 @@ pub(super) fn page(shared: &Shared) -> Page {
 }
 
 fn account_section(body: &mut Html, account: &Served) {
-    let Served { name, service } = account;
+    let Served { name, service, .. } = account;
     let requests = service.requests();
     body.raw("<section><h2>").text(name).raw("</h2><p class=\"note\">");
     body.counted(requests.total(), "request").raw(" so far, ");

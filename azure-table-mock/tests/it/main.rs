@@ -9,8 +9,11 @@
 )]
 
 mod accounts;
+mod disk;
 mod https;
+mod origins;
 mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;

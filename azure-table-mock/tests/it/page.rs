@@ -24,7 +24,7 @@ async fn with_rows(rows: usize) -> Server {
 }
 
 #[tokio::test]
-async fn health_reports_version_and_accounts() {
+async fn health_reports_the_version_and_no_accounts() {
     let server = Server::start(&["--no-page"]).await;
     let reply = server.get("/-/health").await;
     assert_eq!(reply.status(), 200);
@@ -32,6 +32,7 @@ async fn health_reports_version_and_accounts() {
     let health = reply.text().await.unwrap();
     assert!(health.contains(r#""status":"ok""#), "{health}");
     assert!(health.contains(&format!(r#""version":"{}""#, env!("CARGO_PKG_VERSION"))), "{health}");
+    assert!(!health.contains("devstoreaccount1"), "{health}");
     for path in ["/-/", "/-/requests", "/-/style.css", "/-"] {
         assert_eq!(server.get(path).await.status(), 404, "{path} is switched off");
     }

@@ -106,8 +106,11 @@ impl Server {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap();
-        kill(Pid::from_raw(pid), signal).unwrap();
+        kill(Pid::from_raw(self.pid()), signal).unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap()
     }
 
     /// Waits for its end. Returns its exit code and its standard error.
