@@ -50,7 +50,10 @@ fn get(host: &str, port: u16, is_https: bool) -> io::Result<String> {
 
 /// Sends the request, and reads the response until the server closes the connection.
 fn exchange(mut stream: impl Read + Write, authority: &str) -> io::Result<String> {
-    write!(stream, "GET /-/health HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n")?;
+    let request =
+        format!("GET /-/health HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
+    // In one piece: a server may respond to the first of several, and close the connection.
+    stream.write_all(request.as_bytes())?;
     let mut response = Vec::new();
     match stream.take(MAX_RESPONSE).read_to_end(&mut response) {
         // A server may close the connection without the close of TLS.

@@ -144,13 +144,13 @@ async fn the_health_check_fails_for_another_status() {
     let port = other.local_addr().unwrap().port().to_string();
     let answering = tokio::spawn(async move {
         let (mut stream, _) = other.accept().await.unwrap();
-        stream
-            .write_all(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull")
-            .await
-            .unwrap();
-        let mut request = [0; 512];
-        let read = stream.read(&mut request).await.unwrap();
-        String::from_utf8_lossy(&request[..read]).into_owned()
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut request).await.unwrap(), 0);
+        }
+        let response = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull";
+        stream.write_all(response).await.unwrap();
+        String::from_utf8(request).unwrap()
     });
     let (code, _, error) = ends(&["--health", "--port", &port]).await;
     assert_eq!(code, Some(1));
