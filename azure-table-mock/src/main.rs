@@ -1,7 +1,7 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, start)
+//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
 //! <- gate <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
@@ -9,6 +9,7 @@ mod connections;
 mod control;
 mod exchange;
 mod gate;
+mod health;
 mod host;
 mod limits;
 mod log;
@@ -29,6 +30,11 @@ use accounts::Accounts;
 use options::{Command, HELP, Options};
 use tls::Https;
 
+/// The allocator of musl needs up to twice the processor time per request.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// The number of steps of tasks between two looks at the sockets.
 const STEPS_PER_POLL: u32 = 8;
 /// The exit code for invalid options.
@@ -38,18 +44,24 @@ fn main() -> ExitCode {
     match Command::parse(env::args_os().skip(1), |name| env::var_os(name)) {
         Ok(Command::Help) => print_line(HELP.trim_end()),
         Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Run(options)) => {
-            if let Err(error) = run(&Arc::from(options)) {
-                print_error(&error);
-                return ExitCode::FAILURE;
-            }
-        }
+        Ok(Command::Run(options)) => return exit_code(run(&Arc::from(options))),
+        Ok(Command::Health(options)) => return exit_code(health::check(&options).map(print_line)),
         Err(error) => {
             print_error(&error);
             return ExitCode::from(BAD_OPTIONS);
         }
     }
     ExitCode::SUCCESS
+}
+
+fn exit_code(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            print_error(error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn run(options: &Arc<Options>) -> Result<(), String> {

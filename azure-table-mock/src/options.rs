@@ -26,6 +26,8 @@ const DEFAULT_MAX_CONNECTIONS: usize = 1_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Run(Box<Options>),
+    /// Checks the emulator that runs with these options.
+    Health(Box<Options>),
     Help,
     Version,
 }
@@ -136,7 +138,8 @@ impl Command {
             Arguments::Help => Ok(Self::Help),
             Arguments::Version => Ok(Self::Version),
             Arguments::Given(given) => {
-                Options::new(*given, &Environment(&variable)).map(|all| Self::Run(Box::new(all)))
+                let command = if given.is_on("health") { Self::Health } else { Self::Run };
+                Options::new(*given, &Environment(&variable)).map(|all| command(Box::new(all)))
             }
         }
     }

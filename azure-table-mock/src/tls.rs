@@ -3,6 +3,7 @@
 mod der;
 mod pfx;
 mod self_signed;
+mod unverified;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
+pub(crate) use self::unverified::client;
 use crate::options::{Options, Tls};
 
 /// The server's side of HTTPS.

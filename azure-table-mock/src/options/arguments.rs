@@ -138,6 +138,7 @@ fn one_path(name: &str) -> Option<&'static str> {
 /// The option without a value that has this name.
 fn switch(name: &str) -> Option<&'static str> {
     Some(match name {
+        "--health" => "health",
         "--silent" | "-s" => "silent",
         "--loose" | "-L" => "loose",
         "--no-page" => "no-page",

@@ -39,6 +39,9 @@ Page and control:
 Log:
   --log [text|json]        Print a line for each request to standard error
   -d, --debug FILE         Append these lines to a file
+
+Other commands:
+  --health                 Check the emulator that runs with these options: exit code 0 if it is well
   --help, --version
 
 Options of azurite-table:

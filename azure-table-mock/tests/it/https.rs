@@ -174,3 +174,16 @@ async fn entra_tokens_are_accepted_with_oauth_basic() {
     // The key remains valid.
     table(&server, trusting(&file("ca.pem"))).create().await.unwrap();
 }
+
+#[tokio::test]
+async fn the_health_check_uses_https_if_the_emulator_does() {
+    let folder = folder("health");
+    let server = Server::start(&["--self-signed", "--data", &folder]).await;
+    let port = server.address().rsplit_once(':').unwrap().1;
+    let https = ["--health", "--port", port, "--self-signed", "--data", &folder];
+    let (code, out, error) = ends(&https).await;
+    assert_eq!((code, &*error), (Some(0), ""));
+    assert!(out.contains(r#""status":"ok""#), "{out}");
+    let (code, ..) = ends(&["--health", "--port", port]).await;
+    assert_eq!(code, Some(1), "plain HTTP");
+}

@@ -7,7 +7,7 @@ use azure_table_client::auth::DEVELOPMENT_KEY;
 use azure_table_client::{DynamicEntity, TableServiceClient};
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::disk::folder;
 use crate::server::{Server, command};
@@ -118,6 +118,45 @@ async fn an_in_flight_request_completes_before_the_stop() {
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 201 Created\r\n"), "{answer}");
     assert_eq!(server.end().await.status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn the_health_check_exits_with_0_only_if_the_emulator_is_well() {
+    for (host, listens_at) in
+        [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("localhost", "127.0.0.1")]
+    {
+        let server = Server::start(&["--host", listens_at]).await;
+        let port = server.address().rsplit_once(':').unwrap().1.to_owned();
+        let (code, out, error) = ends(&["--health", "--host", host, "--port", &port]).await;
+        assert_eq!((code, &*error), (Some(0), ""), "{host}");
+        assert!(out.contains(r#""status":"ok""#), "{out}");
+        server.stop().await;
+        let (code, out, error) = ends(&["--health", "--host", host, "--port", &port]).await;
+        assert_eq!((code, &*out), (Some(1), ""), "{host}");
+        let expected = "azure-table-mock: no healthy emulator at ";
+        assert!(error.starts_with(expected) && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_health_check_fails_for_another_status() {
+    let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = other.local_addr().unwrap().port().to_string();
+    let answering = tokio::spawn(async move {
+        let (mut stream, _) = other.accept().await.unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            assert_ne!(stream.read_buf(&mut request).await.unwrap(), 0);
+        }
+        let response = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull";
+        stream.write_all(response).await.unwrap();
+        String::from_utf8(request).unwrap()
+    });
+    let (code, _, error) = ends(&["--health", "--port", &port]).await;
+    assert_eq!(code, Some(1));
+    assert!(error.contains(r#"status "503": full"#), "{error}");
+    let request = answering.await.unwrap();
+    assert!(request.starts_with("GET /-/health HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ MODULES = [
     "signatures",
     "connections",
 ]
+# The modules of checks that sign with the key of the account.
+WITH_KEYS = {"access_policies", "signatures", "connections"}
 
 
 def run(function, arguments, service):
@@ -55,7 +57,10 @@ def outcome(function, arguments, azurite, service):
 
 
 def main(words):
-    for module in MODULES:
+    modules = MODULES
+    if suite.HAS_TOKENS:
+        modules = [*(module for module in MODULES if module not in WITH_KEYS), "tokens"]
+    for module in modules:
         importlib.import_module(f"checks.{module}")
     chosen = [
         check for check in suite.CHECKS if not words or any(word in check[0] for word in words)

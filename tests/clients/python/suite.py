@@ -1,15 +1,20 @@
 """What the checks share: how they are named and registered, the endpoint, and how a refusal is told."""
 
+import base64
 import contextlib
 import json
 import os
 import re
+import time
 import uuid
 
+from azure.core.credentials import AccessToken
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableServiceClient
 
 CONNECTION_STRING = os.environ["AZURE_STORAGE_CONNECTION_STRING"]
+# With `token`, the clients sign in by a token of Entra ID that no authority has signed.
+HAS_TOKENS = os.environ.get("AZURE_TABLE_TESTS_CREDENTIAL") == "token"
 IS_AZURITE = os.environ.get("AZURE_TABLE_TESTS_SERVER") == "azurite"
 
 FULL = {"Accept": "application/json;odata=fullmetadata"}
@@ -50,8 +55,37 @@ def sentence(function):
     return function.__name__.replace("_", " ")
 
 
+class Tokens:
+    """A credential whose tokens have the claims of a valid one, except for those given."""
+
+    def __init__(self, **claims):
+        self.claims = claims
+        self.scopes = set()
+
+    def get_token(self, *scopes, **_):
+        self.scopes.update(scopes)
+        now = int(time.time())
+        claims = {
+            "aud": "https://storage.azure.com",
+            "iss": "https://sts.windows.net/00000000-0000-0000-0000-000000000000/",
+            "iat": now,
+            "nbf": now,
+            "exp": now + 3600,
+        }
+        parts = [{"alg": "none", "typ": "JWT"}, claims | self.claims]
+        encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+        return AccessToken(".".join([*encoded, "none"]), now + 3600)
+
+
 def new_service(**options):
+    if HAS_TOKENS:
+        return service_with(Tokens(), **options)
     return TableServiceClient.from_connection_string(CONNECTION_STRING, retry_total=0, **options)
+
+
+def service_with(credential, **options):
+    url = re.search("TableEndpoint=([^;]+)", CONNECTION_STRING)[1]
+    return TableServiceClient(url, credential=credential, retry_total=0, **options)
 
 
 def table_name():

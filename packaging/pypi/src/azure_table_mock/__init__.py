@@ -1,0 +1,143 @@
+"""A stand-alone Azure Table Storage for development and tests.
+
+>>> with azure_table_mock.start() as emulator:
+...     service = TableServiceClient.from_connection_string(emulator.connection_string)
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pathlib
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import IO
+
+__all__ = ["Emulator", "binary_path", "start"]
+
+DEVELOPMENT_ACCOUNT = "devstoreaccount1"
+DEVELOPMENT_KEY = (
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
+READY = re.compile(r"azure-table-mock listening on (\S+)\s*$")
+
+
+def binary_path() -> str:
+    """The path of the program."""
+    name = "azure-table-mock.exe" if os.name == "nt" else "azure-table-mock"
+    return str(pathlib.Path(__file__).parent / "bin" / name)
+
+
+def start(
+    *,
+    account: str = DEVELOPMENT_ACCOUNT,
+    key: str = DEVELOPMENT_KEY,
+    port: int = 0,
+    data: str | os.PathLike[str] | None = None,
+    args: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    timeout: float = 30,
+) -> Emulator:
+    """Starts the emulator, and returns once it accepts requests.
+
+    Port 0 selects a free one. `data` is the folder that keeps the tables; the default is memory. `args` are more
+    options of the command, `env` more variables of its environment, and `timeout` is in seconds.
+    """
+    command = [binary_path(), "--port", str(port)]
+    if data is not None:
+        command += ["--data", os.fspath(data)]
+    # Without the emulator's own variables, only the options count.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("AZURE_TABLE_MOCK_", "AZURITE_"))
+    }
+    environment["AZURE_TABLE_MOCK_ACCOUNTS"] = f"{account}:{key}"
+    process = subprocess.Popen(
+        [*command, *args],
+        env=environment | dict(env or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # Without stop(), the emulator ends together with Python.
+    atexit.register(process.kill)
+    try:
+        url = _ready(process, timeout)
+    except BaseException:
+        process.kill()
+        process.wait()
+        atexit.unregister(process.kill)
+        raise
+    return Emulator(process, url, account, key)
+
+
+class Emulator:
+    """A running emulator. It ends with Python at the latest."""
+
+    def __init__(self, process: subprocess.Popen[str], url: str, account: str, key: str) -> None:
+        self._process = process
+        self.url = url
+        self.account = account
+        self.key = key
+
+    @property
+    def connection_string(self) -> str:
+        protocol = self.url.partition(":")[0]
+        return (
+            f"DefaultEndpointsProtocol={protocol};AccountName={self.account};"
+            f"AccountKey={self.key};TableEndpoint={self.url};"
+        )
+
+    def stop(self) -> None:
+        """Stops the emulator after the requests in flight."""
+        self._process.terminate()
+        self._process.wait()
+        atexit.unregister(self._process.kill)
+
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _ready(process: subprocess.Popen[str], timeout: float) -> str:
+    """Returns the address that the emulator prints once it accepts requests."""
+    assert process.stdout and process.stderr
+    addresses: queue.Queue[str | None] = queue.Queue()
+    errors: list[str] = []
+    readers = [
+        threading.Thread(target=_read_out, args=(process.stdout, addresses), daemon=True),
+        threading.Thread(target=_read_errors, args=(process.stderr, errors), daemon=True),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        address = addresses.get(timeout=timeout)
+    except queue.Empty:
+        raise TimeoutError(f"azure-table-mock did not start in {timeout} s") from None
+    if address is None:
+        code = process.wait()
+        readers[1].join()
+        raise RuntimeError(f"azure-table-mock ended with code {code}: {''.join(errors).strip()}")
+    return address
+
+
+def _read_out(lines: IO[str], addresses: queue.Queue[str | None]) -> None:
+    for line in lines:
+        if found := READY.match(line):
+            addresses.put(found[1])
+    addresses.put(None)
+
+
+def _read_errors(lines: IO[str], errors: list[str]) -> None:
+    for line in lines:
+        if len(errors) < 100:
+            errors.append(line)
+        sys.stderr.write(line)

@@ -1,0 +1,79 @@
+// Tests of the npm packages, run in the folder where both are installed.
+
+import { strict as assert } from "node:assert";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+
+import { binaryPath, start } from "azure-table-mock";
+
+const { TableClient } = createRequire(`${process.env.CLIENTS}/`)("@azure/data-tables");
+
+function tableOf(emulator) {
+  return TableClient.fromConnectionString(emulator.connectionString, "Orders", { allowInsecureConnection: true });
+}
+
+test("the official client uses an emulator that a program starts and stops", async () => {
+  const emulator = await start();
+  const table = tableOf(emulator);
+  await table.createTable();
+  await table.createEntity({ partitionKey: "2026", rowKey: "1", total: 5 });
+  assert.equal((await table.getEntity("2026", "1")).total, 5);
+  await emulator.stop();
+  await assert.rejects(fetch(emulator.url));
+});
+
+test("accounts and data are options", async () => {
+  const data = mkdtempSync(join(tmpdir(), "azure-table-mock-"));
+  const options = { account: "mine", key: "c2VjcmV0", data };
+  const first = await start(options);
+  await tableOf(first).createTable();
+  await first.stop();
+  const second = await start(options);
+  assert.match(second.url, /\/mine$/);
+  await tableOf(second).createEntity({ partitionKey: "2026", rowKey: "1" });
+  await second.stop();
+});
+
+test("the variables of the emulator do not change what a program starts", async () => {
+  process.env.AZURE_TABLE_MOCK_ACCOUNT = "other";
+  process.env.AZURE_TABLE_MOCK_PORT = "x";
+  const emulator = await start();
+  assert.match(emulator.url, /\/devstoreaccount1$/);
+  await emulator.stop();
+  delete process.env.AZURE_TABLE_MOCK_ACCOUNT;
+  delete process.env.AZURE_TABLE_MOCK_PORT;
+});
+
+test("a failed start has the emulator's message", async () => {
+  await assert.rejects(start({ args: ["--prot"] }), /ended with code 2: .*unknown option --prot/);
+});
+
+test("a start that takes too long fails", async () => {
+  await assert.rejects(start({ timeout: 0 }), /did not start in 0 ms/);
+});
+
+test("a program that forgets to stop the emulator ends, and the emulator with it", async () => {
+  const code = 'import("azure-table-mock").then(async ({ start }) => console.log((await start()).url))';
+  const url = execFileSync(process.execPath, ["-e", code], { encoding: "utf8", timeout: 10_000 }).trim();
+  assert.match(url, /^http:/);
+  for (let tries = 0; await fetch(url).then(() => true, () => false); tries += 1) {
+    assert.ok(tries < 100, "the emulator still runs");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
+test("the command has the arguments, the output and the exit code of the program", async () => {
+  const command = join("node_modules", ".bin", "azure-table-mock");
+  const version = execFileSync(binaryPath(), ["--version"], { encoding: "utf8" });
+  assert.equal(execFileSync(command, ["--version"], { encoding: "utf8" }), version);
+  assert.throws(() => execFileSync(command, ["--prot"], { stdio: "pipe" }), { status: 2 });
+  const running = spawn(command, ["--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+  assert.match(String(await once(running.stdout, "data")), /^azure-table-mock listening on /);
+  running.kill("SIGTERM");
+  assert.deepEqual(await once(running, "exit"), [0, null]);
+});

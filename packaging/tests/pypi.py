@@ -1,0 +1,92 @@
+"""Tests of the wheel, run by the Python that it is installed in."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import azure_table_mock
+from azure.data.tables import TableServiceClient
+
+
+def service_of(emulator):
+    return TableServiceClient.from_connection_string(emulator.connection_string)
+
+
+def is_gone(url):
+    try:
+        urllib.request.urlopen(url)
+    except urllib.error.HTTPError:
+        return False
+    except urllib.error.URLError:
+        return True
+
+
+class Wheel(unittest.TestCase):
+    def test_the_official_client_uses_an_emulator_that_a_program_starts_and_stops(self):
+        with azure_table_mock.start() as emulator:
+            orders = service_of(emulator).create_table("Orders")
+            orders.create_entity({"PartitionKey": "2026", "RowKey": "1", "total": 5})
+            self.assertEqual(orders.get_entity("2026", "1")["total"], 5)
+            self.assertFalse(is_gone(emulator.url))
+        self.assertTrue(is_gone(emulator.url))
+
+    def test_accounts_and_data_are_options(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"account": "mine", "key": "c2VjcmV0", "data": pathlib.Path(folder)}
+            with azure_table_mock.start(**options) as emulator:
+                service_of(emulator).create_table("Orders")
+            with azure_table_mock.start(**options) as emulator:
+                self.assertTrue(emulator.url.endswith("/mine"))
+                self.assertEqual([table.name for table in service_of(emulator).list_tables()], ["Orders"])
+
+    def test_the_variables_of_the_emulator_do_not_change_what_a_program_starts(self):
+        variables = {"AZURE_TABLE_MOCK_ACCOUNT": "other", "AZURE_TABLE_MOCK_PORT": "x"}
+        os.environ.update(variables)
+        try:
+            with azure_table_mock.start() as emulator:
+                self.assertTrue(emulator.url.endswith("/devstoreaccount1"))
+        finally:
+            for name in variables:
+                del os.environ[name]
+
+    def test_a_failed_start_has_the_message_of_the_emulator(self):
+        with self.assertRaisesRegex(RuntimeError, "ended with code 2: .*unknown option --prot"):
+            azure_table_mock.start(args=["--prot"])
+
+    def test_a_start_that_takes_too_long_fails(self):
+        with self.assertRaisesRegex(TimeoutError, "did not start in 0 s"):
+            azure_table_mock.start(timeout=0)
+
+    def test_an_emulator_that_nobody_stops_ends_with_python(self):
+        code = "import azure_table_mock; print(azure_table_mock.start().url)"
+        url = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=10).strip()
+        deadline = time.monotonic() + 5
+        while not is_gone(url):
+            self.assertLess(time.monotonic(), deadline, "the emulator still runs")
+            time.sleep(0.02)
+
+    def test_the_commands_have_the_arguments_the_output_and_the_exit_code_of_the_program(self):
+        program = [azure_table_mock.binary_path()]
+        version = subprocess.check_output([*program, "--version"], text=True)
+        script = str(pathlib.Path(sys.executable).with_name("azure-table-mock"))
+        for command in [[script], [sys.executable, "-m", "azure_table_mock"]]:
+            self.assertEqual(subprocess.check_output([*command, "--version"], text=True), version)
+            wrong = subprocess.run([*command, "--prot"], capture_output=True)
+            self.assertEqual(wrong.returncode, 2)
+            running = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+            self.assertTrue(re.match("azure-table-mock listening on ", running.stdout.readline()))
+            running.send_signal(signal.SIGTERM)
+            self.assertEqual(running.wait(), 0)
+            running.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
