@@ -39,8 +39,10 @@ mod delivery;
 mod failure;
 mod faults;
 mod handlers;
+mod head;
 mod inspect;
 mod json;
+mod keys;
 mod names;
 mod payload;
 mod policies;
@@ -120,8 +122,6 @@ struct Inner {
     core: Core,
     faults: FaultPlan,
     recorder: Recorder,
-    /// The key of the account in base64, for connection strings.
-    account_key: String,
 }
 
 impl Default for MockTableService {
@@ -167,7 +167,7 @@ impl MockTableService {
         let account = self.account();
         format!(
             "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.0.account_key
+            self.core().rules.keys.first_text()
         )
     }
 

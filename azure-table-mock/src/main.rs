@@ -1,21 +1,32 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, start)
+//! <- gate <- page <- exchange <- connections <- host`.
 
 mod accounts;
+mod connections;
 mod exchange;
+mod gate;
 mod host;
+mod limits;
+mod log;
+mod oauth;
 mod options;
 mod page;
+mod start;
+mod stream;
+mod tls;
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::{env, io};
 
 use accounts::Accounts;
 use options::{Command, HELP, Options};
+use tls::Https;
 
 /// The number of steps of tasks between two looks at the sockets.
 const STEPS_PER_POLL: u32 = 8;
@@ -27,7 +38,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print_line(HELP.trim_end()),
         Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
         Ok(Command::Run(options)) => {
-            if let Err(error) = run(&options) {
+            if let Err(error) = run(&Arc::from(options)) {
                 print_error(&error);
                 return ExitCode::FAILURE;
             }
@@ -40,7 +51,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Arc<Options>) -> Result<(), String> {
+    let https = Https::load(options)?;
     let accounts = Accounts::open(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -48,7 +60,7 @@ fn run(options: &Options) -> Result<(), String> {
         .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(host::serve(options, accounts))
+    runtime.block_on(host::serve(options, accounts, https))
 }
 
 /// Prints a line to standard output. A closed output is ignored.

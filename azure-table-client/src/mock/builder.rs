@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
 use super::faults::FaultPlan;
+use super::keys::Keys;
 use super::recorder::{self, Observer, RecordedRequest, Recorder};
 #[cfg(feature = "mock-data")]
 use super::store::{Disk, Opened};
 use super::store::{Journal, Replica, Storage, Store};
 use super::{Inner, MockTableService};
-use crate::auth::{DEVELOPMENT_KEY, SharedKey};
 use crate::clock::{Clock, SharedClock, TokioClock};
 use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
@@ -19,7 +19,6 @@ use crate::limits::KEY_UTF16_UNITS;
 #[must_use]
 pub struct MockTableServiceBuilder {
     rules: Rules,
-    account_key: String,
     clock: Option<SharedClock>,
     replication_lag: Duration,
     kept_requests: usize,
@@ -33,13 +32,13 @@ impl MockTableServiceBuilder {
     pub(super) fn new() -> Self {
         Self {
             rules: Rules {
-                credential: SharedKey::development(),
+                keys: Keys::development(),
                 loose: false,
                 tokens: None,
                 max_comparisons: None,
                 max_key_units: KEY_UTF16_UNITS,
+                account_in_host: true,
             },
-            account_key: DEVELOPMENT_KEY.to_owned(),
             clock: None,
             replication_lag: Duration::ZERO,
             kept_requests: recorder::KEPT_REQUESTS,
@@ -55,8 +54,7 @@ impl MockTableServiceBuilder {
     /// # Errors
     /// The key is not valid base64, or the name is not a valid account name.
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
-        self.rules.credential = SharedKey::new(name, key)?;
-        key.clone_into(&mut self.account_key);
+        self.rules.keys = Keys::new(name, key)?;
         Ok(self)
     }
 
@@ -93,6 +91,14 @@ impl MockTableServiceBuilder {
     /// The service's own error message states 1,024, which is the default.
     pub fn max_key_units(mut self, units: usize) -> Self {
         self.rules.max_key_units = units.min(KEY_UTF16_UNITS);
+        self
+    }
+
+    /// Specifies whether a URL may have the account in its host, like those of the service:
+    /// `http://account.localhost/Blogs`. This is the default. Otherwise the account is always the first
+    /// segment of the path.
+    pub fn account_in_host(mut self, allowed: bool) -> Self {
+        self.rules.account_in_host = allowed;
         self
     }
 
@@ -152,7 +158,6 @@ impl MockTableServiceBuilder {
             core: Core { store, rules: self.rules, clock: ServiceClock::new(clock) },
             faults: FaultPlan::default(),
             recorder,
-            account_key: self.account_key,
         }))
     }
 
@@ -168,7 +173,7 @@ impl MockTableServiceBuilder {
 }
 
 opaque_debug!(MockTableServiceBuilder, |it|
-    credential: it.rules.credential,
+    keys: it.rules.keys,
     loose: it.rules.loose,
     max_comparisons: it.rules.max_comparisons,
     max_key_units: it.rules.max_key_units,

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use super::failure::Failure;
+use super::keys::Keys;
 use super::step::{Work, yield_now};
 use super::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
-use crate::auth::SharedKey;
 use crate::clock::SharedClock;
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
@@ -20,11 +20,13 @@ pub(super) struct Core {
 
 /// The account, and the rules that a builder can change.
 pub(super) struct Rules {
-    pub(super) credential: SharedKey,
+    pub(super) keys: Keys,
     pub(super) loose: bool,
     pub(super) tokens: Option<TokenCheck>,
     pub(super) max_comparisons: Option<usize>,
     pub(super) max_key_units: usize,
+    /// The account may be the first label of the host, as in the service.
+    pub(super) account_in_host: bool,
 }
 
 /// The clock of the clients, and the skew that the fault plan adds to it.
@@ -135,7 +137,7 @@ impl From<NotApplied> for Failure {
 
 impl Rules {
     pub(super) fn account(&self) -> &str {
-        self.credential.account()
+        self.keys.account()
     }
 }
 

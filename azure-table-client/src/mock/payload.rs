@@ -71,6 +71,8 @@ pub(super) struct BaseUrl<'a> {
     pub(super) account: &'a str,
     /// The suffix of the account's name at the secondary location.
     pub(super) suffix: &'static str,
+    /// The host names the account, so the path does not.
+    pub(super) account_in_host: bool,
 }
 
 impl BaseUrl<'_> {
@@ -88,6 +90,9 @@ impl BaseUrl<'_> {
 
     /// The URL of a path below the account.
     pub(super) fn absolute(&self, path: &str) -> String {
+        if self.account_in_host {
+            return format!("{}{path}", self.origin);
+        }
         format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
     }
 }

@@ -8,7 +8,7 @@ mod resource;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::IntErrorKind;
 
 use http::uri::Authority;
@@ -50,6 +50,26 @@ pub(super) struct Origin<'a> {
     pub(super) authority: &'a str,
 }
 
+impl Origin<'_> {
+    /// The location in a host like that of the service: `account.host` or `account-secondary.host`. `None`
+    /// if the host does not name the account.
+    fn location(&self, account: &str) -> Option<Location> {
+        let (first, rest) = self.authority.split_once('.')?;
+        if first.len() < account.len() || !first.is_char_boundary(account.len()) {
+            return None;
+        }
+        let (name, suffix) = first.split_at(account.len());
+        let locations = [Location::Primary, Location::Secondary];
+        let location = locations.into_iter().find(|location| location.suffix() == suffix)?;
+        // The account 127 is not in 127.0.0.1.
+        let host = self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host);
+        let names_it = name.eq_ignore_ascii_case(account)
+            && !rest.is_empty()
+            && host.parse::<Ipv4Addr>().is_err();
+        names_it.then_some(location)
+    }
+}
+
 impl fmt::Display for Origin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme, self.authority)
@@ -63,6 +83,8 @@ pub(super) struct Request<'a> {
     pub(super) raw: RawRequest<'a>,
     /// `None` if the path names another account.
     pub(super) location: Option<Location>,
+    /// The host names the account, so the path does not.
+    pub(super) account_in_host: bool,
     verb: Result<Method, Failure>,
     resource: Result<Resource, Failure>,
     operation: Result<Operation, Failure>,
@@ -93,7 +115,9 @@ impl<'a> Request<'a> {
 
     /// Reads everything except for the parts of a batch.
     fn read_one(raw: RawRequest<'a>, rules: &Rules) -> Self {
-        let (location, resource) = match Location::split(raw.path, rules.account()) {
+        let split = raw.location(rules);
+        let account_in_host = split.is_some_and(|(_, below)| below.len() == raw.path.len());
+        let (location, resource) = match split {
             Some((location, below)) => (Some(location), Resource::parse(below)),
             None => (None, Err(Failure::resource_not_found())),
         };
@@ -103,7 +127,8 @@ impl<'a> Request<'a> {
             (Ok(verb), Ok(resource)) => operation::of(&raw, verb.as_str(), resource),
         };
         let protocol = Protocol::of(&raw, rules.loose);
-        Self { location, verb, resource, operation, protocol, batch: Ok(Vec::new()), raw }
+        let batch = Ok(Vec::new());
+        Self { raw, location, account_in_host, verb, resource, operation, protocol, batch }
     }
 
     pub(super) fn verb(&self) -> Result<&str, Failure> {
@@ -170,6 +195,15 @@ impl<'a> RawRequest<'a> {
         self.path.len() + self.query.len()
     }
 
+    /// The location, and the path below the account. `None` if the path names another account.
+    pub(super) fn location(&self, rules: &Rules) -> Option<(Location, &'a str)> {
+        let account = rules.account();
+        match rules.account_in_host.then(|| self.origin.location(account)).flatten() {
+            Some(location) => Some((location, self.path)),
+            None => Location::split(self.path, account),
+        }
+    }
+
     /// A request that a host in this process received from this address.
     pub(super) fn in_process(request: &'a HttpRequest, sender: IpAddr) -> Self {
         let HttpRequest { uri, .. } = request;
@@ -191,6 +225,24 @@ impl<'a> RawRequest<'a> {
 
     pub(super) fn header(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The media type of the body, without its parameters. It is empty if the header is missing.
+    pub(super) fn content_type(&self) -> Result<&str, Failure> {
+        let Some(value) = self.headers.get(header::CONTENT_TYPE) else {
+            return Ok("");
+        };
+        let text = value.to_str().map_err(|_| Failure::media_type_not_supported())?;
+        Ok(text.split(';').next().unwrap_or_default().trim())
+    }
+
+    /// Checks that the body is XML. Some clients declare an empty body as JSON.
+    pub(super) fn check_xml(&self) -> Result<(), Failure> {
+        let kind = if self.body.is_empty() { "" } else { self.content_type()? };
+        if kind.is_empty() || kind.eq_ignore_ascii_case("application/xml") {
+            return Ok(());
+        }
+        Err(Failure::media_type_not_supported())
     }
 
     /// An option of the query, decoded. Names are case-insensitive.

@@ -29,7 +29,8 @@ async fn the_client_works_with_the_emulator() {
 
 #[tokio::test]
 async fn accounts_have_separate_tables_and_keys() {
-    let named = ["--account", "one", "--key", ONE, "--account", "two", "--key", TWO];
+    let named =
+        ["--account", "one", "--account-key", ONE, "--account", "two", "--account-key", TWO];
     let mut by_variable = command(&["--port", "0"]);
     by_variable.env("AZURE_TABLE_MOCK_ACCOUNTS", format!("one:{ONE};two:{TWO}"));
     let mut by_argument = command(&["--port", "0"]);
@@ -137,8 +138,10 @@ async fn malformed_input_does_not_stop_it() {
 async fn unusual_targets_receive_a_response() {
     let server = Server::start(&["--loose"]).await;
     for (target, status) in [
-        ("GET http://other.example/devstoreaccount1/Tables", 200),
-        ("GET http://a:b@other.example/devstoreaccount1/Tables", 200),
+        ("GET http://127.0.0.2:1/devstoreaccount1/Tables", 200),
+        ("GET http://a:b@tables.localhost/devstoreaccount1/Tables", 200),
+        ("GET http://other.example/devstoreaccount1/Tables", 403),
+        ("GET http://localhost@other.example/devstoreaccount1/Tables", 403),
         ("GET /devstoreaccount1/Tables?", 200),
         ("GET //devstoreaccount1/Tables", 404),
         ("GET /", 404),
@@ -146,7 +149,8 @@ async fn unusual_targets_receive_a_response() {
         ("GET /devstoreaccount1/%ff", 400),
         ("GET /devstoreaccount1/T(PartitionKey='%00',RowKey='", 400),
         ("OPTIONS *", 404),
-        ("CONNECT other.example:443", 404),
+        ("CONNECT other.example:443", 403),
+        ("CONNECT 127.0.0.1:443", 404),
         ("GET /-/../devstoreaccount1", 404),
         ("GET /-/a/b/c/d", 404),
         ("GET /-//", 404),
@@ -189,6 +193,8 @@ async fn the_log_has_a_line_for_each_request_and_no_signature() {
     assert!(!log.contains("secret") && log.lines().count() == 2, "{log}");
     let last = log.lines().last().unwrap();
     let expected = "GET /devstoreaccount1/Blogs()?$top=5&sig=...&sig=... 200 table scan ";
+    let (time, last) = last.split_once(' ').unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
     let micros = last.strip_prefix(expected).and_then(|rest| rest.strip_suffix("us"));
     assert!(micros.is_some_and(|micros| micros.parse::<u64>().is_ok()), "{last}");
 }

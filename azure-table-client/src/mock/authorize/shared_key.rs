@@ -7,10 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use http::header;
 
 use super::super::failure::Failure;
+use super::super::keys::Keys;
 use super::super::request::Location;
 use super::super::request::RawRequest;
 use super::refused;
-use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_sign_lite};
+use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::wire::headers::X_MS_DATE;
 
 /// The largest difference between the date of a request and the clock.
@@ -24,7 +25,7 @@ enum Scheme {
 
 pub(super) fn check(
     request: &RawRequest<'_>,
-    key: &SharedKey,
+    keys: &Keys,
     location: Location,
     now: SystemTime,
 ) -> Result<(), Failure> {
@@ -45,11 +46,11 @@ pub(super) fn check(
     if account.is_empty() || signature.is_empty() || STANDARD.decode(signature).is_err() {
         return Err(malformed());
     }
-    if account != key.account() {
+    if account != keys.account() {
         return Err(refused("the Authorization header names another account"));
     }
-    let is_signed = resources(request, key, location)
-        .any(|resource| key.verify(&text(request, scheme, date, &resource), signature));
+    let is_signed = resources(request, keys, location)
+        .any(|resource| keys.verify(&text(request, scheme, date, &resource), signature));
     is_signed
         .then_some(())
         .ok_or_else(|| refused("the signature in the Authorization header does not match"))
@@ -72,11 +73,14 @@ fn date<'r>(request: &'r RawRequest<'_>, now: SystemTime) -> Result<&'r str, Fai
 /// sent. The documentation requires the account's name without `-secondary`, so that is accepted too.
 fn resources(
     request: &RawRequest<'_>,
-    key: &SharedKey,
+    keys: &Keys,
     location: Location,
 ) -> impl Iterator<Item = String> {
-    let account = key.account();
-    let of_path = |path: &str| canonicalized_resource(account, path, request.query);
+    let account = keys.account();
+    // The handlers select the operation by the same decoded `comp`. Otherwise `?Comp=acl` and `?%63omp=acl`
+    // would reach the policies with the signature of a query.
+    let component = request.comp().map(|comp| format!("?comp={comp}")).unwrap_or_default();
+    let of_path = move |path: &str| canonicalized_resource(account, path, "") + &component;
     let without_suffix = (location == Location::Secondary)
         .then(|| Location::split(request.path, account))
         .flatten()
