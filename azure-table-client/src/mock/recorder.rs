@@ -137,7 +137,7 @@ impl Requests<'_> {
         let (last, call) = record.kept.back()?;
         let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
-        Some(RecordedRequest { attempt, number: record.total(), ..last.clone() })
+        Some(RecordedRequest { number: record.total(), attempt, ..last.clone() })
     }
 
     /// Returns the requests in order, at most the last 10,000
@@ -152,7 +152,7 @@ impl Requests<'_> {
                 *attempt += 1;
                 *attempt
             });
-            RecordedRequest { attempt, number, ..request.clone() }
+            RecordedRequest { number, attempt, ..request.clone() }
         });
         counted.collect()
     }

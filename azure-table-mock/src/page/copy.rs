@@ -26,7 +26,7 @@ pub(super) async fn page(account: &Served, table: &str, fields: &Fields) -> Opti
         let (partition_key, row_key) = fields.keys();
         Ok(vec![service.row(table, partition_key, row_key)?])
     } else {
-        entities::read(account, table, &View::of(fields)).await.map(|read| read.rows)
+        entities::read(account, table, &View::of(fields)).await.map(|read| read.entities)
     };
     let (format, label) = FORMATS.into_iter().find(|(known, _)| *known == fields.get("as"))?;
     let mut body = Html::default();

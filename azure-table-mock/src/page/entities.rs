@@ -3,7 +3,7 @@
 use azure_table_client::client::{Continuation, Query, QueryPlan};
 use azure_table_client::edm::{EdmDateTime, EdmValue};
 use azure_table_client::filter::{CompareOp, Filter, PlanKind};
-use azure_table_client::{DynamicEntity, Error, TableClient};
+use azure_table_client::{DynamicEntity, ETag, Error, TableClient};
 use url::form_urlencoded;
 
 use super::fields::query_of;
@@ -25,7 +25,7 @@ const CELL_CHARACTERS: usize = 120;
 
 /// The rows of a page, in the order of the view.
 pub(super) struct Rows {
-    pub(super) rows: Vec<DynamicEntity>,
+    pub(super) entities: Vec<DynamicEntity>,
     next: Option<String>,
     plan: String,
     is_scan: bool,
@@ -42,10 +42,10 @@ pub(super) async fn read(account: &Served, table: &str, view: &View) -> Result<R
     }
     let page = query.page().await?;
     let next = page.continuation.map(|next| next.to_string());
-    let mut rows = page.entities;
-    sort(&mut rows, view);
+    let mut entities = page.entities;
+    sort(&mut entities, view);
     let is_scan = kind == PlanKind::TableScan && filter.is_some();
-    Ok(Rows { rows, next, plan: plan_text(kind, plan), is_scan })
+    Ok(Rows { entities, next, plan: plan_text(kind, plan), is_scan })
 }
 
 /// The query of a view, from its first page on.
@@ -111,7 +111,7 @@ pub(super) async fn list(
     let Served { name, service, .. } = account;
     let count = service.row_count(table)?;
     let read = read(account, table, view).await;
-    let rows = read.as_ref().map(|read| &*read.rows).unwrap_or_default();
+    let rows = read.as_ref().map(|read| &*read.entities).unwrap_or_default();
     let known = shared.page.columns(name, table, rows);
     let mut body = Html::default();
     body.trail(name, table, None).raw("<h1>").text(table).raw("</h1>");
@@ -203,7 +203,7 @@ struct Grid<'a> {
 
 impl Grid<'_> {
     fn write(&self, body: &mut Html, read: &Rows) {
-        let rows = &read.rows;
+        let rows = &read.entities;
         if rows.is_empty() {
             body.raw("<p class=\"empty\">").raw(match (&read.next, self.view) {
                 (Some(_), _) => "No rows on this page. More may follow.</p>",
@@ -263,7 +263,9 @@ impl Grid<'_> {
         }
         self.heading(body, "Timestamp", "");
         body.raw("</tr></thead><tbody>");
-        rows.iter().for_each(|row| self.row(body, row, columns));
+        for row in rows {
+            self.row(body, row, columns);
+        }
         body.raw("</tbody></table></div>");
     }
 
@@ -323,7 +325,7 @@ pub(super) fn version_of(row: &DynamicEntity) -> String {
     let mut text = form_urlencoded::Serializer::new(String::new());
     text.append_pair("PartitionKey", &row.key().partition_key);
     text.append_pair("RowKey", &row.key().row_key);
-    text.append_pair("ETag", row.etag().map(|etag| etag.as_str()).unwrap_or_default());
+    text.append_pair("ETag", row.etag().map(ETag::as_str).unwrap_or_default());
     text.finish()
 }
 

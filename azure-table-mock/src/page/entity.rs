@@ -1,6 +1,6 @@
 //! The page of one entity, and the forms that add, edit and delete entities.
 
-use azure_table_client::DynamicEntity;
+use azure_table_client::{DynamicEntity, ETag};
 
 use super::copy::FORMATS;
 use super::draft::Draft;
@@ -49,7 +49,7 @@ pub(super) fn one(
     property(&mut body, "PartitionKey", "Edm.String", partition_key);
     property(&mut body, "RowKey", "Edm.String", row_key);
     property(&mut body, "Timestamp", "Edm.DateTime", &time(&row));
-    property(&mut body, "ETag", "", row.etag().map(|etag| etag.as_str()).unwrap_or_default());
+    property(&mut body, "ETag", "", row.etag().map(ETag::as_str).unwrap_or_default());
     for (name, value) in row.properties() {
         property(&mut body, name, value.edm_type().as_str(), &shown(value));
     }
@@ -100,7 +100,7 @@ impl Form<'_> {
         body.raw("\">").secrets(&self.shared.page);
         match self.stored {
             Some(stored) => {
-                let etag = stored.etag().map(|etag| etag.as_str()).unwrap_or_default();
+                let etag = stored.etag().map(ETag::as_str).unwrap_or_default();
                 body.hidden("etag", etag).hidden("PartitionKey", &draft.partition_key);
                 body.hidden("RowKey", &draft.row_key).raw("<p>PartitionKey: <b>");
                 body.bdi(&draft.partition_key).raw("</b>, RowKey: <b>").bdi(&draft.row_key);
@@ -182,7 +182,9 @@ pub(super) fn confirm_delete(
     for error in errors {
         body.alert(error);
     }
-    if !rows.is_empty() {
+    if rows.is_empty() {
+        body.raw("<div class=\"tools\">");
+    } else {
         body.raw("<form method=\"post\" action=\"").path(&account.name, table);
         body.raw("/delete\">").secrets(&shared.page);
         body.hidden("confirmed", "yes").hidden("view", view);
@@ -195,8 +197,6 @@ pub(super) fn confirm_delete(
             body.hidden("row", &version_of(row)).raw("</td></tr>");
         }
         body.raw("</tbody></table><div class=\"tools\"><button class=\"danger\">Delete</button>");
-    } else {
-        body.raw("<div class=\"tools\">");
     }
     body.raw("<a class=\"button\" href=\"").path(&account.name, table).text(view);
     body.raw("\">Cancel</a></div>").raw(if rows.is_empty() { "" } else { "</form>" });

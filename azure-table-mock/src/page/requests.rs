@@ -1,5 +1,6 @@
 //! The log of the last requests, and the page of one request.
 
+use azure_table_client::ErrorCode;
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::filter::PlanKind;
 use azure_table_client::mock::RecordedRequest;
@@ -94,7 +95,7 @@ fn request_row(body: &mut Html, account: &str, request: &RecordedRequest) {
         "</td><td class=\"number\">"
     });
     body.text(&request.status.to_string()).raw("</td><td>");
-    body.text(request.error_code.as_ref().map(|code| code.as_str()).unwrap_or_default());
+    body.text(request.error_code.as_ref().map(ErrorCode::as_str).unwrap_or_default());
     body.raw(match request.plan {
         Some(PlanKind::TableScan) => "</td><td class=\"bad\">",
         _ => "</td><td>",
@@ -147,7 +148,7 @@ pub(super) fn one(shared: &Shared, account: &str, number: &str) -> Option<Page> 
     }
     line("Table", request.table.as_deref().unwrap_or_default());
     line("Status", &request.status.to_string());
-    line("Error code", request.error_code.as_ref().map(|code| code.as_str()).unwrap_or_default());
+    line("Error code", request.error_code.as_ref().map(ErrorCode::as_str).unwrap_or_default());
     line("Error message", request.error_message.as_deref().unwrap_or_default());
     if let Some(plan) = request.plan {
         line("Plan", &plan.to_string());

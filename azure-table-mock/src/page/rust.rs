@@ -73,9 +73,10 @@ pub(super) fn text(table: &str, rows: &[DynamicEntity]) -> String {
             EdmType::Binary => "Vec<u8>",
         };
         let raw = if is_keyword(&field) { "r#" } else { "" };
-        let _ = match *count == rows.len() {
-            true => writeln!(text, "    pub {raw}{field}: {rust_type},"),
-            false => writeln!(text, "    pub {raw}{field}: Option<{rust_type}>,"),
+        let _ = if *count == rows.len() {
+            writeln!(text, "    pub {raw}{field}: {rust_type},")
+        } else {
+            writeln!(text, "    pub {raw}{field}: Option<{rust_type}>,")
         };
         fields.push(field);
     }

@@ -1,6 +1,7 @@
 //! Tests of queries on the page, of copies and of the request log.
 
 use azure_table_client::DynamicEntity;
+use azure_table_client::client::Transaction;
 
 use crate::server::Server;
 
@@ -18,7 +19,7 @@ async fn with_rows() -> Server {
                 if (partition, at) == ("a", 0) { row.with("First", 1_i64) } else { row }
             })
             .collect();
-        let insert = rows.iter().fold(table.transaction(), |all, row| all.insert(row));
+        let insert = rows.iter().fold(table.transaction(), Transaction::insert);
         insert.await.unwrap();
     }
     server
