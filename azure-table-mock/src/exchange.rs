@@ -134,22 +134,21 @@ async fn respond_to(
     let mut request = to_service(shared, parts);
     let mut reading = Reading { shared, body, read: Read::default(), share: None };
     if let Err(refusal) = reading.read(&account.service, &request, sender).await {
-        return Ok(closing(refusal));
+        return Ok(refusal.response());
     }
     let Reading { read, mut share, .. } = reading;
     request.body = read.bytes;
     if is_query && share.is_none() {
         share = match shared.budget.share(PAGE_BYTES).await {
             Some(share) => Some(share),
-            None => return Ok(closing(busy())),
+            None => return Ok(Refusal::Busy.response()),
         };
     }
     let mut response = account.service.receive_from(request, sender).await.map_err(Broken)?;
     response.body = match shared.budget.hold(response.body, share) {
-        Ok(body) => body,
-        Err(_) if is_query => return Ok(closing(busy())),
-        // A write was applied, so its response is sent.
-        Err(body) => body,
+        Err(_) if is_query => return Ok(Refusal::Busy.response()),
+        // A write was applied, so its response is sent without a share too.
+        Ok(body) | Err(body) => body,
     };
     let response = to_hyper(response);
     Ok(if read.is_whole { response } else { closing(response) })
@@ -161,14 +160,45 @@ fn closing(mut response: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
     response
 }
 
-/// The response if the memory of other requests is not free in time.
-fn busy() -> Response<Full<Bytes>> {
-    let mut response = text(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "azure-table-mock has too many large requests and responses in flight.\n",
-    );
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
+/// The reason why a request is refused before the service receives it.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    /// The memory of other requests is not free in time.
+    Busy,
+    /// The body does not arrive in time.
+    Late,
+    /// The body is not valid HTTP, or it ends early.
+    Malformed,
+}
+
+impl From<hyper::Error> for Refusal {
+    fn from(_: hyper::Error) -> Self {
+        Self::Malformed
+    }
+}
+
+impl Refusal {
+    fn response(self) -> Response<Full<Bytes>> {
+        closing(match self {
+            Self::Busy => {
+                let mut response = text(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "azure-table-mock has too many large requests and responses in flight.\n",
+                );
+                let retry = HeaderValue::from_static("1");
+                response.headers_mut().insert(header::RETRY_AFTER, retry);
+                response
+            }
+            Self::Late => text(
+                StatusCode::REQUEST_TIMEOUT,
+                "The body of the request did not arrive in time.\n",
+            ),
+            Self::Malformed => text(
+                StatusCode::BAD_REQUEST,
+                "The body of the request is malformed or incomplete.\n",
+            ),
+        })
+    }
 }
 
 /// Returns `true` for a query, which may have a large response: a read without the keys of an entity.
@@ -231,13 +261,13 @@ impl Reading<'_> {
     /// the request is authorized. A body in one piece is not copied.
     ///
     /// # Errors
-    /// The refusal of a body that is malformed or late.
+    /// The body is malformed or late, or there is no room for it.
     async fn read(
         &mut self,
         service: &MockTableService,
         head: &HttpRequest,
         sender: IpAddr,
-    ) -> Result<(), Response<Full<Bytes>>> {
+    ) -> Result<(), Refusal> {
         // Reading the body tells a client that waits for `100 Continue` to send it.
         if !head.headers.contains_key(header::EXPECT) && self.arrived()? {
             return Ok(());
@@ -259,37 +289,32 @@ impl Reading<'_> {
         let rest = size.upper().and_then(|rest| usize::try_from(rest).ok());
         let size = self.read.bytes.len() + rest.unwrap_or(PASSED_BYTES).min(PASSED_BYTES);
         if size > Budget::SMALL {
-            self.share = Some(self.shared.budget.share(size).await.ok_or_else(busy)?);
+            self.share = Some(self.shared.budget.share(size).await.ok_or(Refusal::Busy)?);
         }
         let time = self.shared.limits.body;
         let reading = self.read_rest(size.min(RESERVED_BYTES));
-        timeout(time, reading).await.unwrap_or_else(|_| {
-            Err(text(
-                StatusCode::REQUEST_TIMEOUT,
-                "The body of the request did not arrive in time.\n",
-            ))
-        })
+        timeout(time, reading).await.unwrap_or(Err(Refusal::Late))
     }
 
     /// Reads the part of the body that arrived with the head. Returns `true` if this is all of it.
-    fn arrived(&mut self) -> Result<bool, Response<Full<Bytes>>> {
+    fn arrived(&mut self) -> Result<bool, Refusal> {
         let mut context = Context::from_waker(Waker::noop());
         match Pin::new(&mut self.body).poll_frame(&mut context) {
             Poll::Pending => return Ok(false),
             Poll::Ready(None) => {}
             Poll::Ready(Some(frame)) => {
-                self.read.bytes = frame.map_err(malformed)?.into_data().unwrap_or_default();
+                self.read.bytes = frame?.into_data().unwrap_or_default();
             }
         }
         self.read.is_whole = self.body.is_end_stream();
         Ok(self.read.is_whole)
     }
 
-    async fn read_rest(&mut self, capacity: usize) -> Result<(), Response<Full<Bytes>>> {
+    async fn read_rest(&mut self, capacity: usize) -> Result<(), Refusal> {
         let mut whole = BytesMut::with_capacity(capacity);
         whole.extend_from_slice(&self.read.bytes);
         while let Some(frame) = self.body.frame().await {
-            let piece = frame.map(Frame::into_data).map_err(malformed)?.unwrap_or_default();
+            let piece = frame.map(Frame::into_data)?.unwrap_or_default();
             let room = PASSED_BYTES - whole.len();
             whole.extend_from_slice(&piece[..piece.len().min(room)]);
             if whole.len() == PASSED_BYTES {
@@ -300,11 +325,6 @@ impl Reading<'_> {
         self.read = Read { bytes: whole.freeze(), is_whole: true };
         Ok(())
     }
-}
-
-/// The response to a body that is not valid HTTP, or that ended early.
-fn malformed(_: hyper::Error) -> Response<Full<Bytes>> {
-    text(StatusCode::BAD_REQUEST, "The body of the request is malformed or incomplete.\n")
 }
 
 fn to_hyper(response: HttpResponse) -> Response<Full<Bytes>> {

@@ -83,7 +83,7 @@ impl Gate {
                  start azure-table-mock with --allow-host NAME.\n",
             ));
         }
-        if self.is_foreign_write(request, host, target) {
+        if is_foreign_write(request, host, target) {
             let reason = match target {
                 Target::Page | Target::Control { .. } => {
                     "A web page of another origin sent this write.\n"
@@ -128,30 +128,30 @@ impl Gate {
             || name == CONTAINER_HOST
             || self.allowed.iter().any(|allowed| allowed == EVERY_NAME || is_below(allowed))
     }
+}
 
-    /// Returns `true` for a write by a page of another origin without a rule that allows it. Its reads are
-    /// harmless, since the browser hides the responses.
-    fn is_foreign_write(&self, request: &Parts, host: Option<&str>, target: Target<'_>) -> bool {
-        let method = &request.method;
-        let Some(origin) = request.headers.get(header::ORIGIN) else {
-            return false;
-        };
-        if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            return false;
-        }
-        let origin = origin.to_str().unwrap_or_default();
-        let is_own = host.is_some_and(|host| {
-            let named = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            named.is_some_and(|named| named.eq_ignore_ascii_case(host))
-        });
-        !is_own
-            && match target {
-                Target::Page | Target::Control { .. } => true,
-                Target::Account(account) => {
-                    account.is_open() && !account.service.allows_origin(origin, method)
-                }
-            }
+/// Returns `true` for a write by a page of another origin without a rule that allows it. Its reads are
+/// harmless, since the browser hides the responses.
+fn is_foreign_write(request: &Parts, host: Option<&str>, target: Target<'_>) -> bool {
+    let method = &request.method;
+    let Some(origin) = request.headers.get(header::ORIGIN) else {
+        return false;
+    };
+    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return false;
     }
+    let origin = origin.to_str().unwrap_or_default();
+    let is_own = host.is_some_and(|host| {
+        let named = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        named.is_some_and(|named| named.eq_ignore_ascii_case(host))
+    });
+    !is_own
+        && match target {
+            Target::Page | Target::Control { .. } => true,
+            Target::Account(account) => {
+                account.is_open() && !account.service.allows_origin(origin, method)
+            }
+        }
 }
 
 /// A response in plain text.

@@ -153,7 +153,7 @@ async fn the_body_of_a_request_without_access_is_not_read() {
         assert!(refused.contains("connection: close\r\n"), "{headers}: {refused}");
         assert_eq!(strict.shared.budget.used(), 0);
         // The client can send the body, and reads the response after it.
-        stream.write_all(&[b' '; 100_000]).await.unwrap();
+        stream.write_all(&vec![b' '; 100_000]).await.unwrap();
         stream.shutdown().await.unwrap();
         assert!(rest(&mut stream).await.contains("ResourceNotFound"));
     }
@@ -232,7 +232,7 @@ async fn large_bodies_wait_for_room() {
     // Small requests need no room, and the room is free after the large request.
     let small = post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
     assert!(server.exchange(small.as_bytes()).await.starts_with("HTTP/1.1 400 "));
-    first.write_all(&[b' '; 1_000_000]).await.unwrap();
+    first.write_all(&vec![b' '; 1_000_000]).await.unwrap();
     assert!(head(&mut first).await.starts_with("HTTP/1.1 400 "));
     assert_eq!(server.shared.budget.used(), 0);
 }
