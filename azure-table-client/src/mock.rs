@@ -107,6 +107,19 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 #[derive(Clone)]
 pub struct MockTableService(Arc<Inner>);
 
+/// The state of the [data](MockTableServiceBuilder::data) file of a [`MockTableService`].
+#[cfg(feature = "mock-data")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStatus {
+    /// The number of commits since the start. Concurrent writes share a commit.
+    pub commits: u64,
+    /// The reason why the latest commit failed, for example that the disk is full. It is repeated every half
+    /// second. Until it succeeds, the service responds with 500 to every write, and to every read that could
+    /// show a change that is not on disk.
+    pub failure: Option<String>,
+}
+
 struct Inner {
     core: Core,
     faults: FaultPlan,
@@ -183,11 +196,10 @@ impl MockTableService {
         Faults { plan: &self.0.faults, clock: &self.core().clock }
     }
 
-    /// Returns `true` if the file of [`data`](MockTableServiceBuilder::data) could not be written. From
-    /// then on the service responds to every request with 500.
+    /// Returns the state of the file of [`data`](MockTableServiceBuilder::data). `None` without one.
     #[cfg(feature = "mock-data")]
-    pub fn has_lost_its_disk(&self) -> bool {
-        self.core().store.journal.disk.as_ref().is_some_and(store::Disk::has_failed)
+    pub fn disk(&self) -> Option<DiskStatus> {
+        self.core().store.journal.disk.as_ref().map(store::Disk::status)
     }
 
     /// Waits until all changes so far are in the file of [`data`](MockTableServiceBuilder::data), for example

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use azure_table_client::clock::SystemClock;
-use azure_table_client::mock::{MockTableService, MockTableServiceBuilder};
+use azure_table_client::mock::{DiskStatus, MockTableService, MockTableServiceBuilder};
 
 use crate::log::Log;
 use crate::oauth;
@@ -17,6 +18,8 @@ use crate::options::{Account, Options, parse_list};
 
 /// The number of requests of an account that the page and the control API show.
 const KEPT_REQUESTS: usize = 1_000;
+/// The number of bytes of request bodies of an account that the page shows.
+const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
@@ -26,6 +29,14 @@ pub(crate) struct Accounts {
     removed: Mutex<Vec<Arc<Served>>>,
     options: Arc<Options>,
     log: Option<Arc<Log>>,
+}
+
+/// The state of the disk for all accounts.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) commits: u64,
+    /// A line for each account whose changes cannot be written now.
+    pub(crate) failures: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -46,7 +57,7 @@ impl Served {
 impl Accounts {
     pub(crate) fn open(options: &Arc<Options>) -> Result<Self, String> {
         if let Some(folder) = &options.data {
-            fs::create_dir_all(folder).map_err(|error| {
+            create_private(folder).map_err(|error| {
                 format!("the folder {} cannot be created: {error}", folder.display())
             })?;
         }
@@ -72,6 +83,21 @@ impl Accounts {
 
     pub(crate) fn named(&self, name: &str) -> Option<Arc<Served>> {
         self.iter().find(|account| account.name == name)
+    }
+
+    /// The state of the disk, if the tables are kept in files.
+    pub(crate) fn disk(&self) -> Option<Disk> {
+        let all = self.all();
+        let states: Vec<_> =
+            all.iter().filter_map(|one| Some((&one.name, one.service.disk()?))).collect();
+        let failure = |(name, state): &(&String, DiskStatus)| {
+            let failure = state.failure.as_ref()?;
+            Some(format!("the changes of {name} cannot be written: {failure}"))
+        };
+        (!states.is_empty()).then(|| Disk {
+            commits: states.iter().map(|(_, state)| state.commits).sum(),
+            failures: states.iter().filter_map(failure).collect(),
+        })
     }
 
     /// Returns the account that the host or the path names. The first account refuses
@@ -131,13 +157,13 @@ impl Accounts {
             .map_err(|error| format!("the account {name}: {error}"))?;
         let mut builder = self.configure(builder, name);
         if let Some(folder) = &self.options.data {
-            let file = folder.join(format!("{name}.redb"));
+            let file = folder.join(format!("{name}.tables"));
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
         Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
     }
 
-    /// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
+    /// Applies the settings of all accounts. Requests are kept for the page.
     fn configure(&self, builder: MockTableServiceBuilder, name: &str) -> MockTableServiceBuilder {
         let options = &self.options;
         let mut builder = builder
@@ -145,7 +171,7 @@ impl Accounts {
             .loose(options.loose)
             .account_in_host(options.account_in_host)
             .kept_requests(KEPT_REQUESTS)
-            .kept_payload_bytes(0);
+            .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {
             let name = name.to_owned();
             builder = builder.tokens(move |token| oauth::is_valid(token, &name, SystemTime::now()));
@@ -162,6 +188,14 @@ fn first_label(host: &str) -> Option<&str> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let (first, _) = name.split_once('.')?;
     name.parse::<Ipv4Addr>().is_err().then_some(first)
+}
+
+/// Creates a folder that only this user can read.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 /// Joins an error and its sources in one line.

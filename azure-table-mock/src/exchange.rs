@@ -20,7 +20,7 @@ use crate::control::{self, Reply};
 use crate::gate::{Gate, Target, text};
 use crate::limits::{Budget, Limits, Share};
 use crate::options::Options;
-use crate::page;
+use crate::page::{self, PageState};
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
@@ -37,6 +37,7 @@ const SERVER: HeaderValue =
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
+    pub(crate) page: PageState,
     pub(crate) limits: Limits,
     /// `http` or `https`.
     scheme: &'static str,
@@ -68,6 +69,7 @@ impl Shared {
         Self {
             accounts,
             has_page: options.page,
+            page: PageState::new(options, address.ip().is_loopback()),
             limits,
             scheme,
             address,
@@ -126,7 +128,7 @@ async fn respond_to(
         return Ok(closing(refusal));
     }
     if is_page {
-        return Ok(page::respond(shared, &parts));
+        return Ok(page::respond(shared, &parts, body).await);
     }
     let is_query = is_query(&parts);
     let mut request = to_service(shared, parts);

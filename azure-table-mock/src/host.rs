@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::{fs, io};
 
 use tokio::net::TcpListener;
@@ -21,6 +21,8 @@ use crate::{print_error, print_line, start};
 const GRACE: Duration = Duration::from_secs(5);
 /// The pause between two looks at the accounts' file.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the state of the disk is read. A failure lasts longer.
+const DISK_CHECK: Duration = Duration::from_millis(250);
 
 /// Serves the accounts until a stop signal.
 pub(crate) async fn serve(
@@ -46,6 +48,7 @@ pub(crate) async fn serve(
     let shared = Arc::new(Shared::new(options, accounts, scheme, address, limits));
     let tls = https.map(|https| https.acceptor);
     let (stop, stopping) = watch::channel(());
+    tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));
     tokio::select! {
         () = accept(&listener, tls.as_ref(), &shared, &stopping) => {}
         () = follow(options.accounts_file.as_deref(), &shared) => {}
@@ -107,6 +110,23 @@ async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
         });
         applied = read.await.unwrap_or_default();
         sleep(FOLLOW_INTERVAL).await;
+    }
+}
+
+/// Prints a line when the disk fails, and when it works again.
+async fn report_disk_failures(shared: Weak<Shared>) {
+    let mut known = Vec::new();
+    while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
+        if disk.failures != known {
+            disk.failures.iter().for_each(print_error);
+            print_error(if disk.failures.is_empty() {
+                "all changes are written again"
+            } else {
+                "writes fail until the disk works again; no response shows a change that is not on disk"
+            });
+            known = disk.failures;
+        }
+        sleep(DISK_CHECK).await;
     }
 }
 

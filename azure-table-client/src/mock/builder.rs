@@ -128,18 +128,16 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Stores all tables in this file, a [redb] database, which is created if it does not exist.
+    /// Stores all tables in this file, which is created if it does not exist.
     ///
     /// A change is on disk before a response shows it, so a crash loses no change that a client knows of.
-    /// All rows are also kept in memory. If the disk fails, the service responds to every later request with
-    /// 500. Only [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive)
-    /// wait for the disk; [`respond`](MockTableService::respond) does not. Do not remove the file while the
-    /// service uses it.
-    ///
-    /// [redb]: https://docs.rs/redb
+    /// All rows are also kept in memory. Only [`transport`](MockTableService::transport) and
+    /// [`receive`](MockTableService::receive) wait for the disk; [`respond`](MockTableService::respond) does
+    /// not. [`disk`](MockTableService::disk) reports a disk that is full or fails. On Unix only the owner can
+    /// read the file. Do not remove or change the file while the service uses it.
     ///
     /// # Errors
-    /// The file cannot be opened, is in use, or is not a redb database.
+    /// The file cannot be opened, is in use, is damaged, or has the format of another version.
     #[cfg(feature = "mock-data")]
     pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         let path = path.as_ref();

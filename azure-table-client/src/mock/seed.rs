@@ -9,6 +9,7 @@ mod text;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::content::{Content, Item};
 pub use self::content::{Seed, SeedError};
@@ -158,8 +159,9 @@ impl MockTableService {
     /// Removes a table at once, without any hold on its name. Returns `false` if it does not exist.
     pub fn remove_table(&self, name: &str) -> bool {
         self.deliver_due();
+        let now = self.core().clock.now();
         let mut store = self.core().store.write();
-        let is_removed = store.delete(name, std::time::SystemTime::UNIX_EPOCH).is_ok();
+        let is_removed = store.delete(name, now, Duration::ZERO).is_ok();
         if is_removed {
             self.core().log(|| JournalEntry::Deleted(name.into()));
         }

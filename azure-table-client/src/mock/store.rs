@@ -10,6 +10,8 @@ mod key;
 mod partition;
 mod properties;
 mod row;
+#[cfg(feature = "mock-data")]
+mod snapshot;
 mod storage;
 mod table;
 mod version;
@@ -18,7 +20,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
@@ -55,9 +57,18 @@ struct HeldNames(BTreeMap<String, SystemTime>);
 pub(super) enum JournalEntry {
     Created(Arc<str>),
     Deleted(Arc<str>),
-    Written { table: Arc<str>, rows: Vec<Written> },
-    Policies { table: Arc<str>, policies: Arc<Policies> },
+    Written {
+        table: Arc<str>,
+        rows: Vec<Written>,
+    },
+    Policies {
+        table: Arc<str>,
+        policies: Arc<Policies>,
+    },
     ServiceProperties(Arc<ServiceProperties>),
+    /// Every row that is added from now on is newer than this time.
+    #[cfg(feature = "mock-data")]
+    LastDeleted(EdmDateTime),
 }
 
 impl Default for Store {
@@ -85,16 +96,16 @@ impl Store {
         }
     }
 
-    /// Deletes a table and returns it. Its name can be used again from `held_until` on.
+    /// Deletes a table and returns it. Its name can be used again after `held`.
     pub(super) fn delete(
         &mut self,
         name: &str,
-        held_until: SystemTime,
+        now: SystemTime,
+        held: Duration,
     ) -> Result<Arc<Table>, Failure> {
         let name = name.to_ascii_lowercase();
-        let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
-        self.held_names.0.insert(name, held_until);
-        self.last_deleted = self.last_deleted.max(table.last());
+        let table = self.remove(&name).ok_or_else(Failure::resource_not_found)?;
+        self.held_names.hold(name, now, held);
         Ok(table)
     }
 
@@ -103,10 +114,10 @@ impl Store {
         self.held_names = HeldNames::default();
     }
 
-    /// Returns an empty store in which every new row is newer than `last_deleted`.
-    #[cfg(feature = "mock-data")]
-    pub(super) fn newer_than(last_deleted: EdmDateTime) -> Self {
-        Self { last_deleted, ..Self::default() }
+    fn remove(&mut self, lower_case_name: &str) -> Option<Arc<Table>> {
+        let table = self.tables.remove(lower_case_name)?;
+        self.last_deleted = self.last_deleted.max(table.last());
+        Some(table)
     }
 
     /// Applies a change of another store without any check.
@@ -117,7 +128,7 @@ impl Store {
                 self.tables.insert(name.to_ascii_lowercase(), table);
             }
             JournalEntry::Deleted(name) => {
-                self.tables.remove(&name.to_ascii_lowercase());
+                self.remove(&name.to_ascii_lowercase());
             }
             JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
@@ -131,6 +142,11 @@ impl Store {
                 if let Some(table) = self.table(table) {
                     table.replay(rows);
                 }
+            }
+            #[cfg(feature = "mock-data")]
+            JournalEntry::LastDeleted(time) => {
+                self.last_deleted = self.last_deleted.max(*time);
+                self.tables().for_each(|table| table.raise_last_deleted(*time));
             }
         }
     }
@@ -168,6 +184,14 @@ impl Store {
 }
 
 impl HeldNames {
+    /// Holds a name for this time, and drops the names whose time has passed.
+    fn hold(&mut self, name: String, now: SystemTime, time: Duration) {
+        self.0.retain(|_, until| now < *until);
+        if let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) {
+            self.0.insert(name, until);
+        }
+    }
+
     fn contains(&self, name: &str, now: SystemTime) -> bool {
         self.0.get(&name.to_ascii_lowercase()).is_some_and(|until| now < *until)
     }
@@ -200,8 +224,25 @@ mod tests {
         store.create("Blogs", NOW).unwrap();
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
-        store.delete("blogs", NOW).unwrap();
-        assert_eq!(store.delete("blogs", NOW).unwrap_err(), Failure::resource_not_found());
+        store.delete("blogs", NOW, Duration::ZERO).unwrap();
+        let again = store.delete("blogs", NOW, Duration::ZERO);
+        assert_eq!(again.unwrap_err(), Failure::resource_not_found());
+    }
+
+    #[test]
+    fn names_are_held_for_a_time_and_then_dropped() {
+        let mut store = Store::default();
+        let at = |seconds| NOW + Duration::from_secs(seconds);
+        for second in 0..100 {
+            let name = format!("Table{second}");
+            store.create(&name, at(second)).unwrap();
+            store.delete(&name, at(second), Duration::from_secs(10)).unwrap();
+            assert_eq!(store.create(&name, at(second + 9)), Err(Failure::table_being_deleted()));
+            store.create(&name, at(second + 10)).unwrap();
+        }
+        assert_eq!(store.held_names.0.len(), 10);
+        store.delete("Table0", at(200), Duration::ZERO).unwrap();
+        assert_eq!(store.held_names.0.len(), 0);
     }
 
     #[test]
@@ -212,7 +253,7 @@ mod tests {
             store.create("Blogs", NOW).unwrap();
             let table = store.existing_table("Blogs", NOW).unwrap();
             let written = table.apply(&[insertion(("p", "r"))], || now, |_| {}).unwrap();
-            store.delete("Blogs", NOW).unwrap();
+            store.delete("Blogs", NOW, Duration::ZERO).unwrap();
             written[0].row.as_ref().unwrap().version.etag()
         };
         assert_ne!(insert(), insert());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use azure_table_client::DynamicEntity;
 use tokio::time::{Instant, sleep};
 
-use crate::process::folder;
+use crate::disk::folder;
 use crate::server::{Server, command};
 
 /// Waits until the result of reading the tables is as expected.

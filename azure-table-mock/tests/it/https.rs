@@ -11,7 +11,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Certificate, Client, ClientBuilder};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::process::{ends, folder};
+use crate::disk::folder;
+use crate::process::ends;
 use crate::server::Server;
 
 /// `cert.pem` is for `localhost` and 127.0.0.1, and `ca.pem` issued it. The PFX files have the password

@@ -10,9 +10,12 @@
 
 mod accounts;
 mod control;
+mod disk;
 mod https;
 mod origins;
 mod page;
+mod page_edit;
+mod page_query;
 mod process;
 mod requests;
 mod server;

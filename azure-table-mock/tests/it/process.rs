@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::disk::folder;
 use crate::server::{Server, command};
 
 pub(crate) async fn ends(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -170,13 +171,6 @@ async fn a_public_address_causes_a_warning() {
     assert_eq!(Server::start(&closed).await.stop().await, "");
 }
 
-/// A folder that does not exist yet.
-pub(crate) fn folder(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    folder.to_str().unwrap().to_owned()
-}
-
 #[tokio::test]
 async fn stored_tables_survive_a_stop_and_a_crash() {
     let folder = folder("kept");
@@ -198,10 +192,10 @@ async fn stored_tables_survive_a_stop_and_a_crash() {
     let server = started().await;
     let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
     assert_eq!(rows.query().await.unwrap().len(), 2);
-    assert!(Path::new(&folder).join("one.redb").is_file());
+    assert!(Path::new(&folder).join("one.tables").is_file());
     let (code, out, error) = ends(&two).await;
     assert_eq!((code, &*out, error.lines().count()), (Some(1), "", 1), "it is in use: {error}");
-    assert!(error.contains("one.redb cannot be opened: "), "{error}");
+    assert!(error.contains("one.tables cannot be opened: "), "{error}");
 }
 
 #[tokio::test]

@@ -87,9 +87,11 @@ impl Server {
     }
 
     /// Opens a path like a browser.
-    pub(crate) async fn open(&self, path: &str) -> reqwest::Response {
+    pub(crate) async fn html(&self, path: &str) -> String {
         let request = reqwest::Client::new().get(format!("{}{path}", self.origin));
-        request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap()
+        let response = request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        response.text().await.unwrap()
     }
 
     pub(crate) async fn assert_is_well(&self) {
@@ -112,8 +114,11 @@ impl Server {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap();
-        kill(Pid::from_raw(pid), signal).unwrap();
+        kill(Pid::from_raw(self.pid()), signal).unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap()
     }
 
     /// Waits for its end. Returns its exit code and its standard error.

@@ -208,11 +208,10 @@ fn is_covered(scheme: Scheme, original: &Text, text: &Text) -> bool {
         }
         Scheme::TableSas | Scheme::AccountSas => {
             let has_header = text.headers.iter().any(|(name, _)| name == "authorization");
-            let names =
-                ["sv", "sp", "st", "se", "sip", "spr", "sig"].iter().chain(match scheme {
-                    Scheme::TableSas => &["si", "spk", "srk", "epk", "erk", "ss", "srt"][..],
-                    _ => &["ss", "srt", "ses"],
-                });
+            let names = ["sv", "sp", "st", "se", "sip", "spr", "sig"].iter().chain(match scheme {
+                Scheme::TableSas => &["si", "spk", "srk", "epk", "erk", "ss", "srt"][..],
+                _ => &["ss", "srt", "ses"],
+            });
             // The text to sign does not distinguish an empty field from a missing one.
             let signed = |text: &Text, name: &str| text.option(name).unwrap_or_default();
             let same = |name: &str| signed(text, name) == signed(original, name);

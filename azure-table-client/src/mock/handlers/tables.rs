@@ -51,7 +51,7 @@ pub(super) async fn delete(
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
     let table = {
         let mut store = core.store.write();
-        let table = store.delete(name, now.checked_add(held).unwrap_or(now))?;
+        let table = store.delete(name, now, held)?;
         core.log(|| JournalEntry::Deleted(name.into()));
         table
     };

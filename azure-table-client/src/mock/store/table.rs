@@ -238,8 +238,15 @@ impl Table {
         Some(rows.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn last_deleted(&self) -> EdmDateTime {
+    /// The latest Timestamp of a deleted row.
+    pub(super) fn last_deleted(&self) -> EdmDateTime {
         time(&self.last_deleted)
+    }
+
+    /// Makes every new row newer than this time.
+    #[cfg(feature = "mock-data")]
+    pub(super) fn raise_last_deleted(&self, time: EdmDateTime) {
+        self.last_deleted.fetch_max(time.ticks(), Ordering::AcqRel);
     }
 
     /// The latest Timestamp of a current or deleted row.
