@@ -73,7 +73,7 @@ impl MockTableService {
             .unwrap_or_else(|failure| {
                 handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
             });
-        let mut response = reply.finish(&request.raw, &request_id, core.clock.now());
+        let mut response = reply.finish(&request.raw, request_id, core.clock.now());
         handlers::add_cors_headers(core, &request.raw, &mut response.headers);
         if request.raw.method == Method::HEAD {
             response.body.clear();

@@ -9,6 +9,12 @@ use crate::edm::EdmCow;
 
 /// Writes a JSON string. Characters outside of ASCII are escaped, like in the service's responses.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
+    if is_plain(text) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     if text.is_ascii() {
         // Writing to a Vec cannot fail.
         let _ = serde_json::to_writer(out, text);
@@ -28,6 +34,13 @@ pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
         }
     }
     out.push(b'"');
+}
+
+/// Whether a text needs no escapes. Without an early end, which would prevent vector instructions.
+fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |is_plain, byte| {
+        is_plain & (b' '..=b'~').contains(&byte) & (byte != b'"') & (byte != b'\\')
+    })
 }
 
 /// `"Name":"text",`

@@ -162,7 +162,7 @@ impl Record {
 pub(super) fn call_hash(request: &RawRequest<'_>, operation: Operation) -> CallHash {
     let id = request.headers.get(&X_MS_CLIENT_REQUEST_ID)?;
     let mut hasher = DefaultHasher::new();
-    (operation, id.as_bytes()).hash(&mut hasher);
+    (operation, id).hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -253,11 +253,11 @@ pub(super) fn target(request: &RawRequest<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
+    use http::HeaderMap;
 
     use super::*;
 
-    use super::super::request::Origin;
+    use super::super::request::{Headers, Origin};
     use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
 
@@ -381,7 +381,7 @@ mod tests {
                 origin: Origin { scheme: "http", authority: "127.0.0.1" },
                 path,
                 query,
-                headers: Cow::default(),
+                headers: Headers::Request(&HeaderMap::new()),
                 body: b"",
                 sender: crate::mock::LOCAL,
             };

@@ -60,21 +60,51 @@ impl<'a> Head<'a> {
         Ok(())
     }
 
+    /// The names and values of all headers, unchecked.
+    fn pairs(self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
+        let mut rest = self.lines;
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let (line, next) = split_line(rest);
+            rest = next;
+            let header = split_header(line).map(|(name, value)| (name, value.trim_ascii()));
+            Some(header.ok_or(MultipartError::Head))
+        })
+    }
+
     /// All headers.
     pub(super) fn to_map(self) -> Result<HeaderMap, MultipartError> {
         let mut map = HeaderMap::new();
-        let mut rest = self.lines;
-        while !rest.is_empty() {
-            let (line, next) = split_line(rest);
-            let (name, value) = split_header(line).ok_or(MultipartError::Head)?;
+        for header in self.pairs() {
+            let (name, value) = header?;
             let name = HeaderName::from_bytes(name).map_err(|_| MultipartError::Head)?;
-            let value =
-                HeaderValue::from_bytes(value.trim_ascii()).map_err(|_| MultipartError::Head)?;
+            let value = HeaderValue::from_bytes(value).map_err(|_| MultipartError::Head)?;
             map.try_append(name, value).map_err(|_| MultipartError::Head)?;
-            rest = next;
         }
         Ok(map)
     }
+
+    /// The names and values of all headers. Accepts the same lines as [`to_map`](Self::to_map), without the cost of
+    /// a map.
+    #[cfg(any(test, feature = "mock"))]
+    pub(super) fn to_pairs(
+        self,
+    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
+        self.pairs().map(|header| {
+            let (name, value) = header?;
+            let is_name = !name.is_empty() && name.iter().all(|byte| is_token(*byte));
+            let is_value = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~' | 0x80..));
+            if is_name && is_value { Ok((name, value)) } else { Err(MultipartError::Head) }
+        })
+    }
+}
+
+/// Whether a byte can be in the name of a header.
+#[cfg(any(test, feature = "mock"))]
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Compares ignoring ASCII case. Most servers use the usual spelling, so the exact comparison comes first.
