@@ -43,6 +43,9 @@ pub enum Metadata {
 }
 
 impl Metadata {
+    #[cfg(feature = "mock")]
+    pub(crate) const ALL: [Self; 3] = [Self::Minimal, Self::None, Self::Full];
+
     /// Returns the media type of this level.
     pub const fn media_type(self) -> &'static str {
         match self {

@@ -197,6 +197,9 @@ impl<'a> RawRequest<'a> {
 
     /// An option of the query, decoded. Names are case-insensitive.
     pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
+        if self.query.is_empty() {
+            return None;
+        }
         // Handlers look up several options, and filters are long: decode only possible matches.
         let is_candidate = |pair: &&str| {
             let key = pair.split('=').next().unwrap_or_default();

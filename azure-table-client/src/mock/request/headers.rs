@@ -78,6 +78,9 @@ impl<'a> OperationHeaders<'a> {
 
 /// The text of a header's value, if it is visible ASCII.
 pub(in crate::mock) fn text(value: &[u8]) -> Option<&str> {
-    let is_visible = |byte: &u8| *byte == b'\t' || (b' '..=b'~').contains(byte);
-    std::str::from_utf8(value).ok().filter(|_| value.iter().all(is_visible))
+    // Without an early end, which would prevent vector instructions.
+    let is_visible = value.iter().fold(true, |is_visible, byte| {
+        is_visible & ((*byte == b'\t') | (b' '..=b'~').contains(byte))
+    });
+    std::str::from_utf8(value).ok().filter(|_| is_visible)
 }

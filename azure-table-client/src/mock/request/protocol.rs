@@ -94,6 +94,11 @@ impl Protocol {
     ) -> Result<PayloadFormat, Failure> {
         let option = request.option("$format").filter(|_| self.odata >= 3);
         let accept = option.as_deref().or_else(|| request.header(&header::ACCEPT));
+        // Most clients accept exactly one of these.
+        let usual = Metadata::ALL.into_iter().find(|level| accept == Some(level.media_type()));
+        if let Some(level) = usual.filter(|_| self.has_json()) {
+            return Ok(PayloadFormat::Json(level));
+        }
         let media_types = accept.unwrap_or_default().split(',').map(str::trim);
         let mut accepted = media_types.filter(|entry| !entry.is_empty()).peekable();
         if accepted.peek().is_some() {
