@@ -116,10 +116,8 @@ impl Protocol {
     fn of_media_type(&self, media_type: &str) -> Option<Result<PayloadFormat, Failure>> {
         let kind = media_type.split(';').next().unwrap_or_default().trim();
         let is = |name: &str| kind.eq_ignore_ascii_case(name);
-        let level = match is("json") {
-            true => Some(Metadata::Minimal),
-            false => Metadata::of_media_type(media_type),
-        };
+        let level =
+            if is("json") { Some(Metadata::Minimal) } else { Metadata::of_media_type(media_type) };
         if let Some(level) = level {
             return Some(match () {
                 () if !self.has_json() => Err(Failure::json_not_supported()),

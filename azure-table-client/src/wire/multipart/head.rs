@@ -98,7 +98,7 @@ impl<'a> Head<'a> {
                 !name.is_empty() && name.iter().all(|byte| TOKEN_BYTES[usize::from(*byte)]);
             // Without an early end, which would prevent vector instructions.
             let is_value = value.iter().fold(true, |is_value, byte| {
-                is_value & ((*byte == b'\t') | ((*byte >= b' ') & (*byte != 0x7f)))
+                is_value & matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
             });
             if is_name && is_value { Ok((name, value)) } else { Err(MultipartError::Head) }
         })
