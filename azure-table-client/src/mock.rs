@@ -41,6 +41,8 @@ mod faults;
 mod handlers;
 mod inspect;
 mod json;
+mod keys;
+mod names;
 mod payload;
 mod policies;
 mod recorder;
@@ -50,6 +52,7 @@ mod seed;
 #[cfg(feature = "mock-server")]
 mod server;
 mod service_properties;
+mod step;
 mod store;
 mod transport;
 mod xml;
@@ -101,12 +104,23 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 #[derive(Clone)]
 pub struct MockTableService(Arc<Inner>);
 
+/// The state of the [data](MockTableServiceBuilder::data) file of a [`MockTableService`].
+#[cfg(feature = "mock-data")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStatus {
+    /// The number of commits since the start. Concurrent writes share a commit.
+    pub commits: u64,
+    /// The reason why the latest commit failed, for example that the disk is full. It is repeated every half
+    /// second. Until it succeeds, the service responds with 500 to every write, and to every read that could
+    /// show a change that is not on disk.
+    pub failure: Option<String>,
+}
+
 struct Inner {
     core: Core,
     faults: FaultPlan,
     recorder: Recorder,
-    /// The key of the account in base64, for connection strings.
-    account_key: String,
 }
 
 impl Default for MockTableService {
@@ -152,7 +166,7 @@ impl MockTableService {
         let account = self.account();
         format!(
             "AccountName={account};AccountKey={};TableEndpoint={origin}/{account}",
-            self.0.account_key
+            self.core().rules.keys.first_text()
         )
     }
 
@@ -174,11 +188,10 @@ impl MockTableService {
         Faults { plan: &self.0.faults, clock: &self.core().clock }
     }
 
-    /// Returns `true` if the file of [`data`](MockTableServiceBuilder::data) could not be written. From
-    /// then on the service responds to every request with 500.
+    /// Returns the state of the file of [`data`](MockTableServiceBuilder::data). `None` without one.
     #[cfg(feature = "mock-data")]
-    pub fn has_lost_its_disk(&self) -> bool {
-        self.core().store.journal.disk.as_ref().is_some_and(store::Disk::has_failed)
+    pub fn disk(&self) -> Option<DiskStatus> {
+        self.core().store.journal.disk.as_ref().map(store::Disk::status)
     }
 
     /// Returns the response to one request. Never panics, even if the request is malformed.

@@ -6,11 +6,9 @@ use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Method, Request, Response, Uri, header};
+use http::{HeaderValue, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
-use tokio::runtime::Handle;
-use tokio::task::block_in_place;
 use tokio::time::{Duration, timeout};
 
 use crate::accounts::Accounts;
@@ -34,6 +32,10 @@ const SERVER: HeaderValue =
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
+    /// How long a connection may be idle.
+    pub(crate) keep_alive: Duration,
+    /// `http` or `https`.
+    pub(crate) scheme: &'static str,
     /// The address of the listener.
     pub(crate) address: SocketAddr,
 }
@@ -79,18 +81,11 @@ pub(crate) async fn respond(
     if page::has_path(parts.uri.path()) {
         return Ok(page::respond(shared, &parts));
     }
-    let service = shared.accounts.of_path(parts.uri.path());
+    let service = shared.accounts.of(host(&parts).unwrap_or_default(), parts.uri.path());
     let (body, is_whole) =
         timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
-    let is_slow = may_take_long(&parts);
-    let request = to_service(shared.address, parts, body);
-    let receiving = service.receive_from(request, sender);
-    let received = if is_slow {
-        // Another thread continues with the other connections in the meantime.
-        block_in_place(|| Handle::current().block_on(receiving))
-    } else {
-        receiving.await
-    };
+    let request = to_service(shared, parts, body);
+    let received = service.receive_from(request, sender).await;
     let mut response = received.map_err(Broken::Plan)?;
     if !is_whole {
         response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -98,31 +93,30 @@ pub(crate) async fn respond(
     Ok(to_hyper(response))
 }
 
-/// Returns `true` for a query, which may scan many rows: a read without the keys of an entity.
-fn may_take_long(parts: &Parts) -> bool {
-    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
-}
-
-fn to_service(address: SocketAddr, parts: Parts, body: Bytes) -> HttpRequest {
-    let uri = uri(&parts, address);
+fn to_service(shared: &Shared, parts: Parts, body: Bytes) -> HttpRequest {
+    let uri = uri(&parts, shared.scheme, shared.address);
     let Parts { method, headers, .. } = parts;
     HttpRequest { headers, body, ..HttpRequest::new(method, uri) }
 }
 
 /// The URI with the host as the client names it, and with the path and query as sent.
-fn uri(parts: &Parts, address: SocketAddr) -> Uri {
+fn uri(parts: &Parts, scheme: &str, address: SocketAddr) -> Uri {
+    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let at = |authority: &str| {
+        let uri = Uri::builder().scheme(scheme).authority(authority).path_and_query(target);
+        uri.build().ok()
+    };
+    host(parts).and_then(at).or_else(|| at(&address.to_string())).unwrap_or_default()
+}
+
+/// The host and the port as the client names them.
+fn host(parts: &Parts) -> Option<&str> {
     let named = parts
         .uri
         .authority()
         .map(Authority::as_str)
         .or_else(|| parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()));
-    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let at = |authority: &str| {
-        let uri = Uri::builder().scheme("http").authority(authority).path_and_query(target);
-        uri.build().ok()
-    };
-    let named = named.filter(|name| is_host(name)).and_then(at);
-    named.or_else(|| at(&address.to_string())).unwrap_or_default()
+    named.filter(|name| is_host(name))
 }
 
 /// Returns `true` if the text is a host with an optional port. It must not look like a path.
@@ -200,7 +194,7 @@ mod tests {
                 request = request.header("host", host);
             }
             let (parts, ()) = request.body(()).unwrap().into_parts();
-            assert_eq!(uri(&parts, address), expected, "{target}");
+            assert_eq!(uri(&parts, "http", address), expected, "{target}");
         }
     }
 }

@@ -1,47 +1,68 @@
 //! The listener, the connections and the shutdown.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::{fs, io};
 
-use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{Duration, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::Accounts;
 use crate::exchange::{self, Shared};
 use crate::options::Options;
-use crate::{print_error, print_line};
+use crate::tls::Https;
+use crate::{print_error, print_line, start};
 
-/// The longest wait for the next request on a connection, and for the rest of its headers.
+/// The longest wait for the next request on a connection, and for the rest of its headers, by default.
 const IDLE: Duration = Duration::from_secs(5 * 60);
 /// The time that in-flight requests have after a stop signal.
 const GRACE: Duration = Duration::from_secs(5);
+/// The longest TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The pause between two looks at the accounts' file.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after an error of `accept`, for example if the process has too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often the state of the disk is read. A failure lasts longer.
+const DISK_CHECK: Duration = Duration::from_millis(250);
 
 /// Serves the accounts until a stop signal.
-pub(crate) async fn serve(options: &Options, accounts: Accounts) -> Result<(), String> {
+pub(crate) async fn serve(
+    options: &Options,
+    accounts: Accounts,
+    https: Option<Https>,
+) -> Result<(), String> {
     let (host, port) = (options.host.as_str(), options.port);
-    let listener = bind(host, port)
-        .await
-        .map_err(|error| format!("cannot listen at {host}:{port}: {error}"))?;
+    let listener = bind(host, port).await.map_err(|error| cannot_listen(&error, host, port))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let mut signals =
         Signals::listen().map_err(|error| format!("cannot listen for signals: {error}"))?;
-    warn(options, address);
-    for account in accounts.iter() {
-        print_line(format_args!("azure-table-mock listening on http://{address}/{}", account.name));
+    if let Some(warning) = start::warning(options, address.ip()) {
+        print_error(warning);
     }
-    let shared = Arc::new(Shared { accounts, has_page: options.page, address });
+    print_line(start::lines(options, https.as_ref(), address).trim_end());
+    let scheme = if https.is_some() { "https" } else { "http" };
+    let shared = Arc::new(Shared {
+        accounts,
+        has_page: options.page,
+        keep_alive: options.keep_alive.unwrap_or(IDLE),
+        scheme,
+        address,
+    });
+    let tls = https.map(|https| https.acceptor);
     let (stop, stopping) = watch::channel(());
+    tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));
     tokio::select! {
-        () = accept(&listener, &shared, &stopping) => {}
+        () = accept(&listener, tls.as_ref(), &shared, &stopping) => {}
+        () = follow(options.accounts_file.as_deref(), &shared) => {}
         () = signals.next() => {}
     }
     // Stop accepting connections.
@@ -64,30 +85,68 @@ async fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
     }
 }
 
-fn warn(options: &Options, address: SocketAddr) {
-    let is_known = |name: &str, key: &str| name == DEVELOPMENT_ACCOUNT && key == DEVELOPMENT_KEY;
-    let is_open = options.loose || options.accounts.iter().any(|one| is_known(&one.name, &one.key));
-    if address.ip().is_loopback() {
-        return;
-    }
-    if is_open {
-        print_error(
-            "warning: other machines can reach this address and can read and write without a secret key",
-        );
-    } else if options.page {
-        print_error(
-            "warning: other machines can reach this address, and its page shows all rows without a key (see --no-page)",
-        );
+/// The error of a failed bind, with a remedy.
+fn cannot_listen(error: &io::Error, host: &str, port: u16) -> String {
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; stop the other program, which may be Azurite, or choose another port with --port"
+        }
+        io::ErrorKind::PermissionDenied => "; choose a port above 1023 with --port",
+        io::ErrorKind::AddrNotAvailable => "; --host must be an address of this machine",
+        _ => "",
+    };
+    format!("cannot listen at {host}:{port}: {error}{advice}")
+}
+
+/// Applies the changes of the accounts' file.
+async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
+    let Some(file) = file else {
+        return std::future::pending().await;
+    };
+    let mut applied = String::new();
+    loop {
+        let (path, shared, before) = (file.to_owned(), Arc::clone(shared), applied.clone());
+        // The file and the data of a new account may be on a slow disk.
+        let read = tokio::task::spawn_blocking(move || {
+            let text = fs::read_to_string(&path)
+                .map_err(|error| format!("{} cannot be read: {error}", path.display()));
+            // An error is reported once.
+            let text = text.unwrap_or_else(|error| error);
+            if text != before
+                && let Err(error) = shared.accounts.read_again(&path, &text)
+            {
+                print_error(format_args!("the accounts remain as they were: {error}"));
+            }
+            text
+        });
+        applied = read.await.unwrap_or_default();
+        sleep(FOLLOW_INTERVAL).await;
     }
 }
 
-async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::Receiver<()>) {
+async fn accept(
+    listener: &TcpListener,
+    tls: Option<&TlsAcceptor>,
+    shared: &Arc<Shared>,
+    stopping: &watch::Receiver<()>,
+) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 // An IPv6 socket reports IPv4 addresses in mapped form.
                 let sender = peer.ip().to_canonical();
-                tokio::spawn(connection(stream, sender, Arc::clone(shared), stopping.clone()));
+                // Otherwise a response in two packets waits for the client's acknowledgement.
+                let _ = stream.set_nodelay(true);
+                let (tls, shared, stopping) = (tls.cloned(), Arc::clone(shared), stopping.clone());
+                tokio::spawn(async move {
+                    let Some(tls) = tls else {
+                        return connection(stream, sender, shared, stopping).await;
+                    };
+                    // An error of the handshake concerns only the client.
+                    if let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(stream)).await {
+                        connection(stream, sender, shared, stopping).await;
+                    }
+                });
             }
             // The client has already closed the connection.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -96,19 +155,34 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, stopping: &watch::
     }
 }
 
+/// Prints a line when the disk fails, and when it works again.
+async fn report_disk_failures(shared: Weak<Shared>) {
+    let mut known = Vec::new();
+    while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
+        if disk.failures != known {
+            disk.failures.iter().for_each(print_error);
+            print_error(if disk.failures.is_empty() {
+                "all changes are written again"
+            } else {
+                "writes fail until the disk works again; no response shows a change that is not on disk"
+            });
+            known = disk.failures;
+        }
+        sleep(DISK_CHECK).await;
+    }
+}
+
 async fn connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     sender: IpAddr,
     shared: Arc<Shared>,
     mut stopping: watch::Receiver<()>,
 ) {
-    // Otherwise a response in two packets waits for the client's acknowledgement.
-    let _ = stream.set_nodelay(true);
     let service = service_fn(|request| exchange::respond(&shared, sender, request));
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(IDLE)
+            .header_read_timeout(shared.keep_alive)
             // A client may close its side after it has sent the request.
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service)

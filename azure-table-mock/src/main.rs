@@ -1,22 +1,30 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- accounts <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- (log, oauth, tls) <- (accounts, start) <- page <- exchange <- host`.
 
 mod accounts;
 mod exchange;
 mod host;
+mod log;
+mod oauth;
 mod options;
 mod page;
+mod start;
+mod tls;
 
 use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::{env, io};
 
 use accounts::Accounts;
 use options::{Command, HELP, Options};
+use tls::Https;
 
+/// The number of steps of tasks between two looks at the sockets.
+const STEPS_PER_POLL: u32 = 8;
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -25,7 +33,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => print_line(HELP.trim_end()),
         Ok(Command::Version) => print_line(concat!("azure-table-mock ", env!("CARGO_PKG_VERSION"))),
         Ok(Command::Run(options)) => {
-            if let Err(error) = run(&options) {
+            if let Err(error) = run(&Arc::from(options)) {
                 print_error(&error);
                 return ExitCode::FAILURE;
             }
@@ -38,13 +46,16 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(options: &Options) -> Result<(), String> {
+fn run(options: &Arc<Options>) -> Result<(), String> {
+    let https = Https::load(options)?;
     let accounts = Accounts::open(options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // Look for new requests after a few steps of long ones.
+        .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(host::serve(options, accounts))
+    runtime.block_on(host::serve(options, accounts, https))
 }
 
 /// Prints a line to standard output. A closed output is ignored.

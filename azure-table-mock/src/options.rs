@@ -1,71 +1,114 @@
-//! The options: command line arguments, and environment variables with the same meaning.
+//! The options: command line arguments, and environment variables with the same meaning. The names of
+//! `azurite-table` are accepted too.
+
+mod accounts;
+mod arguments;
+mod environment;
+mod help;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
-use lexopt::{Arg, Parser, ValueExt as _};
+pub(crate) use self::accounts::{Account, parse_list};
+use self::arguments::Arguments;
+use self::environment::{Environment, Setting};
+pub(crate) use self::help::HELP;
 
 /// The port of the table service in emulators.
 const DEFAULT_PORT: u16 = 10002;
 const DEFAULT_HOST: &str = "127.0.0.1";
-
-pub(crate) const HELP: &str = "\
-A stand-alone Azure Table Storage for development and tests.
-
-Usage: azure-table-mock [OPTIONS]
-
-Options:
-  --host HOST      Address to listen at [default: 127.0.0.1] [env: AZURE_TABLE_MOCK_HOST]
-  --port PORT      Port to listen at; 0 selects a free one [default: 10002] [env: AZURE_TABLE_MOCK_PORT]
-  --account NAME   An account; repeatable, each with its --key [default: devstoreaccount1]
-                   [env: AZURE_TABLE_MOCK_ACCOUNT]
-  --key KEY        The account's key in base64 [default: the well-known key of devstoreaccount1]
-                   [env: AZURE_TABLE_MOCK_KEY]
-  --data DIR       Folder that keeps the tables, one file an account [default: in memory only]
-                   [env: AZURE_TABLE_MOCK_DATA]
-  --log            Print a line for each request to standard error [env: AZURE_TABLE_MOCK_LOG]
-  --loose          Accept requests without a valid signature [env: AZURE_TABLE_MOCK_LOOSE]
-  --no-page        Do not serve the page at /-/ [env: AZURE_TABLE_MOCK_NO_PAGE]
-  --help           Print this
-  --version        Print the version
-
-AZURE_TABLE_MOCK_ACCOUNTS=name:key;name2:key2 sets several accounts. The value 1 or true switches
-an option on. An argument overrides its variable.
-
-The service is at http://HOST:PORT/ACCOUNT, its health at /-/health, and its page at /-/.
-";
+/// The default of `--max-connections`. It leaves room below the usual limit of 1,024 open files.
+const DEFAULT_MAX_CONNECTIONS: usize = 1_000;
 
 /// The command of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    Run(Options),
+    Run(Box<Options>),
     Help,
     Version,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) accounts: Vec<Account>,
+    /// The file that `accounts` comes from. It is read again while the program runs.
+    pub(crate) accounts_file: Option<PathBuf>,
+    /// The folder of the tables. `None` keeps them in memory.
     pub(crate) data: Option<PathBuf>,
-    pub(crate) log: bool,
+    /// The format of the request log on standard error. `None` logs nothing there.
+    pub(crate) log: Option<LogFormat>,
+    /// The file to which the request log is appended.
+    pub(crate) log_file: Option<PathBuf>,
     pub(crate) loose: bool,
     pub(crate) page: bool,
+    /// The page and the control API change nothing.
+    pub(crate) read_only: bool,
+    /// More names that the `Host` header may have.
+    pub(crate) allow_hosts: Vec<String>,
+    /// The token that the control API requires.
+    pub(crate) control_token: Option<String>,
+    /// The files and folders that fill the tables at the start, in order.
+    pub(crate) seed: Vec<PathBuf>,
+    /// The file with the fault plan.
+    pub(crate) faults: Option<PathBuf>,
+    pub(crate) max_connections: usize,
+    /// How long an idle connection stays open. `None` is the default of the host.
+    pub(crate) keep_alive: Option<Duration>,
+    /// The certificate. `None` serves plain HTTP.
+    pub(crate) tls: Option<Tls>,
+    /// Accepts Entra ID tokens by their claims.
+    pub(crate) oauth: bool,
+    /// Accepts the account as the first label of the host, as in `account.localhost`.
+    pub(crate) account_in_host: bool,
 }
 
-/// An account and its key. The key is hidden in `Debug`.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Account {
-    pub(crate) name: String,
-    pub(crate) key: String,
-}
-
-impl fmt::Debug for Account {
+/// Hides the control token.
+impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("name", &self.name).finish_non_exhaustive()
+        let Self { host, port, accounts, data, tls, .. } = self;
+        let mut shown = f.debug_struct("Options");
+        shown.field("host", host).field("port", port).field("accounts", accounts);
+        shown.field("data", data).field("tls", tls).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// The source of the server's certificate and private key.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Tls {
+    Pem {
+        certificates: PathBuf,
+        key: PathBuf,
+    },
+    Pfx {
+        file: PathBuf,
+        password: String,
+    },
+    /// Certificates that the program writes to this folder.
+    SelfSigned {
+        folder: PathBuf,
+    },
+}
+
+/// Hides the password.
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, path) = match self {
+            Self::Pem { certificates, .. } => ("Pem", certificates),
+            Self::Pfx { file, .. } => ("Pfx", file),
+            Self::SelfSigned { folder } => ("SelfSigned", folder),
+        };
+        f.debug_tuple(kind).field(path).finish()
     }
 }
 
@@ -83,177 +126,166 @@ fn error<T>(text: impl Into<String>) -> Result<T, OptionsError> {
     Err(OptionsError(text.into()))
 }
 
-/// The parsed arguments, before the environment variables are read.
-#[derive(Default)]
-struct Arguments {
-    host: Option<String>,
-    port: Option<String>,
-    names: Vec<String>,
-    keys: Vec<String>,
-    data: Option<PathBuf>,
-    log: bool,
-    loose: bool,
-    no_page: bool,
-}
-
 impl Command {
     /// Parses the arguments after the program's name. Missing options come from `variable`.
     pub(crate) fn parse(
         arguments: impl IntoIterator<Item = OsString>,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, OptionsError> {
-        let mut parser = Parser::from_args(arguments);
-        let mut read = Arguments::default();
-        // The error does not repeat the argument, which may be a key.
-        while let Some(argument) = parser.next().map_err(|_| OptionsError(unexpected()))? {
-            match argument {
-                Arg::Long("host") => read.host = Some(text("--host", &mut parser)?),
-                Arg::Long("port") => read.port = Some(text("--port", &mut parser)?),
-                Arg::Long("account") => read.names.push(text("--account", &mut parser)?),
-                Arg::Long("key") => read.keys.push(text("--key", &mut parser)?),
-                Arg::Long("data") => {
-                    let data = parser.value().or_else(|_| error("--data needs a value"))?;
-                    read.data = Some(data.into());
-                }
-                Arg::Long("log") => read.log = true,
-                Arg::Long("loose") => read.loose = true,
-                Arg::Long("no-page") => read.no_page = true,
-                Arg::Long("help") | Arg::Short('h') => return Ok(Self::Help),
-                Arg::Long("version") | Arg::Short('V') => return Ok(Self::Version),
-                Arg::Long(name) => {
-                    return error(format!("unknown option --{name}; see --help"));
-                }
-                Arg::Short(name) => {
-                    return error(format!("unknown option -{name}; see --help"));
-                }
-                Arg::Value(_) => return error(unexpected()),
+        match Arguments::parse(arguments)? {
+            Arguments::Help => Ok(Self::Help),
+            Arguments::Version => Ok(Self::Version),
+            Arguments::Given(given) => {
+                Options::new(*given, &Environment(&variable)).map(|all| Self::Run(Box::new(all)))
             }
         }
-        read.options(&Environment(&variable)).map(Self::Run)
     }
 }
 
-fn unexpected() -> String {
-    "an argument is neither an option nor its value; see --help".into()
-}
-
-fn text(name: &str, parser: &mut Parser) -> Result<String, OptionsError> {
-    let value = parser.value().or_else(|_| error(format!("{name} needs a value")))?;
-    value.string().or_else(|_| error(format!("the value of {name} is not UTF-8")))
-}
-
-/// The variables `AZURE_TABLE_MOCK_*`.
-struct Environment<'a>(&'a dyn Fn(&str) -> Option<OsString>);
-
-impl Environment<'_> {
-    fn raw(&self, name: &str) -> Option<OsString> {
-        (self.0)(&full_name(name)).filter(|value| !value.is_empty())
-    }
-
-    fn text(&self, name: &str) -> Result<Option<String>, OptionsError> {
-        let text = self.raw(name).map(OsString::into_string).transpose();
-        text.or_else(|_| error(format!("{} is not UTF-8", full_name(name))))
-    }
-
-    fn switch(&self, name: &str) -> Result<bool, OptionsError> {
-        match self.text(name)?.as_deref() {
-            Some("1" | "true") => Ok(true),
-            None | Some("0" | "false") => Ok(false),
-            Some(_) => error(format!("{} must be 1, true, 0 or false", full_name(name))),
+impl Options {
+    fn new(
+        mut given: arguments::Given,
+        environment: &Environment<'_>,
+    ) -> Result<Self, OptionsError> {
+        let (accounts, accounts_file) = accounts::of(&mut given, environment)?;
+        let mut setting = |name: &'static str| environment.setting(given.take(name), name);
+        let host = setting("host")?.map_or_else(|| DEFAULT_HOST.into(), |host| host.value);
+        let port = setting("port")?;
+        let max_connections = setting("max-connections")?;
+        let keep_alive = setting("tableKeepAliveTimeout")?;
+        let oauth = setting("oauth")?.map(|level| level.one_of(&["basic"])).transpose()?;
+        let log = setting("log")?.map(|format| log_format(&format)).transpose()?.flatten();
+        let (token, password) = (setting("control-token")?, setting("pwd")?);
+        let mut path = |name: &'static str| environment.path_setting(given.take_path(name), name);
+        let control_token = control_token(token, path("control-token-file"))?;
+        let (data, log_file, faults) = (path("data"), path("debug"), path("faults"));
+        let (certificate, key) = (path("cert"), path("key"));
+        let tls = tls(
+            certificate,
+            key,
+            password.map(|password| password.value),
+            given.self_signed.take().or_else(|| self_signed(environment)),
+            data.as_ref(),
+        )?;
+        if given.is_on("inMemoryPersistence") && data.is_some() {
+            return error("--inMemoryPersistence and a folder for the data exclude each other");
         }
-    }
-}
-
-fn full_name(name: &str) -> String {
-    format!("AZURE_TABLE_MOCK_{name}")
-}
-
-impl Arguments {
-    fn options(self, environment: &Environment<'_>) -> Result<Options, OptionsError> {
-        let host = match self.host {
-            Some(host) => host,
-            None => environment.text("HOST")?.unwrap_or_else(|| DEFAULT_HOST.into()),
-        };
-        let (port, of) = match self.port {
-            Some(port) => (Some(port), "--port".to_owned()),
-            None => (environment.text("PORT")?, full_name("PORT")),
-        };
-        let port = match port {
-            None => DEFAULT_PORT,
-            Some(port) => {
-                port.parse().or_else(|_| error(format!("{of} is a number from 0 to 65535")))?
-            }
-        };
-        let accounts = if self.names.is_empty() && self.keys.is_empty() {
-            accounts_of(environment)?
-        } else {
-            pairs(self.names, self.keys)?
-        };
-        check(&accounts)?;
-        Ok(Options {
+        if oauth.is_some() && tls.is_none() {
+            return error("--oauth needs HTTPS: add --cert or --self-signed");
+        }
+        let mut seed = std::mem::take(&mut given.seed);
+        if seed.is_empty() {
+            seed.extend(environment.path("seed"));
+        }
+        let mut allow_hosts = std::mem::take(&mut given.allow_hosts);
+        if let (true, Some(names)) = (allow_hosts.is_empty(), environment.text("allow-host")?) {
+            allow_hosts.extend(names.split(',').map(|name| name.trim().to_owned()));
+        }
+        if allow_hosts.iter().any(String::is_empty) {
+            return error("--allow-host needs a host name: the value is empty");
+        }
+        let is_on = |name| Ok(given.is_on(name) || environment.switch(name)?);
+        Ok(Self {
             host,
-            port,
+            port: match port {
+                None => DEFAULT_PORT,
+                Some(port) => port.number("from 0 to 65535")?,
+            },
             accounts,
-            data: self.data.or_else(|| environment.raw("DATA").map(PathBuf::from)),
-            log: self.log || environment.switch("LOG")?,
-            loose: self.loose || environment.switch("LOOSE")?,
-            page: !(self.no_page || environment.switch("NO_PAGE")?),
+            accounts_file,
+            data,
+            log: log.filter(|_| !given.is_on("silent")),
+            log_file,
+            loose: is_on("loose")?,
+            page: !is_on("no-page")?,
+            read_only: is_on("read-only")?,
+            allow_hosts,
+            control_token,
+            seed,
+            faults,
+            max_connections: match max_connections {
+                None => DEFAULT_MAX_CONNECTIONS,
+                Some(number) => number.number::<std::num::NonZero<usize>>("of at least 1")?.get(),
+            },
+            // Azurite's 0 switches the limit off. Here it is the default, which is longer than Azurite's.
+            keep_alive: keep_alive
+                .map(|seconds| seconds.number("of seconds"))
+                .transpose()?
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
+            tls,
+            oauth: oauth.is_some(),
+            account_in_host: !is_on("disable-product-style-url")?,
         })
     }
 }
 
-/// Returns the accounts of the environment variables. The default is the development account.
-fn accounts_of(environment: &Environment<'_>) -> Result<Vec<Account>, OptionsError> {
-    let (name, key) = (environment.text("ACCOUNT")?, environment.text("KEY")?);
-    let Some(list) = environment.text("ACCOUNTS")? else {
-        return pairs(name.into_iter().collect(), key.into_iter().collect());
-    };
-    if name.is_some() || key.is_some() {
-        return error("AZURE_TABLE_MOCK_ACCOUNTS excludes AZURE_TABLE_MOCK_ACCOUNT and …_KEY");
-    }
-    let pair = |pair: &str| match pair.trim().split_once(':') {
-        Some((name, key)) => Ok(Account { name: name.trim().into(), key: key.trim().into() }),
-        None => {
-            error("AZURE_TABLE_MOCK_ACCOUNTS must be a list of name:key, separated by semicolons")
-        }
-    };
-    list.split(';').filter(|entry| !entry.trim().is_empty()).map(pair).collect()
-}
-
-/// Pairs names and keys in their order. The development account supplies a single missing name or key.
-fn pairs(mut names: Vec<String>, mut keys: Vec<String>) -> Result<Vec<Account>, OptionsError> {
-    if names.is_empty() && keys.len() <= 1 {
-        names.push(DEVELOPMENT_ACCOUNT.into());
-    }
-    if keys.is_empty() && names.len() == 1 && names[0] == DEVELOPMENT_ACCOUNT {
-        keys.push(DEVELOPMENT_KEY.into());
-    }
-    match (names.len(), keys.len()) {
-        (names, keys) if names > keys => error("an account has no key: each needs its own"),
-        (names, keys) if names < keys => error("a key has no account: each needs its own"),
-        _ => Ok(names.into_iter().zip(keys).map(|(name, key)| Account { name, key }).collect()),
+/// Returns `None` if the log is switched off.
+fn log_format(setting: &Setting) -> Result<Option<LogFormat>, OptionsError> {
+    match &*setting.value {
+        "text" | "1" | "true" => Ok(Some(LogFormat::Text)),
+        "json" => Ok(Some(LogFormat::Json)),
+        "0" | "false" => Ok(None),
+        _ => error(format!("{} must be text or json", setting.name)),
     }
 }
 
-/// Checks the names by the service's rules, so that each is one path segment, and the keys.
-fn check(accounts: &[Account]) -> Result<(), OptionsError> {
-    if accounts.is_empty() {
-        return error("no account is set");
+fn control_token(
+    token: Option<Setting>,
+    file: Option<PathBuf>,
+) -> Result<Option<String>, OptionsError> {
+    let token = match (token, file) {
+        (Some(_), Some(_)) => {
+            return error("--control-token and --control-token-file exclude each other");
+        }
+        (Some(token), None) => token.value,
+        (None, Some(file)) => environment::read(&file)?.trim().to_owned(),
+        (None, None) => return Ok(None),
+    };
+    if token.is_empty() {
+        return error("--control-token needs a token: the value is empty");
     }
-    for (at, Account { name, key }) in accounts.iter().enumerate() {
-        let is_name = (3..=24).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-        if !is_name {
-            return error("the name of an account must have 3 to 24 lower-case letters and digits");
+    Ok(Some(token))
+}
+
+/// The folder in the variable, which is empty for the value 1.
+fn self_signed(environment: &Environment<'_>) -> Option<PathBuf> {
+    let folder = environment.path("self-signed")?;
+    let is_switch = folder.as_os_str() == "1" || folder.as_os_str() == "true";
+    Some(if is_switch { PathBuf::new() } else { folder })
+}
+
+/// The certificate's source. `self_signed` is the folder, which is empty without a value.
+fn tls(
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    password: Option<String>,
+    self_signed: Option<PathBuf>,
+    data: Option<&PathBuf>,
+) -> Result<Option<Tls>, OptionsError> {
+    if let Some(folder) = self_signed {
+        if certificate.is_some() || key.is_some() || password.is_some() {
+            return error("--self-signed excludes --cert, --key and --pwd");
         }
-        if accounts[..at].iter().any(|other| other.name == *name) {
-            return error(format!("the account {name} is set twice"));
-        }
-        if SharedKey::new(name, key).is_err() {
-            return error(format!("the key of the account {name} is not valid base64"));
-        }
+        let folder = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
+        return match folder.or_else(|| data.cloned()) {
+            Some(folder) => Ok(Some(Tls::SelfSigned { folder })),
+            None => error("--self-signed needs a folder: add --self-signed=DIR or --data DIR"),
+        };
     }
-    Ok(())
+    match (certificate, key, password) {
+        (None, None, None) => Ok(None),
+        (Some(certificates), Some(key), None) => Ok(Some(Tls::Pem { certificates, key })),
+        (Some(file), None, Some(password)) => Ok(Some(Tls::Pfx { file, password })),
+        (Some(_), Some(_), Some(_)) => {
+            error("--key and --pwd exclude each other: --key is for PEM and --pwd for PFX")
+        }
+        (Some(_), None, None) => error("--cert needs --key FILE (PEM) or --pwd PASSWORD (PFX)"),
+        (None, Some(_), _) => error(
+            "--key is the file of the TLS key and needs --cert; an account's key is --account-key",
+        ),
+        (None, None, Some(_)) => error("--pwd is the password of a PFX file and needs --cert"),
+    }
 }
 
 #[cfg(test)]

@@ -66,11 +66,11 @@ pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>>
         ["requests"] => Some(requests::page(shared)),
         [account, table] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::list(account, table, &keys(query)))
+            account.and_then(|account| entities::list(&account, table, &keys(query)))
         }
         [account, table, "entity"] => {
             let account = shared.accounts.named(account);
-            account.and_then(|account| entities::one(account, table, &keys(query)))
+            account.and_then(|account| entities::one(&account, table, &keys(query)))
         }
         _ => None,
     };
@@ -81,14 +81,18 @@ pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>>
 }
 
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
-    let accounts: Vec<_> = shared.accounts.iter().map(|account| &account.name).collect();
-    let has_failed = shared.accounts.iter().any(|account| account.service.has_lost_its_disk());
-    let (status, word) = if has_failed {
-        (StatusCode::SERVICE_UNAVAILABLE, "writing to the disk failed")
-    } else {
+    let accounts: Vec<_> = shared.accounts.iter().map(|account| account.name.clone()).collect();
+    let disk = shared.accounts.disk();
+    let failures = disk.as_ref().map_or(&[][..], |disk| &disk.failures);
+    let (status, word) = if failures.is_empty() {
         (StatusCode::OK, "ok")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "the disk failed")
     };
-    let body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    let mut body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    if let Some(disk) = &disk {
+        body["disk"] = json!({ "commits": disk.commits, "failures": failures });
+    }
     reply(status, "application/json", body.to_string())
 }
 

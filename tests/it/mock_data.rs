@@ -11,7 +11,7 @@ use http::Method;
 
 /// A path for a file that does not exist yet.
 fn file(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.redb"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.tables"));
     let _ = std::fs::remove_file(&path);
     path
 }
@@ -93,7 +93,7 @@ async fn an_unusable_file_is_an_error_that_names_it() {
     let service = open(&path);
     let error = MockTableService::builder().data(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
-    assert!(error.to_string().contains("in-use.redb"), "{error}");
+    assert!(error.to_string().contains("in-use.tables"), "{error}");
     drop(service);
 
     let path = file("garbage");

@@ -34,7 +34,7 @@ pub(super) fn authorize(
     location: Location,
     arrived: SystemTime,
 ) -> Result<Grant, Failure> {
-    let Rules { credential, loose, tokens, .. } = &core.rules;
+    let Rules { keys, loose, tokens, .. } = &core.rules;
     if *loose {
         return Ok(Grant { location, access: Access::Full });
     }
@@ -46,13 +46,13 @@ pub(super) fn authorize(
             Access::Full
         }
         (true, false) => {
-            shared_key::check(request, credential, location, arrived)?;
+            shared_key::check(request, keys, location, arrived)?;
             Access::Full
         }
         (false, true) => {
             let (fields, now) = (SasFields::of(request), edm_time(arrived));
             if fields.get("ss").is_some() || fields.get("srt").is_some() {
-                account_sas::check(credential, &fields, request, now)?
+                account_sas::check(keys, &fields, request, now)?
             } else {
                 table_sas::check(core, &fields, request, now)?
             }

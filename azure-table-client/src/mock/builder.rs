@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
 use super::faults::FaultPlan;
+use super::keys::Keys;
 use super::recorder::{self, Observer, RecordedRequest, Recorder};
 #[cfg(feature = "mock-data")]
 use super::store::{Disk, Opened};
 use super::store::{Journal, Replica, Storage, Store};
 use super::{Inner, MockTableService};
-use crate::auth::{DEVELOPMENT_KEY, SharedKey};
 use crate::clock::{Clock, SharedClock, TokioClock};
 use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
@@ -19,7 +19,6 @@ use crate::limits::KEY_UTF16_UNITS;
 #[must_use]
 pub struct MockTableServiceBuilder {
     rules: Rules,
-    account_key: String,
     clock: Option<SharedClock>,
     replication_lag: Duration,
     kept_requests: usize,
@@ -33,13 +32,13 @@ impl MockTableServiceBuilder {
     pub(super) fn new() -> Self {
         Self {
             rules: Rules {
-                credential: SharedKey::development(),
+                keys: Keys::development(),
                 loose: false,
                 tokens: None,
                 max_comparisons: None,
                 max_key_units: KEY_UTF16_UNITS,
+                account_in_host: true,
             },
-            account_key: DEVELOPMENT_KEY.to_owned(),
             clock: None,
             replication_lag: Duration::ZERO,
             kept_requests: recorder::KEPT_REQUESTS,
@@ -55,8 +54,7 @@ impl MockTableServiceBuilder {
     /// # Errors
     /// The key is not valid base64, or the name is not a valid account name.
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
-        self.rules.credential = SharedKey::new(name, key)?;
-        key.clone_into(&mut self.account_key);
+        self.rules.keys = Keys::new(name, key)?;
         Ok(self)
     }
 
@@ -96,6 +94,14 @@ impl MockTableServiceBuilder {
         self
     }
 
+    /// Specifies whether a URL may have the account in its host, like those of the service:
+    /// `http://account.localhost/Blogs`. This is the default. Otherwise the account is always the first
+    /// segment of the path.
+    pub fn account_in_host(mut self, allowed: bool) -> Self {
+        self.rules.account_in_host = allowed;
+        self
+    }
+
     /// Sets the delay after which the secondary location shows a write. By default the delay is zero.
     pub fn replication_lag(mut self, lag: Duration) -> Self {
         self.replication_lag = lag;
@@ -122,18 +128,16 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Stores all tables in this file, a [redb] database, which is created if it does not exist.
+    /// Stores all tables in this file, which is created if it does not exist.
     ///
     /// A change is on disk before a response shows it, so a crash loses no change that a client knows of.
-    /// All rows are also kept in memory. If the disk fails, the service responds to every later request with
-    /// 500. Only [`transport`](MockTableService::transport) and [`receive`](MockTableService::receive)
-    /// wait for the disk; [`respond`](MockTableService::respond) does not. Do not remove the file while the
-    /// service uses it.
-    ///
-    /// [redb]: https://docs.rs/redb
+    /// All rows are also kept in memory. Only [`transport`](MockTableService::transport) and
+    /// [`receive`](MockTableService::receive) wait for the disk; [`respond`](MockTableService::respond) does
+    /// not. [`disk`](MockTableService::disk) reports a disk that is full or fails. On Unix only the owner can
+    /// read the file. Do not remove or change the file while the service uses it.
     ///
     /// # Errors
-    /// The file cannot be opened, is in use, or is not a redb database.
+    /// The file cannot be opened, is in use, is damaged, or has the format of another version.
     #[cfg(feature = "mock-data")]
     pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         let path = path.as_ref();
@@ -154,7 +158,6 @@ impl MockTableServiceBuilder {
             core: Core { store, rules: self.rules, clock: ServiceClock::new(clock) },
             faults: FaultPlan::default(),
             recorder,
-            account_key: self.account_key,
         }))
     }
 
@@ -170,7 +173,7 @@ impl MockTableServiceBuilder {
 }
 
 opaque_debug!(MockTableServiceBuilder, |it|
-    credential: it.rules.credential,
+    keys: it.rules.keys,
     loose: it.rules.loose,
     max_comparisons: it.rules.max_comparisons,
     max_key_units: it.rules.max_key_units,

@@ -16,7 +16,7 @@ impl MockTableService {
         let authority = Authority::from_static(IN_PROCESS_AUTHORITY);
         let path = format!("/{}", self.account());
         let endpoint = Endpoint::at(Scheme::HTTP, authority, &path, true);
-        let credential = self.core().rules.credential.clone().into();
+        let credential = self.core().rules.keys.first().into();
         let accepted = AcceptedCredentials { keys: true, tokens: true };
         let credential = CurrentCredential::unchecked(credential, "", accepted);
         let pipeline = Pipeline::new(endpoint, credential, self.transport(), self.clock());

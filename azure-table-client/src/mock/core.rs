@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use super::failure::Failure;
-use super::store::{JournalEntry, Storage, Table, Write, Written};
-use crate::auth::SharedKey;
+use super::keys::Keys;
+use super::step::{Work, yield_now};
+use super::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
 use crate::clock::SharedClock;
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
@@ -19,11 +20,13 @@ pub(super) struct Core {
 
 /// The account, and the rules that a builder can change.
 pub(super) struct Rules {
-    pub(super) credential: SharedKey,
+    pub(super) keys: Keys,
     pub(super) loose: bool,
     pub(super) tokens: Option<TokenCheck>,
     pub(super) max_comparisons: Option<usize>,
     pub(super) max_key_units: usize,
+    /// The account may be the first label of the host, as in the service.
+    pub(super) account_in_host: bool,
 }
 
 /// The clock of the clients, and the skew that the fault plan adds to it.
@@ -47,30 +50,94 @@ impl Core {
         self.store.journal.add(|| self.clock.now(), entry);
     }
 
-    /// Applies writes to one partition in one step. If one fails, none is applied, and the error has its
-    /// index.
-    pub(super) fn apply(
+    /// Applies writes to one partition of a table in one step, or none of them. Returns the table too.
+    pub(super) async fn apply(
         &self,
-        table: &Table,
-        writes: Vec<Write<'_>>,
-    ) -> Result<Vec<Written>, (usize, Failure)> {
-        // The clock is read under the partition's lock: a later write never has an earlier time.
-        table.apply(
-            writes,
-            || self.clock.edm_now(),
-            |written| {
-                self.log(|| JournalEntry::Written {
-                    table: table.name().clone(),
-                    rows: written.to_vec(),
-                });
-            },
-        )
+        table: &str,
+        mut writes: Vec<Write<'_>>,
+    ) -> Result<(Arc<Table>, Vec<Written>), NotApplied> {
+        loop {
+            let prepared = self.prepare(table, &mut writes).await?;
+            // The lock of the store ensures that no other request deletes the table meanwhile.
+            let store = self.store.read();
+            let current = self.existing_table(&store, table)?;
+            if prepared.is_some_and(|prepared| !Arc::ptr_eq(&prepared, current)) {
+                continue;
+            }
+            // The clock is read under the partition's lock: a later write never has an earlier time.
+            let written = current.apply(
+                &writes,
+                || self.clock.edm_now(),
+                |written| {
+                    self.log(|| JournalEntry::Written {
+                        table: current.name().clone(),
+                        rows: written.to_vec(),
+                    });
+                },
+            );
+            match written {
+                Ok(written) => return Ok((Arc::clone(current), written)),
+                Err(Refused::Failed(index, failure)) => {
+                    return Err(NotApplied::Write(index, failure));
+                }
+                Err(Refused::Stale) => {}
+            }
+        }
+    }
+
+    /// Computes merges with the current rows, without a lock. Returns the table of the rows.
+    async fn prepare(
+        &self,
+        table: &str,
+        writes: &mut [Write<'_>],
+    ) -> Result<Option<Arc<Table>>, NotApplied> {
+        if !writes.iter().any(Write::merges) {
+            return Ok(None);
+        }
+        let table = {
+            let store = self.store.read();
+            Arc::clone(self.existing_table(&store, table)?)
+        };
+        let mut work = Work::default();
+        for write in writes.iter_mut().filter(|write| write.merges()) {
+            let old = table.get((&write.key.partition, &write.key.row));
+            write.prepare(old.as_ref());
+            let bytes = old.map_or(0, |old| old.properties().text().len());
+            if work.add(Work::of_bytes(4 * bytes)) {
+                yield_now().await;
+            }
+        }
+        Ok(Some(table))
+    }
+
+    fn existing_table<'s>(
+        &self,
+        store: &'s Store,
+        name: &str,
+    ) -> Result<&'s Arc<Table>, NotApplied> {
+        store.existing_table(name, self.clock.now()).map_err(NotApplied::Table)
+    }
+}
+
+/// The reason why no write was applied.
+pub(super) enum NotApplied {
+    /// The table does not exist.
+    Table(Failure),
+    /// The write with this index failed.
+    Write(usize, Failure),
+}
+
+impl From<NotApplied> for Failure {
+    fn from(reason: NotApplied) -> Self {
+        match reason {
+            NotApplied::Table(failure) | NotApplied::Write(_, failure) => failure,
+        }
     }
 }
 
 impl Rules {
     pub(super) fn account(&self) -> &str {
-        self.credential.account()
+        self.keys.account()
     }
 }
 

@@ -9,7 +9,7 @@ use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
 use super::handlers::{self, Scan};
 use super::recorder::{self, RecordedRequest};
 use super::request::{RawRequest, Request};
-use super::{MockTableService, reply};
+use super::{MockTableService, reply, step};
 use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
@@ -22,7 +22,7 @@ impl MockTableService {
         let request = Request::read(request, &self.core().rules);
         let effects = self.effects_on(&request, Host::ResponsesOnly);
         self.deliver_due();
-        self.deliver(&request, &effects, self.core().clock.now())
+        step::run(self.deliver(&request, &effects, self.core().clock.now()))
     }
 
     /// Decides which faults strike a request that arrives now.
@@ -31,24 +31,32 @@ impl MockTableService {
     }
 
     /// Responds to a request that arrived at this time, and records it.
-    pub(super) fn deliver(
+    pub(super) async fn deliver(
         &self,
         request: &Request<'_>,
         effects: &Effects,
         arrived: SystemTime,
     ) -> HttpResponse {
         if effects.is_delivered_twice {
-            let first = Effects { is_delivered_twice: false, ..effects.clone() };
-            self.deliver(request, &first, arrived);
+            self.deliver_once(request, effects, arrived).await;
         }
+        self.deliver_once(request, effects, arrived).await
+    }
+
+    async fn deliver_once(
+        &self,
+        request: &Request<'_>,
+        effects: &Effects,
+        arrived: SystemTime,
+    ) -> HttpResponse {
         let started = Instant::now();
         let mut scan = None;
         let mut response = match &effects.replacement {
             _ if request.raw.url_bytes() > MAX_URL_BYTES => proxy_page(StatusCode::URI_TOO_LONG),
-            None => self.handle(request, effects, arrived, &mut scan),
+            None => self.handle(request, effects, arrived, &mut scan).await,
             Some(replacement) => {
                 if replacement.is_applied {
-                    self.handle(request, effects, arrived, &mut scan);
+                    self.handle(request, effects, arrived, &mut scan).await;
                 }
                 self.replace(request, replacement)
             }
@@ -60,7 +68,7 @@ impl MockTableService {
         response
     }
 
-    fn handle(
+    async fn handle(
         &self,
         request: &Request<'_>,
         effects: &Effects,
@@ -68,8 +76,13 @@ impl MockTableService {
         scan: &mut Option<Scan>,
     ) -> HttpResponse {
         let core = self.core();
+        #[cfg(feature = "mock-data")]
+        if request.raw.method != Method::GET && core.store.journal.has_failed() {
+            return self.refuse_for_the_disk(request);
+        }
         let request_id = reply::new_id();
         let reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
+            .await
             .unwrap_or_else(|failure| {
                 handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
             });
@@ -108,12 +121,15 @@ impl MockTableService {
         response: HttpResponse,
     ) -> HttpResponse {
         match &self.core().store.journal.disk {
-            Some(disk) if disk.written().await.is_err() => {
-                let failure = super::failure::Failure::internal_error();
-                handlers::refuse(request, &failure, &self.core().clock)
-            }
+            Some(disk) if disk.written().await.is_err() => self.refuse_for_the_disk(request),
             _ => response,
         }
+    }
+
+    #[cfg(feature = "mock-data")]
+    fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
+        let failure = super::failure::Failure::internal_error();
+        handlers::refuse(request, &failure, &self.core().clock)
     }
 
     fn record(

@@ -6,7 +6,9 @@ mod cors;
 mod entities;
 mod evaluate;
 mod exchange;
+mod page;
 mod query;
+mod scan;
 mod select;
 mod service;
 mod tables;
@@ -33,7 +35,7 @@ use crate::transport::HttpResponse;
 use crate::wire::Operation;
 
 /// Responds to a request that arrived at this time.
-pub(super) fn respond(
+pub(super) async fn respond(
     core: &Core,
     request: &Request<'_>,
     effects: &Effects,
@@ -73,20 +75,25 @@ pub(super) fn respond(
             return Err(Failure::missing_header());
         }
         // Each operation selects the format of its own response.
-        return batch::respond(core, request, &grant, request_id, scan);
+        return batch::respond(core, request, &grant, request_id, scan).await;
     }
     let exchange = Exchange { effects: Some(effects), ..Exchange::new(core, request, &grant)? };
     let operation = request.operation()?;
     let resource = request.resource()?;
     grant.allows(operation, resource.table())?;
     match (resource, operation) {
-        (Resource::Tables, Operation::ListTables) => tables::list(core, &exchange),
+        (Resource::Tables, Operation::ListTables) => tables::list(core, &exchange).await,
         (Resource::Tables, Operation::CreateTable) => tables::create(core, &exchange),
         (Resource::Table(name), Operation::GetTable) => tables::get(core, &exchange, name),
-        (Resource::Table(name), Operation::DeleteTable) => tables::delete(core, &exchange, name),
-        (Resource::Entities(table), Operation::Query) => query::query(core, &exchange, table, scan),
+        (Resource::Table(name), Operation::DeleteTable) => {
+            tables::delete(core, &exchange, name).await
+        }
+        (Resource::Entities(table), Operation::Query) => {
+            // The state of a query is large, and most requests are no queries.
+            Box::pin(query::query(core, &exchange, table, scan)).await
+        }
         (Resource::Entity(path), Operation::Get) => entities::get(core, &exchange, path, scan),
-        _ => entities::write(core, &exchange),
+        _ => entities::write(core, &exchange).await,
     }
 }
 

@@ -60,7 +60,7 @@ impl MockTableService {
             if rows.len() == limit {
                 return ControlFlow::Break(());
             }
-            rows.push(dynamic(keys, entity));
+            rows.push(dynamic(keys.0, entity));
             ControlFlow::Continue(())
         });
         Some(rows)
@@ -71,14 +71,14 @@ impl MockTableService {
         self.deliver_due();
         let keys = (partition_key, row_key);
         let entity = self.core().store.read().table(table)?.get(keys)?;
-        Some(dynamic(keys, &entity))
+        Some(dynamic(partition_key, &entity))
     }
 }
 
-fn dynamic((partition_key, row_key): (&str, &str), entity: &StoredEntity) -> DynamicEntity {
-    let properties = entity.properties.read().into_iter();
+fn dynamic(partition_key: &str, entity: &StoredEntity) -> DynamicEntity {
+    let properties = entity.properties().read().into_iter();
     DynamicEntity::stored(
-        EntityKey::new(partition_key, row_key),
+        EntityKey::new(partition_key, entity.row_key()),
         ETag::from(&entity.version.etag()),
         entity.version.time(),
         properties.map(|(name, value)| (name.into_owned(), EdmCow::into_value(value))).collect(),

@@ -15,8 +15,8 @@ use crate::wire::{Metadata, PayloadFormat, encoding};
 /// An entity or a table in a body.
 #[derive(Clone, Copy)]
 pub(super) enum Item<'r> {
-    /// The PartitionKey, the RowKey and the other properties.
-    Entity((&'r str, &'r str), &'r StoredEntity),
+    /// The PartitionKey and the row.
+    Entity(&'r str, &'r StoredEntity),
     /// The name of a table.
     Table(&'r str),
 }
@@ -86,6 +86,8 @@ pub(super) struct BaseUrl<'a> {
     pub(super) account: &'a str,
     /// The suffix of the account's name at the secondary location.
     pub(super) suffix: &'static str,
+    /// The host names the account, so the path does not.
+    pub(super) account_in_host: bool,
 }
 
 impl BaseUrl<'_> {
@@ -104,6 +106,9 @@ impl BaseUrl<'_> {
     /// The URL of a path below the account.
     pub(super) fn absolute(&self, path: &str) -> String {
         let Origin { scheme, authority } = self.origin;
+        if self.account_in_host {
+            return [scheme, "://", authority, path].concat();
+        }
         [scheme, "://", authority, "/", self.account, self.suffix, path].concat()
     }
 }
@@ -155,8 +160,8 @@ impl Payload<'_> {
     /// The path of an item below the account, with its leading slash.
     fn path(&self, item: Item<'_>) -> String {
         match item {
-            Item::Entity((partition_key, row_key), _) => {
-                BaseUrl::entity_path(self.set, partition_key, row_key)
+            Item::Entity(partition_key, row) => {
+                BaseUrl::entity_path(self.set, partition_key, row.row_key())
             }
             Item::Table(name) => BaseUrl::table_path(name),
         }

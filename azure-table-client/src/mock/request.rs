@@ -9,7 +9,7 @@ mod resource;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::IntErrorKind;
 
 use http::uri::Authority;
@@ -52,6 +52,26 @@ pub(super) struct Origin<'a> {
     pub(super) authority: &'a str,
 }
 
+impl Origin<'_> {
+    /// The location in a host like that of the service: `account.host` or `account-secondary.host`. `None`
+    /// if the host does not name the account.
+    fn location(&self, account: &str) -> Option<Location> {
+        let (first, rest) = self.authority.split_once('.')?;
+        if first.len() < account.len() || !first.is_char_boundary(account.len()) {
+            return None;
+        }
+        let (name, suffix) = first.split_at(account.len());
+        let locations = [Location::Primary, Location::Secondary];
+        let location = locations.into_iter().find(|location| location.suffix() == suffix)?;
+        // The account 127 is not in 127.0.0.1.
+        let host = self.authority.rsplit_once(':').map_or(self.authority, |(host, _)| host);
+        let names_it = name.eq_ignore_ascii_case(account)
+            && !rest.is_empty()
+            && host.parse::<Ipv4Addr>().is_err();
+        names_it.then_some(location)
+    }
+}
+
 impl fmt::Display for Origin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme, self.authority)
@@ -65,6 +85,8 @@ pub(super) struct Request<'a> {
     pub(super) raw: RawRequest<'a>,
     /// `None` if the path names another account.
     pub(super) location: Option<Location>,
+    /// The host names the account, so the path does not.
+    pub(super) account_in_host: bool,
     verb: Result<Method, Failure>,
     resource: Result<Resource, Failure>,
     operation: Result<Operation, Failure>,
@@ -95,7 +117,13 @@ impl<'a> Request<'a> {
 
     /// Reads everything except for the parts of a batch.
     fn read_one(raw: RawRequest<'a>, rules: &Rules) -> Self {
-        let (location, resource) = match Location::split(raw.path, rules.account()) {
+        let account = rules.account();
+        let of_host = rules.account_in_host.then(|| raw.origin.location(account)).flatten();
+        let split = match of_host {
+            Some(location) => Some((location, raw.path)),
+            None => Location::split(raw.path, account),
+        };
+        let (location, resource) = match split {
             Some((location, below)) => (Some(location), Resource::parse(below)),
             None => (None, Err(Failure::resource_not_found())),
         };
@@ -105,7 +133,9 @@ impl<'a> Request<'a> {
             (Ok(verb), Ok(resource)) => operation::of(&raw, verb.as_str(), resource),
         };
         let protocol = Protocol::of(&raw, rules.loose);
-        Self { location, verb, resource, operation, protocol, batch: Ok(Vec::new()), raw }
+        let account_in_host = of_host.is_some();
+        let batch = Ok(Vec::new());
+        Self { raw, location, account_in_host, verb, resource, operation, protocol, batch }
     }
 
     pub(super) fn verb(&self) -> Result<&str, Failure> {

@@ -9,6 +9,7 @@ use super::MockTableService;
 use super::handlers::entity_with_keys;
 use super::json::{push_member, push_text};
 use super::request::RequestBody;
+use super::step;
 use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::dialect::Dialect;
 use crate::entity::TableEntity;
@@ -112,7 +113,7 @@ impl MockTableService {
                 is_first = false;
                 push_member(&mut out, "PartitionKey", partition_key);
                 push_member(&mut out, "RowKey", row_key);
-                out.extend_from_slice(row.properties.text().as_bytes());
+                out.extend_from_slice(row.properties().text().as_bytes());
                 // Remove the comma of the last member.
                 out.pop();
                 out.push(b'}');
@@ -141,10 +142,9 @@ impl MockTableService {
         let core = self.core();
         let body = RequestBody::Json(body);
         let stored = entity_with_keys(&core.rules, body).and_then(|(key, properties)| {
-            let change = Change::Update(Update::replace(properties), Condition::None);
-            let store = core.store.read();
-            let table = store.existing_table(table, core.clock.now())?;
-            core.apply(table, vec![Write { key, change }]).map_err(|(_, failure)| failure)
+            let update = Update::replace(&key.row, properties);
+            let change = Change::Update(update, Condition::None);
+            Ok(step::run(core.apply(table, vec![Write { key, change }]))?)
         });
         stored.map(drop).map_err(|failure| refused(table, index, &failure.message))
     }

@@ -9,7 +9,7 @@ use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::faults::{Break, Host};
 use super::request::{Headers, Origin, RawRequest};
-use super::{LOCAL, MockTableService};
+use super::{LOCAL, MockTableService, step};
 use crate::lock::lock;
 use crate::transport::HttpResponse;
 
@@ -119,7 +119,8 @@ impl Match for Delivery {
             Some(Break::Refused | Break::LosesRequest) => return true,
             Some(Break::Hangs) => ResponseTemplate::new(504).set_delay(FOREVER),
             None | Some(Break::LosesReply) => {
-                let response = service.deliver(&request, &effects, service.core().clock.now());
+                let now = service.core().clock.now();
+                let response = step::run(service.deliver(&request, &effects, now));
                 if effects.connection.is_some() {
                     return true;
                 }

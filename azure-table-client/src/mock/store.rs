@@ -2,10 +2,16 @@
 //!
 //! The lock order is: all tables, the partitions of one table, the rows of one partition.
 
+mod chunk;
+mod column;
 #[cfg(feature = "mock-data")]
 mod disk;
 mod key;
+mod partition;
 mod properties;
+mod row;
+#[cfg(feature = "mock-data")]
+mod snapshot;
 mod storage;
 mod table;
 mod version;
@@ -14,16 +20,19 @@ mod write;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+pub(super) use self::chunk::Chunk;
+pub(super) use self::column::{Cell, Literal, compare};
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
-pub(super) use self::properties::{Properties, StoredEntity, StoredProperties};
+pub(super) use self::properties::{Member, Properties, StoredProperties};
+pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
-pub(super) use self::table::{Table, Written};
+pub(super) use self::table::{Snapshot, Table, Written};
 pub(super) use self::version::Version;
-pub(super) use self::write::{Change, Condition, Update, Write};
+pub(super) use self::write::{Change, Condition, Refused, Update, Write};
 use super::failure::Failure;
 use super::policies::Policies;
 use super::service_properties::ServiceProperties;
@@ -48,9 +57,18 @@ struct HeldNames(BTreeMap<String, SystemTime>);
 pub(super) enum JournalEntry {
     Created(Arc<str>),
     Deleted(Arc<str>),
-    Written { table: Arc<str>, rows: Vec<Written> },
-    Policies { table: Arc<str>, policies: Arc<Policies> },
+    Written {
+        table: Arc<str>,
+        rows: Vec<Written>,
+    },
+    Policies {
+        table: Arc<str>,
+        policies: Arc<Policies>,
+    },
     ServiceProperties(Arc<ServiceProperties>),
+    /// Every row that is added from now on is newer than this time.
+    #[cfg(feature = "mock-data")]
+    LastDeleted(EdmDateTime),
 }
 
 impl Default for Store {
@@ -78,19 +96,23 @@ impl Store {
         }
     }
 
-    /// Deletes a table. Its name can be used again from `held_until` on.
-    pub(super) fn delete(&mut self, name: &str, held_until: SystemTime) -> Result<(), Failure> {
+    /// Deletes a table and returns it. Its name can be used again after `held`.
+    pub(super) fn delete(
+        &mut self,
+        name: &str,
+        now: SystemTime,
+        held: Duration,
+    ) -> Result<Arc<Table>, Failure> {
         let name = name.to_ascii_lowercase();
-        let table = self.tables.remove(&name).ok_or_else(Failure::resource_not_found)?;
-        self.held_names.0.insert(name, held_until);
-        self.last_deleted = self.last_deleted.max(table.last());
-        Ok(())
+        let table = self.remove(&name).ok_or_else(Failure::resource_not_found)?;
+        self.held_names.hold(name, now, held);
+        Ok(table)
     }
 
-    /// Returns an empty store in which every new row is newer than `last_deleted`.
-    #[cfg(feature = "mock-data")]
-    pub(super) fn newer_than(last_deleted: EdmDateTime) -> Self {
-        Self { last_deleted, ..Self::default() }
+    fn remove(&mut self, lower_case_name: &str) -> Option<Arc<Table>> {
+        let table = self.tables.remove(lower_case_name)?;
+        self.last_deleted = self.last_deleted.max(table.last());
+        Some(table)
     }
 
     /// Applies a change of another store without any check.
@@ -101,7 +123,7 @@ impl Store {
                 self.tables.insert(name.to_ascii_lowercase(), table);
             }
             JournalEntry::Deleted(name) => {
-                self.tables.remove(&name.to_ascii_lowercase());
+                self.remove(&name.to_ascii_lowercase());
             }
             JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
@@ -115,6 +137,11 @@ impl Store {
                 if let Some(table) = self.table(table) {
                     table.replay(rows);
                 }
+            }
+            #[cfg(feature = "mock-data")]
+            JournalEntry::LastDeleted(time) => {
+                self.last_deleted = self.last_deleted.max(*time);
+                self.tables().for_each(|table| table.raise_last_deleted(*time));
             }
         }
     }
@@ -146,12 +173,20 @@ impl Store {
     }
 
     /// Returns the tables from this name on.
-    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Table> {
-        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| &**table)
+    pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
     }
 }
 
 impl HeldNames {
+    /// Holds a name for this time, and drops the names whose time has passed.
+    fn hold(&mut self, name: String, now: SystemTime, time: Duration) {
+        self.0.retain(|_, until| now < *until);
+        if let Some(until) = now.checked_add(time).filter(|_| !time.is_zero()) {
+            self.0.insert(name, until);
+        }
+    }
+
     fn contains(&self, name: &str, now: SystemTime) -> bool {
         self.0.get(&name.to_ascii_lowercase()).is_some_and(|until| now < *until)
     }
@@ -174,7 +209,7 @@ mod tests {
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
     fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
-        let change = Change::Insert(StoredProperties::default());
+        let change = Change::Insert(RowText::new(row_key, &vec![]));
         Write { key: StoredKey::new(partition_key, row_key), change }
     }
 
@@ -184,8 +219,25 @@ mod tests {
         store.create("Blogs", NOW).unwrap();
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
-        store.delete("blogs", NOW).unwrap();
-        assert_eq!(store.delete("blogs", NOW), Err(Failure::resource_not_found()));
+        store.delete("blogs", NOW, Duration::ZERO).unwrap();
+        let missing = store.delete("blogs", NOW, Duration::ZERO).unwrap_err();
+        assert_eq!(missing, Failure::resource_not_found());
+    }
+
+    #[test]
+    fn names_are_held_for_a_time_and_then_dropped() {
+        let mut store = Store::default();
+        let at = |seconds| NOW + Duration::from_secs(seconds);
+        for second in 0..100 {
+            let name = format!("Table{second}");
+            store.create(&name, at(second)).unwrap();
+            store.delete(&name, at(second), Duration::from_secs(10)).unwrap();
+            assert_eq!(store.create(&name, at(second + 9)), Err(Failure::table_being_deleted()));
+            store.create(&name, at(second + 10)).unwrap();
+        }
+        assert_eq!(store.held_names.0.len(), 10);
+        store.delete("Table0", at(200), Duration::ZERO).unwrap();
+        assert_eq!(store.held_names.0.len(), 0);
     }
 
     #[test]
@@ -195,8 +247,8 @@ mod tests {
         let mut insert = || {
             store.create("Blogs", NOW).unwrap();
             let table = store.existing_table("Blogs", NOW).unwrap();
-            let written = table.apply(vec![insertion(("p", "r"))], || now, |_| {}).unwrap();
-            store.delete("Blogs", NOW).unwrap();
+            let written = table.apply(&[insertion(("p", "r"))], || now, |_| {}).unwrap();
+            store.delete("Blogs", NOW, Duration::ZERO).unwrap();
             written[0].row.as_ref().unwrap().version.etag()
         };
         assert_ne!(insert(), insert());
@@ -206,7 +258,7 @@ mod tests {
     fn rows_are_found_and_scanned_by_borrowed_keys() {
         let table = Table::new("T", EdmDateTime::MIN);
         for key in [("a", "2"), ("b", ""), ("a", "1"), ("\u{1f600}", "x"), ("\u{e000}", "x")] {
-            table.apply(vec![insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
+            table.apply(&[insertion(key)], || EdmDateTime::MAX, |_| {}).unwrap();
         }
         assert!(table.get(("a", "2")).is_some() && table.get(("a", "3")).is_none());
         let mut seen = Vec::new();

@@ -1,5 +1,6 @@
 //! Tests of the service without a client.
 
+mod account;
 mod account_sas;
 mod concurrency;
 mod cors;

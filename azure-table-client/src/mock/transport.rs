@@ -1,15 +1,14 @@
 //! The in-process host. It needs no socket and supports virtual time.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::net::IpAddr;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::faults::{Break, Host};
 use super::request::{RawRequest, Request};
+use super::step::yield_now;
 use super::{LOCAL, MockTableService};
 use crate::transport::{
     HttpRequest, HttpResponse, ResponseFuture, Transport, TransportError, TransportErrorKind,
@@ -67,7 +66,7 @@ impl MockTableService {
             }
             None | Some(Break::LosesReply) if effects.delay_request.is_zero() => {
                 self.deliver_due();
-                self.deliver(&parsed, &effects, self.core().clock.now())
+                self.deliver(&parsed, &effects, self.core().clock.now()).await
             }
             None | Some(Break::LosesReply) => self
                 .deliver_delayed(request.clone(), sender, effects.clone())
@@ -101,22 +100,9 @@ impl fmt::Debug for InProcess {
     }
 }
 
-/// Lets other tasks run once.
-async fn yield_now() {
-    let mut has_yielded = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut has_yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Waker};
+    use std::task::{Context, Poll, Waker};
 
     use bytes::Bytes;
     use http::Method;

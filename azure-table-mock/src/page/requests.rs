@@ -11,7 +11,8 @@ use crate::exchange::Shared;
 pub(super) fn page(shared: &Shared) -> Page {
     let mut all: Vec<(&str, RecordedRequest)> = Vec::new();
     let mut total = 0;
-    for account in shared.accounts.iter() {
+    let accounts = shared.accounts.all();
+    for account in accounts.iter() {
         let requests = account.service.requests();
         total += requests.total();
         all.extend(requests.all().into_iter().map(|request| (&*account.name, request)));

@@ -9,7 +9,7 @@ pub(super) fn page(shared: &Shared) -> Page {
     let mut body = Html::default();
     body.raw("<h1>Tables</h1>");
     for account in shared.accounts.iter() {
-        account_section(&mut body, account);
+        account_section(&mut body, &account);
     }
     Page { title: "Tables".into(), body }
 }

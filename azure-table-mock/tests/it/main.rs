@@ -8,7 +8,11 @@
     reason = "tests"
 )]
 
+mod accounts;
+mod disk;
+mod https;
 mod page;
 mod process;
 mod requests;
 mod server;
+mod watchdog;

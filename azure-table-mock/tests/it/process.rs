@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use azure_table_client::DynamicEntity;
+use azure_table_client::auth::DEVELOPMENT_KEY;
+use azure_table_client::{DynamicEntity, TableServiceClient};
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::disk::folder;
 use crate::server::{Server, command};
 
-async fn ends(arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) async fn ends(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = command(arguments).output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
@@ -23,6 +25,52 @@ async fn the_start_line_has_the_address() {
     let line = format!("azure-table-mock listening on http://127.0.0.1:{port}/devstoreaccount1");
     assert_eq!(server.lines, [line]);
     assert_eq!(server.stop().await, "", "nothing to warn of");
+}
+
+#[tokio::test]
+async fn the_start_says_how_to_connect() {
+    let folder = folder("start");
+    let arguments = ["--data", &folder, "--account", "devstoreaccount1", "--account-key"];
+    let keys = format!("{DEVELOPMENT_KEY}:c2VjcmV0");
+    let more = ["--account", "mine", "--account-key", "c2VjcmV0"];
+    let server = command(&[&["--port", "0"], &arguments[..], &[&*keys], &more].concat());
+    let server = Server::run(server, 7).await;
+    let origin = &server.origin;
+    let [_, second, ready, string, own, page, data] = &server.lines[..] else {
+        panic!("{:?}", server.lines)
+    };
+    assert_eq!(*second, format!("azure-table-mock listening on {origin}/mine"));
+    let text = "Azurite-compatible Table service is successfully listening at";
+    assert_eq!(*ready, format!("{text} {origin}"));
+    let string = string.strip_prefix("Connection string: ").unwrap();
+    let client = TableServiceClient::from_connection_string(string).unwrap();
+    client.create_table("Blogs").await.unwrap();
+    assert!(own.contains(";AccountKey=<key>;") && !own.contains("c2VjcmV0"), "{own}");
+    assert_eq!(*page, format!("Page: {origin}/-/"));
+    assert_eq!(*data, format!("Data: {folder}"));
+}
+
+#[tokio::test]
+async fn idle_connections_are_closed_after_the_given_time() {
+    let server = Server::start(&["--tableKeepAliveTimeout", "1"]).await;
+    let mut idle = server.connect().await;
+    let begun = Instant::now();
+    let mut read = Vec::new();
+    let ended = tokio::time::timeout(Duration::from_secs(20), idle.read_to_end(&mut read)).await;
+    assert!(ended.is_ok() && begun.elapsed() >= Duration::from_millis(900), "{ended:?}");
+}
+
+#[tokio::test]
+async fn requests_are_logged_as_json_and_to_a_file() {
+    let folder = folder("log");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = format!("{folder}/debug.log");
+    let server = Server::start(&["--loose", "--log", "json", "-d", &file]).await;
+    server.get("/devstoreaccount1/Tables").await;
+    let log = server.stop().await;
+    let line: serde_json::Value = serde_json::from_str(&log).unwrap();
+    assert_eq!((&line["status"], &line["method"]), (&200.into(), &"GET".into()), "{log}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), log);
 }
 
 #[tokio::test]
@@ -80,6 +128,7 @@ async fn an_occupied_port_is_reported_in_one_line() {
     assert_eq!((code, &*out), (Some(1), ""));
     let expected = format!("azure-table-mock: cannot listen at 127.0.0.1:{port}: ");
     assert!(error.starts_with(&expected) && error.lines().count() == 1, "{error}");
+    assert!(error.contains("choose another port with --port"), "{error}");
 }
 
 #[tokio::test]
@@ -88,7 +137,7 @@ async fn invalid_options_are_reported_in_one_line() {
         (&["--prot", "1"][..], "unknown option --prot; see --help"),
         (&["--port", "x"], "--port is a number from 0 to 65535"),
         (&["--account", "mine"], "an account has no key: each needs its own"),
-        (&["--key", "no"], "the key of the account devstoreaccount1 is not valid base64"),
+        (&["--account-key", "no"], "a key of the account devstoreaccount1 is not valid base64"),
     ] {
         let (code, out, error) = ends(arguments).await;
         assert_eq!((code, &*out), (Some(2), ""), "{arguments:?}");
@@ -100,7 +149,7 @@ async fn invalid_options_are_reported_in_one_line() {
 async fn help_and_version_are_printed() {
     let (code, out, _) = ends(&["--help"]).await;
     assert_eq!(code, Some(0));
-    for option in ["--host", "--port", "--account", "--key", "--data", "--log", "--loose"] {
+    for option in ["--host", "--port", "--account", "--account-key", "--data", "--log", "--loose"] {
         assert!(out.contains(option), "{option}");
     }
     let (code, out, _) = ends(&["--version"]).await;
@@ -115,24 +164,17 @@ async fn a_public_address_causes_a_warning() {
     let server = Server::start(&["--host", "0.0.0.0"]).await;
     let warning = server.stop().await;
     assert!(warning.starts_with("azure-table-mock: warning: "), "{warning}");
-    let private = ["--host", "0.0.0.0", "--account", "mine", "--key", "c2VjcmV0"];
+    let private = ["--host", "0.0.0.0", "--account", "mine", "--account-key", "c2VjcmV0"];
     let warning = Server::start(&private).await.stop().await;
     assert!(warning.contains("page shows all rows"), "{warning}");
     let closed = [&private[..], &["--no-page"]].concat();
     assert_eq!(Server::start(&closed).await.stop().await, "");
 }
 
-/// A folder that does not exist yet.
-fn folder(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    folder.to_str().unwrap().to_owned()
-}
-
 #[tokio::test]
 async fn stored_tables_survive_a_stop_and_a_crash() {
     let folder = folder("kept");
-    let two = ["--data", &folder, "--account", "one", "--key", "b25l"];
+    let two = ["--data", &folder, "--account", "one", "--account-key", "b25l"];
     let started = || Server::start(&two);
     let server = started().await;
     let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
@@ -150,10 +192,10 @@ async fn stored_tables_survive_a_stop_and_a_crash() {
     let server = started().await;
     let rows = server.client_of("one", "b25l").table_named::<DynamicEntity>("Rows");
     assert_eq!(rows.query().await.unwrap().len(), 2);
-    assert!(Path::new(&folder).join("one.redb").is_file());
+    assert!(Path::new(&folder).join("one.tables").is_file());
     let (code, out, error) = ends(&two).await;
     assert_eq!((code, &*out, error.lines().count()), (Some(1), "", 1), "it is in use: {error}");
-    assert!(error.contains("one.redb cannot be opened: "), "{error}");
+    assert!(error.contains("one.tables cannot be opened: "), "{error}");
 }
 
 #[tokio::test]

@@ -29,7 +29,8 @@ async fn the_client_works_with_the_emulator() {
 
 #[tokio::test]
 async fn accounts_have_separate_tables_and_keys() {
-    let named = ["--account", "one", "--key", ONE, "--account", "two", "--key", TWO];
+    let named =
+        ["--account", "one", "--account-key", ONE, "--account", "two", "--account-key", TWO];
     let mut by_variable = command(&["--port", "0"]);
     by_variable.env("AZURE_TABLE_MOCK_ACCOUNTS", format!("one:{ONE};two:{TWO}"));
     let mut by_argument = command(&["--port", "0"]);
@@ -189,6 +190,8 @@ async fn the_log_has_a_line_for_each_request_and_no_signature() {
     assert!(!log.contains("secret") && log.lines().count() == 2, "{log}");
     let last = log.lines().last().unwrap();
     let expected = "GET /devstoreaccount1/Blogs()?$top=5&sig=...&sig=... 200 table scan ";
+    let (time, last) = last.split_once(' ').unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
     let micros = last.strip_prefix(expected).and_then(|rest| rest.strip_suffix("us"));
     assert!(micros.is_some_and(|micros| micros.parse::<u64>().is_ok()), "{last}");
 }

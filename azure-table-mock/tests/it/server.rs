@@ -15,7 +15,7 @@ pub(crate) struct Server {
     child: Child,
     /// The lines it printed at its start.
     pub(crate) lines: Vec<String>,
-    /// `http://127.0.0.1:port`
+    /// `http://127.0.0.1:port`, or `https://…`
     pub(crate) origin: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Server {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-mock"));
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("AZURE_TABLE_MOCK_") {
+        if name.to_string_lossy().starts_with("AZURE_TABLE_MOCK_") || name == "AZURITE_ACCOUNTS" {
             command.env_remove(name);
         }
     }
@@ -39,12 +39,12 @@ impl Server {
         Self::run(command(&arguments), 1).await
     }
 
-    /// Starts the emulator and reads one line per account.
-    pub(crate) async fn run(mut command: Command, accounts: usize) -> Self {
+    /// Starts the emulator and reads this many of its first lines.
+    pub(crate) async fn run(mut command: Command, read: usize) -> Self {
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut lines = Vec::new();
-        for _ in 0..accounts {
+        for _ in 0..read {
             lines.push(out.next_line().await.unwrap().expect("the program ended"));
         }
         let address = lines[0].strip_prefix("azure-table-mock listening on ").unwrap();
@@ -54,7 +54,7 @@ impl Server {
 
     /// `127.0.0.1:port`
     pub(crate) fn address(&self) -> &str {
-        self.origin.strip_prefix("http://").unwrap()
+        self.origin.split_once("://").unwrap().1
     }
 
     pub(crate) fn client(&self) -> TableServiceClient {
@@ -106,8 +106,11 @@ impl Server {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap();
-        kill(Pid::from_raw(pid), signal).unwrap();
+        kill(Pid::from_raw(self.pid()), signal).unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap()
     }
 
     /// Waits for its end. Returns its exit code and its standard error.

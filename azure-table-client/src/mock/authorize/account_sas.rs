@@ -5,11 +5,11 @@
 //! [sas]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
 
 use super::super::failure::Failure;
+use super::super::keys::Keys;
 use super::super::request::RawRequest;
 use super::fields::{Restrictions, SasFields};
 use super::grant::{Access, AccountAccess};
 use super::refused;
-use crate::auth::SharedKey;
 use crate::auth::sas_signature::{HAS_ENCRYPTION_SCOPE, RESTRICTS_ORIGIN, for_account};
 use crate::edm::EdmDateTime;
 
@@ -19,7 +19,7 @@ const SERVICES: &str = "bqtf";
 const RESOURCE_TYPES: &str = "sco";
 
 pub(super) fn check(
-    key: &SharedKey,
+    keys: &Keys,
     fields: &SasFields<'_>,
     request: &RawRequest<'_>,
     now: EdmDateTime,
@@ -34,8 +34,8 @@ pub(super) fn check(
     }
     fields.mandatory("se")?;
     restrictions.check_time(now)?;
-    let text = for_account(key.account(), &|name| fields.text(name));
-    if !key.verify(&text, fields.mandatory("sig")?) {
+    let text = for_account(keys.account(), &|name| fields.text(name));
+    if !keys.verify(&text, fields.mandatory("sig")?) {
         return Err(refused("the signature of the SAS does not match"));
     }
     restrictions.check_origin(request)?;

@@ -7,9 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, header};
 
 use super::super::failure::Failure;
+use super::super::keys::Keys;
 use super::super::request::{Location, RawRequest, text};
 use super::refused;
-use crate::auth::{SharedKey, canonicalized_resource, string_to_sign, string_to_sign_lite};
+use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::wire::headers::X_MS_DATE;
 
 static CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
@@ -24,7 +25,7 @@ enum Scheme {
 
 pub(super) fn check(
     request: &RawRequest<'_>,
-    key: &SharedKey,
+    keys: &Keys,
     location: Location,
     now: SystemTime,
 ) -> Result<(), Failure> {
@@ -41,15 +42,14 @@ pub(super) fn check(
         _ => return Err(refused("the scheme of the Authorization header is not supported")),
     };
     let (account, signature) = credential.trim().split_once(':').ok_or_else(malformed)?;
-    if account.is_empty() || signature.is_empty() {
+    if account.is_empty() || signature.is_empty() || STANDARD.decode(signature).is_err() {
         return Err(malformed());
     }
-    let signature = STANDARD.decode(signature).map_err(|_| malformed())?;
-    if account != key.account() {
+    if account != keys.account() {
         return Err(refused("the Authorization header names another account"));
     }
-    let is_signed = resources(request, key, location)
-        .any(|resource| key.verify_bytes(&signed(request, scheme, date, &resource), &signature));
+    let is_signed = resources(request, keys, location)
+        .any(|resource| keys.verify(&signed(request, scheme, date, &resource), signature));
     is_signed
         .then_some(())
         .ok_or_else(|| refused("the signature in the Authorization header does not match"))
@@ -72,10 +72,10 @@ fn date<'r>(request: &'r RawRequest<'_>, now: SystemTime) -> Result<&'r str, Fai
 /// sent. The documentation requires the account's name without `-secondary`, so that is accepted too.
 fn resources(
     request: &RawRequest<'_>,
-    key: &SharedKey,
+    keys: &Keys,
     location: Location,
 ) -> impl Iterator<Item = String> {
-    let account = key.account();
+    let account = keys.account();
     let of_path = |path: &str| canonicalized_resource(account, path, request.query);
     let without_suffix = (location == Location::Secondary)
         .then(|| Location::split(request.path, account))

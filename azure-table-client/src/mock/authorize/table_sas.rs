@@ -35,7 +35,7 @@ pub(super) fn check(
     }
     restrictions.check_time(now)?;
     let text = for_table(core.rules.account(), &|name| fields.text(name));
-    if !core.rules.credential.verify(&text, fields.mandatory("sig")?) {
+    if !core.rules.keys.verify(&text, fields.mandatory("sig")?) {
         return Err(refused("the signature of the SAS does not match"));
     }
     if let Some(identifier) = identifier {

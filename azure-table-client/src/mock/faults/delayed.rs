@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::super::MockTableService;
 use super::super::request::{RawRequest, Request};
+use super::super::{MockTableService, step};
 use super::Effects;
 use crate::lock::lock;
 use crate::transport::{HttpRequest, HttpResponse};
@@ -69,7 +69,7 @@ impl MockTableService {
                 delayed.remove(first);
             let request = RawRequest::in_process(&request, sender);
             let request = Request::read(request, &self.core().rules);
-            let delivered = self.deliver(&request, &effects, arrived);
+            let delivered = step::run(self.deliver(&request, &effects, arrived));
             *lock(&response) = Some(delivered);
         }
     }

@@ -14,10 +14,11 @@ use super::exchange::Exchange;
 use super::query::Scan;
 use super::refusal;
 use crate::mock::authorize::Grant;
-use crate::mock::core::Core;
+use crate::mock::core::{Core, NotApplied};
 use crate::mock::failure::Failure;
 use crate::mock::reply::{NO_CACHE, NO_SNIFF, Reply, new_id};
 use crate::mock::request::{BatchPart, Request, Resource};
+use crate::mock::step::{Work, yield_now};
 use crate::mock::store::{StoredKey, Write};
 use crate::wire::Operation;
 use crate::wire::headers::DATA_SERVICE_VERSION;
@@ -39,7 +40,7 @@ struct BatchFailure {
 }
 
 /// Responds to a batch. A batch that can be read is accepted even if its operations fail.
-pub(super) fn respond(
+pub(super) async fn respond(
     core: &Core,
     request: &Request<'_>,
     grant: &Grant,
@@ -64,7 +65,7 @@ pub(super) fn respond(
         {
             let boundary = format!("changesetresponse_{}", new_id());
             let mut changeset = batch.parts(&boundary);
-            match apply(core, first, grant) {
+            match apply(core, first, grant).await {
                 Ok(replies) => {
                     for (operation, reply) in first.iter().zip(&replies) {
                         write_part(&mut changeset, operation, reply);
@@ -113,7 +114,7 @@ fn get(
 }
 
 /// Applies all changes in one step, or none.
-fn apply(
+async fn apply(
     core: &Core,
     operations: &[Request<'_>],
     grant: &Grant,
@@ -127,6 +128,7 @@ fn apply(
         let failure = if count > 1 { failure.at(index) } else { failure };
         BatchFailure { index, failure, is_of_batch: false }
     };
+    let mut work = Work::default();
     let mut group = EntityGroup::default();
     let mut exchanges = Vec::with_capacity(count);
     let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
@@ -136,17 +138,19 @@ fn apply(
         group.add(table, &write.key).map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
         writes.push(write);
+        if work.add(Work::of_bytes(4 * request.raw.body.len())) {
+            yield_now().await;
+        }
     }
     let Some((table, _)) = group.table_and_partition else {
         return Ok(Vec::new());
     };
 
-    let store = core.store.read();
-    let table = store
-        .existing_table(&table, core.clock.now())
-        .map_err(|failure| BatchFailure::of_batch(0, failure))?;
     let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
-    let written = core.apply(table, writes).map_err(of_operation)?;
+    let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
+        NotApplied::Table(failure) => BatchFailure::of_batch(0, failure),
+        NotApplied::Write(index, failure) => of_operation((index, failure)),
+    })?;
     Ok(exchanges
         .iter()
         .zip(inserts.into_iter().zip(&written))

@@ -1,6 +1,7 @@
 //! Operations on one entity.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use http::{StatusCode, header};
 
@@ -16,7 +17,7 @@ use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
 use crate::mock::request::{EntityBody, EntityPath, RequestBody, Resource};
 use crate::mock::store::{
-    Change, Condition, Properties, StoredKey, StoredProperties, Update, Write, Written,
+    Change, Condition, Properties, RowText, StoredKey, Update, Write, Written,
 };
 
 pub(super) fn get(
@@ -28,27 +29,27 @@ pub(super) fn get(
     check_table_name(&path.table)?;
     let select = Select::of(exchange.request)?;
     let now = core.clock.now();
-    let store = core.store.at(exchange.grant.location, now);
-    let table = store.existing_table(&path.table, now)?;
+    let table = {
+        let store = core.store.at(exchange.grant.location, now);
+        Arc::clone(store.existing_table(&path.table, now)?)
+    };
     let key = (&*path.partition_key, &*path.row_key);
     // An entity outside of the grant's key range is not found, like in queries.
     let row = table.get(key).filter(|_| exchange.grant.keys().contains(key));
     *scan = Some(Scan { plan: PlanKind::Point, rows: usize::from(row.is_some()) });
     let entity = row.ok_or_else(Failure::resource_not_found)?;
     let payload = exchange.payload(table.name(), select.as_ref());
-    let body = payload.one(Item::Entity(key, &entity));
+    let body = payload.one(Item::Entity(key.0, &entity));
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
     reply.text_header(header::ETAG, entity.version.etag());
     Ok(reply)
 }
 
 /// Applies a write outside of a batch.
-pub(super) fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+pub(super) async fn write(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let (table, write) = staged(core, exchange)?;
     let inserts = write.inserts();
-    let store = core.store.read();
-    let table = store.existing_table(table, core.clock.now())?;
-    let written = core.apply(table, vec![write]).map_err(|(_, failure)| failure)?;
+    let (table, written) = core.apply(table, vec![write]).await?;
     let written = written.first().ok_or_else(Failure::internal_error)?;
     Ok(reply_to_write(exchange, table.name(), inserts, written))
 }
@@ -74,7 +75,8 @@ pub(super) fn staged<'a>(
 fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
     check_table_name(table)?;
     let (key, properties) = entity_with_keys(&core.rules, exchange.request.body()?)?;
-    Ok(Write { key, change: Change::Insert(StoredProperties::new(&properties)) })
+    let change = Change::Insert(RowText::new(&key.row, &properties));
+    Ok(Write { key, change })
 }
 
 /// Reads and checks an entity whose keys are in the body.
@@ -120,8 +122,8 @@ fn change<'a>(
     check_keys(&key, core.rules.max_key_units)?;
     check_properties(&key, &body.properties)?;
     let update = match verb {
-        "PUT" => Update::replace(body.properties),
-        _ => Update::Merge(body.properties),
+        "PUT" => Update::replace(&key.row, body.properties),
+        _ => Update::merge(body.properties),
     };
     Ok(Write { key, change: Change::Update(update, condition) })
 }
@@ -137,7 +139,7 @@ pub(super) fn reply_to_write(
         return Reply::no_content();
     };
     let mut reply = if inserts {
-        exchange.created(table, Item::Entity((&key.partition, &key.row), row))
+        exchange.created(table, Item::Entity(&key.partition, row))
     } else {
         Reply::no_content()
     };

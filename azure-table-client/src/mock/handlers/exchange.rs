@@ -42,6 +42,7 @@ impl<'a> Exchange<'a> {
                 origin: request.raw.origin,
                 account: core.rules.account(),
                 suffix: grant.location.suffix(),
+                account_in_host: request.account_in_host,
             },
             preference: protocol.preference(&request.raw),
             grant,

@@ -1,14 +1,14 @@
 //! `$select`: the properties in a response.
 
-use std::collections::HashSet;
-
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::mock::failure::Failure;
+use crate::mock::names::Names;
 use crate::mock::request::Request;
+use crate::mock::store::{Member, StoredProperties};
 
 /// The selected properties, and the text that the response repeats.
 pub(in crate::mock) struct Select {
-    names: Vec<String>,
+    names: Names<String>,
     text: String,
 }
 
@@ -20,27 +20,40 @@ impl Select {
         if !request.protocol()?.has_select() {
             return Err(Failure::invalid_input());
         }
-        let mut seen = HashSet::new();
-        let names: Vec<String> = text
-            .split(',')
-            .map(|name| name.trim().to_owned())
-            .filter(|name| !name.is_empty() && seen.insert(name.clone()))
-            .collect();
-        let is_name = |name: &String| {
-            name == "*"
-                || SYSTEM_PROPERTIES.contains(&name.as_str())
-                || check_property_name(name).is_ok()
-        };
-        if !names.iter().all(is_name) {
-            return Err(Failure::invalid_input());
+        let mut names = Names::default();
+        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            let is_name = name == "*"
+                || SYSTEM_PROPERTIES.contains(&name)
+                || check_property_name(name).is_ok();
+            if !is_name {
+                return Err(Failure::invalid_input());
+            }
+            names.add(name.to_owned());
         }
-        Ok(Some(Self { text: names.join(","), names }))
+        Ok(Some(Self { text: names.list().join(","), names }))
     }
 
-    /// The selected properties, or `None` for all: an empty list and `*` select all.
-    pub(in crate::mock) fn names(&self) -> Option<&[String]> {
-        let all = self.names.is_empty() || self.names.iter().any(|name| name == "*");
-        (!all).then_some(&self.names)
+    /// Returns `true` if all properties are selected, by an empty list or by `*`.
+    pub(in crate::mock) fn is_all(&self) -> bool {
+        self.names.list().is_empty() || self.names().any(|name| name == "*")
+    }
+
+    pub(in crate::mock) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.list().iter().map(String::as_str)
+    }
+
+    /// The selected properties of a row, in the order of the names.
+    pub(in crate::mock) fn members<'r>(
+        &self,
+        properties: StoredProperties<'r>,
+    ) -> Vec<Option<Member<'r>>> {
+        let mut members = vec![None; self.names.list().len()];
+        for member in properties.members() {
+            if let Some(index) = self.names.index_of(&member) {
+                members[index] = Some(member);
+            }
+        }
+        members
     }
 
     /// The part of `odata.metadata` that repeats the selection.

@@ -1,21 +1,26 @@
 //! Table operations.
 
+use std::sync::Arc;
+
 use http::StatusCode;
 
-use super::evaluate;
+use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::query::filter;
-use crate::edm::EdmCow;
 use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
-use crate::mock::store::JournalEntry;
+use crate::mock::step::{Work, yield_now};
+use crate::mock::store::{JournalEntry, Table};
 use crate::wire::headers;
 
 /// The name of the set of all tables.
 const TABLES: &str = "Tables";
+
+/// The cost of dropping the rows of a chunk, in units of [`Work`].
+const CHUNK_COST: usize = 2 * 1024;
 
 pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let name = exchange.request.body()?.table_name()?;
@@ -36,31 +41,63 @@ pub(super) fn get(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result<Re
     Ok(Reply::with_body(StatusCode::OK, exchange.format, body))
 }
 
-pub(super) fn delete(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result<Reply, Failure> {
+pub(super) async fn delete(
+    core: &Core,
+    exchange: &Exchange<'_>,
+    name: &str,
+) -> Result<Reply, Failure> {
     check_own_table_name(name)?;
     let now = core.clock.now();
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
-    let mut store = core.store.write();
-    store.delete(name, now.checked_add(held).unwrap_or(now))?;
-    core.log(|| JournalEntry::Deleted(name.into()));
+    let table = {
+        let mut store = core.store.write();
+        let table = store.delete(name, now, held)?;
+        core.log(|| JournalEntry::Deleted(name.into()));
+        table
+    };
+    drop_rows(&table).await;
     Ok(Reply::no_content())
 }
 
-pub(super) fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+/// Drops the rows of a deleted table in steps.
+async fn drop_rows(table: &Table) {
+    let mut work = Work::default();
+    while let Some(rows) = table.take_partition() {
+        for chunk in Arc::try_unwrap(rows).unwrap_or_default().into_chunks() {
+            if work.add(CHUNK_COST) {
+                yield_now().await;
+            }
+            drop(chunk);
+        }
+    }
+}
+
+pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let from = exchange.token("NextTableName")?.unwrap_or_default();
-    let store = core.store.at(exchange.grant.location, core.clock.now());
-    let mut tables = store.tables_from(&from).filter(|table| {
-        let name = |property: &str| {
-            (property == "TableName").then(|| EdmCow::String((&**table.name()).into()))
-        };
-        filter.as_ref().is_none_or(|filter| evaluate::holds(filter, &name))
-    });
+    let tables: Vec<Arc<Table>> = {
+        let store = core.store.at(exchange.grant.location, core.clock.now());
+        store.tables_from(&from).cloned().collect()
+    };
+    let matcher = filter.as_ref().map(Matcher::new);
+    let (mut page, mut next, mut work) = (Vec::new(), None, Work::default());
+    for table in &tables {
+        if work.add(matcher.as_ref().map_or(1, Matcher::cost)) {
+            yield_now().await;
+        }
+        if matcher.as_ref().is_some_and(|matcher| !matcher.matches_table(table.name())) {
+            continue;
+        }
+        if page.len() == top {
+            next = Some(table);
+            break;
+        }
+        page.push(table);
+    }
     let mut body = Vec::new();
     let payload = exchange.payload(TABLES, None);
     payload.open_page(&mut body);
-    let page: Vec<_> = tables.by_ref().take(top).collect();
     // The tokens of the service advance: a page that starts at a table contains it.
     let starts_at_table = page.first().is_some_and(|table| **table.name() == *from);
     let cut = exchange.effects.and_then(|effects| effects.page_end?.of(page.len()));
@@ -70,7 +107,7 @@ pub(super) fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failur
     }
     payload.close_page(&mut body, cut.unwrap_or(page.len()) == 0);
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
-    if let Some(next) = cut.map_or_else(|| tables.next(), |cut| page.get(cut).copied()) {
+    if let Some(next) = cut.map_or(next, |cut| page.get(cut).copied()) {
         Exchange::add_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
     }
     Ok(reply)

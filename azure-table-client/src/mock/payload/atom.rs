@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use super::super::failure::Failure;
-use super::super::handlers::Select;
 use super::super::store::StoredEntity;
 use super::{Item, Payload};
 use crate::edm::EdmType;
@@ -83,40 +82,38 @@ impl Payload<'_> {
             self.type_name()
         );
         match item {
-            Item::Entity(keys, entity) => self.push_properties(out, keys, entity),
+            Item::Entity(partition_key, entity) => {
+                self.push_properties(out, partition_key, entity);
+            }
             Item::Table(name) => typed(out, "TableName", EdmType::String, name),
         }
         out.extend_from_slice(b"</m:properties></content></entry>");
     }
 
-    fn push_properties(
-        &self,
-        out: &mut Vec<u8>,
-        (partition_key, row_key): (&str, &str),
-        entity: &StoredEntity,
-    ) {
+    fn push_properties(&self, out: &mut Vec<u8>, partition_key: &str, entity: &StoredEntity) {
         let system = |out: &mut Vec<u8>, name: &str| match name {
             "PartitionKey" => typed(out, name, EdmType::String, partition_key),
-            "RowKey" => typed(out, name, EdmType::String, row_key),
-            _ => typed(out, name, EdmType::DateTime, entity.version.text()),
+            "RowKey" => typed(out, name, EdmType::String, entity.row_key()),
+            _ => typed(out, name, EdmType::DateTime, entity.version.text().as_str()),
         };
-        let Some(names) = self.select.and_then(Select::names) else {
+        let Some(select) = self.select.filter(|select| !select.is_all()) else {
             for name in ["PartitionKey", "RowKey", "Timestamp"] {
                 system(out, name);
             }
-            for member in entity.properties.members() {
+            for member in entity.properties().members() {
                 if let Some(value) = member.read() {
                     property(out, &member.name(), &value);
                 }
             }
             return;
         };
-        for name in names {
-            if matches!(name.as_str(), "PartitionKey" | "RowKey" | "Timestamp") {
+        let members = select.members(entity.properties());
+        for (name, member) in select.names().zip(members) {
+            if matches!(name, "PartitionKey" | "RowKey" | "Timestamp") {
                 system(out, name);
                 continue;
             }
-            match entity.properties.member(name).and_then(|member| member.read()) {
+            match member.and_then(|member| member.read()) {
                 Some(value) => property(out, name, &value),
                 None => _ = write!(out, "<d:{name} m:null=\"true\" />"),
             }

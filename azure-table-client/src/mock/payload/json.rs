@@ -58,16 +58,18 @@ impl Payload<'_> {
             push_member(out, "odata.type", &self.type_name());
             push_member(out, "odata.id", &self.base_url.absolute(&path));
             if let Item::Entity(_, entity) = item {
-                push_etag(out, &entity.version);
+                push_etag(out, entity.version);
             }
             push_member(out, "odata.editLink", &path[1..]);
         } else if level == Metadata::Minimal
             && let Item::Entity(_, entity) = item
         {
-            push_etag(out, &entity.version);
+            push_etag(out, entity.version);
         }
         match item {
-            Item::Entity(keys, entity) => self.properties(out, level, keys, entity),
+            Item::Entity(partition_key, entity) => {
+                self.properties(out, level, partition_key, entity);
+            }
             Item::Table(name) => push_member(out, "TableName", name),
         }
         // Remove the comma of the last member.
@@ -80,14 +82,14 @@ impl Payload<'_> {
         &self,
         out: &mut Vec<u8>,
         level: Metadata,
-        (partition_key, row_key): (&str, &str),
+        partition_key: &str,
         entity: &StoredEntity,
     ) {
-        let Some(names) = self.select.and_then(Select::names) else {
-            push_member(out, "PartitionKey", partition_key);
-            push_member(out, "RowKey", row_key);
-            push_timestamp(out, level, &entity.version);
-            let properties = &entity.properties;
+        let properties = entity.properties();
+        let Some(select) = self.select.filter(|select| !select.is_all()) else {
+            push_key(out, "\"PartitionKey\":", partition_key);
+            push_key(out, "\"RowKey\":", entity.row_key());
+            push_timestamp(out, level, entity.version);
             if level == Metadata::None {
                 properties.members().for_each(|member| push(out, member.text(false)));
             } else {
@@ -95,36 +97,43 @@ impl Payload<'_> {
             }
             return;
         };
-        for name in names {
-            match name.as_str() {
-                "PartitionKey" => push_member(out, name, partition_key),
-                "RowKey" => push_member(out, name, row_key),
-                "Timestamp" => push_timestamp(out, level, &entity.version),
-                _ => match entity.properties.member(name) {
-                    Some(member) => push(out, member.text(level != Metadata::None)),
-                    None => {
-                        push_text(out, name);
-                        out.extend_from_slice(b":null,");
-                    }
-                },
+        for (name, member) in select.names().zip(select.members(properties)) {
+            match (name, member) {
+                ("PartitionKey", _) => push_key(out, "\"PartitionKey\":", partition_key),
+                ("RowKey", _) => push_key(out, "\"RowKey\":", entity.row_key()),
+                ("Timestamp", _) => push_timestamp(out, level, entity.version),
+                (_, Some(member)) => push(out, member.text(level != Metadata::None)),
+                (_, None) => {
+                    push_text(out, name);
+                    out.extend_from_slice(b":null,");
+                }
             }
         }
     }
+}
+
+/// Writes a key and its name, which has its quotes and its colon.
+fn push_key(out: &mut Vec<u8>, name: &str, key: &str) {
+    push(out, name);
+    push_text(out, key);
+    out.push(b',');
 }
 
 fn push(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn push_etag(out: &mut Vec<u8>, version: &Version) {
+fn push_etag(out: &mut Vec<u8>, version: Version) {
     out.extend_from_slice(br#""odata.etag":"W/\""#);
-    version.push_tag(out);
+    version.text().push_tag(out);
     out.extend_from_slice(br#"\"","#);
 }
 
-fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &Version) {
+fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: Version) {
     if level == Metadata::Full {
-        push_member(out, "Timestamp@odata.type", "Edm.DateTime");
+        push(out, "\"Timestamp@odata.type\":\"Edm.DateTime\",");
     }
-    push_member(out, "Timestamp", version.text());
+    push(out, "\"Timestamp\":\"");
+    out.extend_from_slice(version.text().as_bytes());
+    push(out, "\",");
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use crate::entity::ordinal;
 
@@ -18,9 +19,9 @@ impl StoredKey {
     }
 }
 
-/// A PartitionKey or a RowKey, in the order of the service.
+/// A PartitionKey, in the order of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::mock) struct OrderedKey(pub(super) Box<str>);
+pub(in crate::mock) struct OrderedKey(pub(super) Arc<str>);
 
 /// The text of an owned or borrowed key. Maps of [`OrderedKey`]s are searched with borrowed keys.
 pub(super) trait KeyText {

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
 
-use super::super::json::push_property;
-use super::version::Version;
 use crate::edm::EdmCow;
 use crate::entity::{Annotation, RawValue};
 
@@ -14,8 +12,8 @@ pub(in crate::mock) type Properties<'a> = Vec<(Cow<'a, str>, EdmCow<'a>)>;
 
 /// The properties of a row without its keys and its Timestamp, in the JSON of most responses:
 /// `"A":1,"B@odata.type":"Edm.Int64","B":"5",`. A page of rows is a copy of such texts.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::mock) struct StoredProperties(Box<str>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mock) struct StoredProperties<'r>(&'r str);
 
 /// One property in its stored form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,59 +26,62 @@ pub(in crate::mock) struct Member<'r> {
     text: &'r str,
     /// The offset in `text` after the annotation.
     bare: usize,
+    /// The offset in the text of all members.
+    offset: usize,
 }
 
-/// A row without its keys.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::mock) struct StoredEntity {
-    pub(in crate::mock) version: Version,
-    pub(in crate::mock) properties: StoredProperties,
-}
-
-impl StoredProperties {
-    pub(in crate::mock) fn new(properties: &Properties<'_>) -> Self {
-        let mut text = Vec::with_capacity(48 * properties.len());
-        for (name, value) in properties {
-            push_property(&mut text, name, value);
-        }
-        // The JSON is ASCII.
-        Self(String::from_utf8(text).unwrap_or_default().into())
-    }
-
-    /// Properties that were read from disk.
-    #[cfg(feature = "mock-data")]
-    pub(super) fn from_text(text: &str) -> Self {
-        Self(text.into())
+impl<'r> StoredProperties<'r> {
+    pub(super) fn from_text(text: &'r str) -> Self {
+        Self(text)
     }
 
     /// The text of all members with their type annotations, each with its comma.
-    pub(in crate::mock) fn text(&self) -> &str {
-        &self.0
+    pub(in crate::mock) fn text(self) -> &'r str {
+        self.0
     }
 
-    pub(in crate::mock) fn members(&self) -> Members<'_> {
-        Members(&self.0)
+    pub(in crate::mock) fn members(self) -> Members<'r> {
+        Members { all: self.0, rest: self.0 }
     }
 
-    pub(in crate::mock) fn member(&self, name: &str) -> Option<Member<'_>> {
+    #[cfg(test)]
+    pub(in crate::mock) fn member(self, name: &str) -> Option<Member<'r>> {
         self.members().find(|member| member.is(name))
     }
 
+    /// The member at an offset in the text.
+    pub(super) fn member_at(self, offset: u32) -> Option<Member<'r>> {
+        let rest = self.0.get(offset as usize..)?;
+        Members { all: self.0, rest }.next()
+    }
+
     /// The properties with their types.
-    pub(in crate::mock) fn read(&self) -> Properties<'_> {
+    pub(in crate::mock) fn read(self) -> Properties<'r> {
         self.members().filter_map(|member| Some((member.name(), member.read()?))).collect()
     }
 }
 
 impl<'r> Member<'r> {
     /// Returns `true` if the property has this name.
-    fn is(&self, name: &str) -> bool {
+    pub(in crate::mock) fn is(&self, name: &str) -> bool {
         self.name == name || (self.name.contains('\\') && self.name() == name)
     }
 
     pub(in crate::mock) fn name(&self) -> Cow<'r, str> {
         // Only characters outside of ASCII are escaped in a name.
         if self.name.contains('\\') { unescape(self.name) } else { self.name.into() }
+    }
+
+    /// The offset in the text of all members.
+    pub(super) fn offset(&self) -> u32 {
+        // A row has at most 1 MiB.
+        u32::try_from(self.offset).unwrap_or(u32::MAX)
+    }
+
+    /// The text of a string with the escapes of JSON, and `None` for other types.
+    pub(super) fn escaped_string(&self) -> Option<&'r str> {
+        let quoted = self.value.strip_prefix('"')?.strip_suffix('"')?;
+        self.edm_type.is_none().then_some(quoted)
     }
 
     /// The text with or without the type annotation.
@@ -112,13 +113,16 @@ fn unescape(text: &str) -> Cow<'_, str> {
 }
 
 /// An iterator over stored properties.
-pub(in crate::mock) struct Members<'r>(&'r str);
+pub(in crate::mock) struct Members<'r> {
+    all: &'r str,
+    rest: &'r str,
+}
 
 impl<'r> Iterator for Members<'r> {
     type Item = Member<'r>;
 
     fn next(&mut self) -> Option<Member<'r>> {
-        let start = self.0;
+        let start = self.rest;
         let (mut name, mut value, mut rest) = split(start)?;
         let (mut edm_type, mut bare) = (None, 0);
         if name.ends_with("@odata.type") {
@@ -126,8 +130,16 @@ impl<'r> Iterator for Members<'r> {
             bare = start.len() - rest.len();
             (name, value, rest) = split(rest)?;
         }
-        self.0 = rest;
-        Some(Member { name, edm_type, value, text: &start[..start.len() - rest.len()], bare })
+        self.rest = rest;
+        let offset = self.all.len() - start.len();
+        Some(Member {
+            name,
+            edm_type,
+            value,
+            text: &start[..start.len() - rest.len()],
+            bare,
+            offset,
+        })
     }
 }
 
@@ -159,8 +171,13 @@ fn end_of_value(text: &[u8]) -> Option<usize> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::{RowText, Version};
     use super::*;
     use crate::edm::{EdmDateTime, EdmValue};
+
+    fn row(properties: &Properties<'_>) -> super::super::StoredEntity {
+        RowText::new("key", properties).at(Version::at(EdmDateTime::MIN))
+    }
 
     fn value() -> impl Strategy<Value = EdmValue> {
         prop_oneof![
@@ -187,7 +204,9 @@ mod tests {
         ) {
             let properties: Properties<'_> =
                 values.iter().map(|(name, value)| (name.as_str().into(), value.as_cow())).collect();
-            let stored = StoredProperties::new(&properties);
+            let row = row(&properties);
+            let stored = row.properties();
+            prop_assert_eq!(row.row_key(), "key");
             let read = stored.read();
             prop_assert_eq!(read.len(), properties.len());
             for ((name, value), (read_name, read)) in values.iter().zip(read) {
@@ -200,17 +219,21 @@ mod tests {
 
         #[test]
         fn no_text_makes_it_panic(text in "[\"\\\\,:@odata.type1]{0,40}") {
-            StoredProperties(text.into()).read();
+            StoredProperties(&text).read();
         }
     }
 
     #[test]
     fn a_member_is_found_by_its_name_and_shown_with_its_type_or_without() {
-        let stored = StoredProperties::new(&vec![
+        let row = row(&vec![
             ("A".into(), EdmCow::String("x\",\"B\":1,".into())),
             ("B".into(), EdmCow::Int64(5)),
             ("é".into(), EdmCow::Int32(1)),
         ]);
+        let stored = row.properties();
+        for member in stored.members() {
+            assert_eq!(stored.member_at(member.offset()), Some(member));
+        }
         let b = stored.member("B").unwrap();
         assert_eq!(b.text(true), r#""B@odata.type":"Edm.Int64","B":"5","#);
         assert_eq!(b.text(false), r#""B":"5","#);

@@ -2,11 +2,15 @@
 //! location, in their order.
 
 use std::collections::VecDeque;
+#[cfg(feature = "mock-data")]
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 #[cfg(feature = "mock-data")]
 use super::disk::{Disk, Opened};
+#[cfg(feature = "mock-data")]
+use super::snapshot::snapshot;
 use super::{JournalEntry, Store};
 use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
@@ -16,27 +20,27 @@ use crate::mock::service_properties::ServiceProperties;
 /// secondary location.
 #[derive(Debug)]
 pub(in crate::mock) struct Storage {
-    primary: RwLock<Store>,
+    primary: Arc<RwLock<Store>>,
     pub(in crate::mock) journal: Journal,
 }
 
 impl Storage {
     pub(in crate::mock) fn new(primary: Store, journal: Journal) -> Self {
-        Self { primary: RwLock::new(primary), journal }
+        Self { primary: Arc::new(RwLock::new(primary)), journal }
     }
 
-    /// The content of a database, which keeps all further changes.
+    /// The content of a data file, which keeps all further changes.
     #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
-        let mut store = Store::newer_than(opened.last_deleted);
-        for entry in &opened.entries {
-            store.replay(entry);
-            if let Some(replica) = &journal.replica {
-                replica.replay(entry);
-            }
+        if let Some(replica) = &journal.replica {
+            let replayed = snapshot(&opened.store, |entry| {
+                replica.replay(&entry);
+                Ok::<_, Infallible>(())
+            });
+            let Ok(()) = replayed;
         }
         journal.disk = Some(opened.disk);
-        Self::new(store, journal)
+        Self { primary: opened.store, journal }
     }
 
     pub(in crate::mock) fn read(&self) -> RwLockReadGuard<'_, Store> {
@@ -84,6 +88,12 @@ impl Journal {
             disk: None,
             replica,
         }
+    }
+
+    /// Returns `true` if changes cannot be written to the disk now.
+    #[cfg(feature = "mock-data")]
+    pub(in crate::mock) fn has_failed(&self) -> bool {
+        self.disk.as_ref().is_some_and(Disk::has_failed)
     }
 
     /// Adds a change. The caller still holds the lock under which it made the change.

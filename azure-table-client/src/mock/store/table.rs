@@ -2,46 +2,58 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::super::failure::Failure;
 use super::super::policies::Policies;
 use super::key::{KeyText, OrderedKey, StoredKey};
-use super::properties::StoredEntity;
-use super::write::Write;
+use super::partition::Partition;
+use super::row::StoredEntity;
+use super::write::{Refused, Write};
 use crate::edm::EdmDateTime;
-use crate::lock::{read, write};
-
-/// The number of rows after which a scan releases its locks.
-const ROWS_PER_LOCK: usize = 1000;
+use crate::entity::ordinal;
+use crate::lock::{lock, read, write};
 
 /// A table. Each partition has its own lock, so that operations on different partitions do not wait for
 /// each other. Adding and removing a partition locks all partitions.
+///
+/// No lock is held longer than it takes to find and replace a few rows: scans work on snapshots.
 #[derive(Debug)]
 pub(in crate::mock) struct Table {
     name: Arc<str>,
-    partitions: RwLock<BTreeMap<OrderedKey, RwLock<Rows>>>,
+    partitions: RwLock<Partitions>,
+    rows: AtomicUsize,
+    /// The latest Timestamp of a row, in ticks.
+    last: AtomicI64,
     /// The latest Timestamp of a deleted row, in ticks. New rows are newer, since a row with the key of a
     /// deleted one must not repeat its ETag.
     last_deleted: AtomicI64,
     policies: RwLock<Arc<Policies>>,
 }
 
-/// The rows of a partition, by RowKey.
-type Rows = BTreeMap<OrderedKey, Arc<StoredEntity>>;
+type Partitions = BTreeMap<OrderedKey, Mutex<Arc<Partition>>>;
+
+/// The rows of a partition at one moment.
+#[derive(Debug, Clone)]
+pub(in crate::mock) struct Snapshot {
+    pub(in crate::mock) partition_key: Arc<str>,
+    pub(in crate::mock) rows: Arc<Partition>,
+}
 
 /// Receives a row and its keys, and decides whether the scan continues.
 pub(in crate::mock) type VisitRow<'s> =
-    dyn FnMut((&str, &str), &Arc<StoredEntity>) -> ControlFlow<()> + 's;
+    dyn FnMut((&str, &str), &StoredEntity) -> ControlFlow<()> + 's;
 
 /// The result of a write.
 #[derive(Debug, Clone)]
 pub(in crate::mock) struct Written {
     pub(in crate::mock) key: StoredKey,
     /// The row after the write. `None` if it was deleted.
-    pub(in crate::mock) row: Option<Arc<StoredEntity>>,
+    pub(in crate::mock) row: Option<StoredEntity>,
 }
+
+/// The number of partitions that [`Table::scan`] reads in one step.
+const PARTITIONS_PER_STEP: usize = 64;
 
 impl Table {
     /// Returns an empty table in which every new row is newer than `last_deleted`.
@@ -49,6 +61,8 @@ impl Table {
         Self {
             name: name.into(),
             partitions: RwLock::default(),
+            rows: AtomicUsize::new(0),
+            last: AtomicI64::new(last_deleted.ticks()),
             last_deleted: AtomicI64::new(last_deleted.ticks()),
             policies: RwLock::default(),
         }
@@ -67,101 +81,107 @@ impl Table {
     }
 
     pub(in crate::mock) fn len(&self) -> usize {
-        read(&self.partitions).values().map(|rows| read(rows).len()).sum()
+        self.rows.load(Ordering::Acquire)
     }
 
-    pub(in crate::mock) fn get(&self, (partition, row): (&str, &str)) -> Option<Arc<StoredEntity>> {
+    pub(in crate::mock) fn get(&self, (partition, row): (&str, &str)) -> Option<StoredEntity> {
         let partitions = read(&self.partitions);
-        let rows = read(partitions.get(&partition as &dyn KeyText)?);
-        rows.get(&row as &dyn KeyText).cloned()
+        let rows = lock(partitions.get(&partition as &dyn KeyText)?);
+        rows.get(row).cloned()
+    }
+
+    /// Snapshots of the first partitions from this key on, or after it.
+    pub(in crate::mock) fn partitions_from(
+        &self,
+        first: Bound<&str>,
+        count: usize,
+    ) -> Vec<Snapshot> {
+        let first: Bound<&dyn KeyText> = match &first {
+            Bound::Included(key) => Bound::Included(key),
+            Bound::Excluded(key) => Bound::Excluded(key),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let partitions = read(&self.partitions);
+        let range = partitions.range::<dyn KeyText, _>((first, Bound::Unbounded)).take(count);
+        range
+            .map(|(key, rows)| Snapshot {
+                partition_key: Arc::clone(&key.0),
+                rows: Arc::clone(&lock(rows)),
+            })
+            .collect()
     }
 
     /// Visits the rows from this key on. The rows of a partition are those of one moment.
     pub(in crate::mock) fn scan(&self, from: (&str, &str), visit: &mut VisitRow<'_>) {
-        let mut next = self.scan_some(from, visit);
-        while let Some(partition) = next {
-            next = self.scan_some((&partition, ""), visit);
-        }
-    }
-
-    /// Visits the rows of some partitions. Returns the next partition, if there is one: between two calls,
-    /// writers that lock all partitions can proceed.
-    fn scan_some(
-        &self,
-        (partition, row): (&str, &str),
-        visit: &mut VisitRow<'_>,
-    ) -> Option<Box<str>> {
-        let mut seen = 0;
-        let partitions = read(&self.partitions);
-        for (key, rows) in partitions.range::<dyn KeyText, _>(from(&partition)) {
-            if seen >= ROWS_PER_LOCK {
-                return Some(key.0.clone());
-            }
-            let rows = read(rows);
-            let start = if *key.0 == *partition { row } else { "" };
-            for (row, entity) in rows.range::<dyn KeyText, _>(from(&start)) {
-                seen += 1;
-                if visit((&key.0, &row.0), entity).is_break() {
-                    return None;
+        let mut next = self.partitions_from(Bound::Included(from.0), PARTITIONS_PER_STEP);
+        while let Some(last) = next.last().map(|last| Arc::clone(&last.partition_key)) {
+            for Snapshot { partition_key, rows } in next {
+                let start = if *partition_key == *from.0 { from.1 } else { "" };
+                let rows = rows.chunks_from(start).iter().flat_map(|chunk| chunk.rows());
+                for row in rows.skip_while(|row| ordinal(row.row_key(), start).is_lt()) {
+                    if visit((&partition_key, row.row_key()), row).is_break() {
+                        return;
+                    }
                 }
             }
+            next = self.partitions_from(Bound::Excluded(&last), PARTITIONS_PER_STEP);
         }
-        None
     }
 
-    /// Applies writes to one partition in one step. If one fails, none is applied, and the error has its
-    /// index. Their keys must differ, so that no write depends on another.
+    /// Applies writes to one partition in one step. If one fails, none is applied. Their keys must differ,
+    /// so that no write depends on another.
     ///
     /// `now` and `then` are called while the partition is locked.
     pub(in crate::mock) fn apply(
         &self,
-        writes: Vec<Write<'_>>,
+        writes: &[Write<'_>],
         now: impl Fn() -> EdmDateTime,
         then: impl Fn(&[Written]),
-    ) -> Result<Vec<Written>, (usize, Failure)> {
+    ) -> Result<Vec<Written>, Refused> {
         let Some(first) = writes.first() else {
             return Ok(Vec::new());
         };
+        let partition = &*first.key.partition;
         let partitions = read(&self.partitions);
-        if let Some(rows) = partitions.get(&&*first.key.partition as &dyn KeyText) {
-            let mut rows = write(rows);
+        if let Some(rows) = partitions.get(&partition as &dyn KeyText) {
+            let mut rows = lock(rows);
             let written = self.change(&mut rows, writes, now())?;
             then(&written);
             let is_empty = rows.is_empty();
             drop(rows);
             drop(partitions);
-            if let Some(first) = written.first().filter(|_| is_empty) {
-                self.remove_if_empty(&first.key.partition);
+            if is_empty {
+                self.remove_if_empty(partition);
             }
             return Ok(written);
         }
         drop(partitions);
-        let partition = first.key.partition.clone();
         let mut partitions = write(&self.partitions);
         // Another writer may have added the partition meanwhile.
-        let rows = partitions.entry(OrderedKey(partition.clone())).or_default();
-        let written = self.change(&mut write(rows), writes, now());
+        let rows = partitions.entry(OrderedKey(partition.into())).or_default();
+        let written = self.change(&mut lock(rows), writes, now());
         if let Ok(written) = &written {
             then(written);
         }
         drop(partitions);
-        self.remove_if_empty(&partition);
+        self.remove_if_empty(partition);
         written
     }
 
     fn change(
         &self,
-        rows: &mut Rows,
-        writes: Vec<Write<'_>>,
+        rows: &mut Arc<Partition>,
+        writes: &[Write<'_>],
         now: EdmDateTime,
-    ) -> Result<Vec<Written>, (usize, Failure)> {
+    ) -> Result<Vec<Written>, Refused> {
         let last_deleted = self.last_deleted();
         let mut outcomes = Vec::with_capacity(writes.len());
-        for (index, Write { key, change }) in writes.into_iter().enumerate() {
-            let old = rows.get(&&*key.row as &dyn KeyText);
-            let row = change.outcome(&key, old.map(|old| &**old), last_deleted, now);
-            outcomes.push(Written { row: row.map_err(|failure| (index, failure))?, key });
+        for (index, write) in writes.iter().enumerate() {
+            let old = rows.get(&write.key.row);
+            let row = write.outcome(index, old, last_deleted, now)?;
+            outcomes.push(Written { row, key: write.key.clone() });
         }
+        let rows = Arc::make_mut(rows);
         for outcome in &outcomes {
             self.put(rows, &outcome.key.row, outcome.row.clone());
         }
@@ -169,12 +189,18 @@ impl Table {
     }
 
     /// Stores or removes a row without any check.
-    fn put(&self, rows: &mut Rows, key: &str, row: Option<Arc<StoredEntity>>) {
+    fn put(&self, rows: &mut Partition, key: &str, row: Option<StoredEntity>) {
         match row {
-            Some(row) => _ = rows.insert(OrderedKey(key.into()), row),
+            Some(row) => {
+                self.last.fetch_max(row.version.time().ticks(), Ordering::AcqRel);
+                if rows.put(row) {
+                    self.rows.fetch_add(1, Ordering::AcqRel);
+                }
+            }
             None => {
-                if let Some(old) = rows.remove(&key as &dyn KeyText) {
+                if let Some(old) = rows.remove(key) {
                     self.last_deleted.fetch_max(old.version.time().ticks(), Ordering::AcqRel);
+                    self.rows.fetch_sub(1, Ordering::AcqRel);
                 }
             }
         }
@@ -184,9 +210,9 @@ impl Table {
     pub(super) fn replay(&self, written: &[Written]) {
         let mut partitions = write(&self.partitions);
         for Written { key, row } in written {
-            let rows = partitions.entry(OrderedKey(key.partition.clone())).or_default();
+            let rows = partitions.entry(OrderedKey((&*key.partition).into())).or_default();
             let rows = rows.get_mut().unwrap_or_else(PoisonError::into_inner);
-            self.put(rows, &key.row, row.clone());
+            self.put(Arc::make_mut(rows), &key.row, row.clone());
             if rows.is_empty() {
                 partitions.remove(&&*key.partition as &dyn KeyText);
             }
@@ -195,9 +221,8 @@ impl Table {
 
     fn remove_if_empty(&self, partition: &str) {
         let key = &partition as &dyn KeyText;
-        let is_empty = |partitions: &BTreeMap<OrderedKey, RwLock<Rows>>| {
-            partitions.get(key).is_some_and(|rows| read(rows).is_empty())
-        };
+        let is_empty =
+            |partitions: &Partitions| partitions.get(key).is_some_and(|rows| lock(rows).is_empty());
         if is_empty(&read(&self.partitions)) {
             let mut partitions = write(&self.partitions);
             if is_empty(&partitions) {
@@ -206,23 +231,32 @@ impl Table {
         }
     }
 
-    fn last_deleted(&self) -> EdmDateTime {
-        EdmDateTime::from_ticks(self.last_deleted.load(Ordering::Acquire))
-            .unwrap_or(EdmDateTime::MIN)
+    /// Removes one partition of a deleted table and returns its rows. A table has many rows, so they are not
+    /// dropped at once.
+    pub(in crate::mock) fn take_partition(&self) -> Option<Arc<Partition>> {
+        let (_, rows) = write(&self.partitions).pop_first()?;
+        Some(rows.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The latest Timestamp of a deleted row.
+    pub(super) fn last_deleted(&self) -> EdmDateTime {
+        time(&self.last_deleted)
+    }
+
+    /// Makes every new row newer than this time.
+    #[cfg(feature = "mock-data")]
+    pub(super) fn raise_last_deleted(&self, time: EdmDateTime) {
+        self.last_deleted.fetch_max(time.ticks(), Ordering::AcqRel);
     }
 
     /// The latest Timestamp of a current or deleted row.
     pub(super) fn last(&self) -> EdmDateTime {
-        let partitions = read(&self.partitions);
-        let rows = partitions.values().map(read);
-        let last =
-            |rows: RwLockReadGuard<'_, Rows>| rows.values().map(|row| row.version.time()).max();
-        rows.filter_map(last).fold(self.last_deleted(), Ord::max)
+        time(&self.last).max(self.last_deleted())
     }
 }
 
-fn from<'k>(key: &'k &str) -> (Bound<&'k (dyn KeyText + 'k)>, Bound<&'k (dyn KeyText + 'k)>) {
-    (Bound::Included(key), Bound::Unbounded)
+fn time(ticks: &AtomicI64) -> EdmDateTime {
+    EdmDateTime::from_ticks(ticks.load(Ordering::Acquire)).unwrap_or(EdmDateTime::MIN)
 }
 
 #[cfg(test)]
@@ -236,12 +270,12 @@ mod tests {
 
     fn put(partition: &str, row: &str, number: i32) -> Write<'static> {
         let properties = vec![("N".into(), EdmCow::Int32(number))];
-        let change = Change::Update(Update::replace(properties), Condition::None);
+        let change = Change::Update(Update::replace(row, properties), Condition::None);
         Write { key: StoredKey::new(partition, row), change }
     }
 
     fn apply(table: &Table, writes: Vec<Write<'_>>) {
-        table.apply(writes, || EdmDateTime::MIN, |_| {}).unwrap();
+        table.apply(&writes, || EdmDateTime::MIN, |_| {}).unwrap();
     }
 
     #[test]
@@ -256,7 +290,7 @@ mod tests {
                     started.wait();
                     done.wait();
                 };
-                table.apply(vec![put("a", "1", 1)], || EdmDateTime::MIN, wait).unwrap();
+                table.apply(&[put("a", "1", 1)], || EdmDateTime::MIN, wait).unwrap();
             });
             started.wait();
             // The writer of `a` is in the middle of its write meanwhile.
@@ -267,31 +301,39 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_releases_its_locks_between_partitions_and_misses_no_row() {
+    fn a_scan_misses_no_row() {
         let table = Table::new("T", EdmDateTime::MIN);
-        for partition in ["a", "b", "c"] {
-            let rows = (0..ROWS_PER_LOCK).map(|row| put(partition, &format!("{row:04}"), 0));
-            apply(&table, rows.collect());
+        for partition in 0..3 * PARTITIONS_PER_STEP {
+            let partition = format!("{partition:03}");
+            apply(&table, (0..7).map(|row| put(&partition, &row.to_string(), 0)).collect());
         }
-        let mut seen = 0;
-        let mut next = table.scan_some(("a", "0001"), &mut |_, _| {
-            seen += 1;
-            ControlFlow::Continue(())
-        });
-        assert_eq!((seen, next.as_deref()), (2 * ROWS_PER_LOCK - 1, Some("c")));
-        assert!(table.partitions.try_write().is_ok());
-        next = table.scan_some(("c", ""), &mut |_, _| ControlFlow::Break(()));
-        assert_eq!(next, None);
-
         let mut last = None;
         let mut count = 0;
-        table.scan(("a", "0001"), &mut |keys, _| {
+        table.scan(("000", "1"), &mut |keys, _| {
             let keys = Some((keys.0.to_owned(), keys.1.to_owned()));
             assert!(last < keys);
+            assert!(table.partitions.try_write().is_ok(), "a scan holds no lock");
             (last, count) = (keys, count + 1);
             ControlFlow::Continue(())
         });
-        assert_eq!(count, 3 * ROWS_PER_LOCK - 1);
+        assert_eq!((count, table.len()), (3 * PARTITIONS_PER_STEP * 7 - 1, count + 1));
+    }
+
+    #[test]
+    fn a_merge_of_a_changed_row_is_computed_again() {
+        let table = Table::new("T", EdmDateTime::MIN);
+        apply(&table, vec![put("p", "r", 1)]);
+        let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
+        let key = StoredKey::new("p", "r");
+        let mut write = Write { key, change: Change::Update(merge, Condition::Exists) };
+        write.prepare(table.get(("p", "r")).as_ref());
+        apply(&table, vec![put("p", "r", 3)]);
+        let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
+        assert_eq!(stale.unwrap_err(), Refused::Stale);
+        write.prepare(table.get(("p", "r")).as_ref());
+        apply(&table, vec![write]);
+        let row = table.get(("p", "r")).unwrap();
+        assert_eq!(row.properties().text(), "\"M\":2,\"N\":3,");
     }
 
     #[test]
@@ -299,7 +341,7 @@ mod tests {
         let table = Table::new("T", EdmDateTime::MIN);
         let key = &"p" as &dyn KeyText;
         let is_locked = || match table.partitions.try_read() {
-            Ok(partitions) => partitions.get(key).is_none_or(|rows| rows.try_read().is_err()),
+            Ok(partitions) => partitions.get(key).is_none_or(|rows| rows.try_lock().is_err()),
             Err(_) => true,
         };
         for _ in ["the first row", "another one"] {
@@ -307,7 +349,7 @@ mod tests {
                 assert!(is_locked());
                 EdmDateTime::MIN
             };
-            table.apply(vec![put("p", "r", 1)], now, |_| assert!(is_locked())).unwrap();
+            table.apply(&[put("p", "r", 1)], now, |_| assert!(is_locked())).unwrap();
             assert!(!is_locked());
         }
     }
@@ -323,7 +365,7 @@ mod tests {
             for _ in 0..300 {
                 let mut seen = Vec::new();
                 table.scan(("p", ""), &mut |_, row| {
-                    seen.push(row.properties.text().to_owned());
+                    seen.push(row.properties().text().to_owned());
                     ControlFlow::Continue(())
                 });
                 assert_eq!(seen.len(), 20);

@@ -1,22 +1,13 @@
 //! The version of a row: its Timestamp and its ETag.
 
-use std::io::Write as _;
-
 use crate::edm::EdmDateTime;
 
 /// The step of a Timestamp if the clock did not advance, like in the service.
 const STEP_TICKS: i64 = 10_000;
 
-const MAX_TEXT: usize = "2017-11-10T02:43:55.7662669Z".len();
-
-/// The time of a write. Its text is stored too, since every response shows it twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::mock) struct Version {
-    time: EdmDateTime,
-    /// `2017-11-10T02:43:55.7662669Z`, without trailing zeros.
-    text: [u8; MAX_TEXT],
-    length: u8,
-}
+/// The time of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mock) struct Version(EdmDateTime);
 
 impl Version {
     /// The version of a write at `now` whose key was last written at `last`.
@@ -29,53 +20,81 @@ impl Version {
         } else {
             EdmDateTime::from_ticks(last.ticks() + STEP_TICKS).unwrap_or(EdmDateTime::MAX)
         };
-        Self::at(time)
+        Self(time)
     }
 
     /// The version of a write at this time.
     pub(super) fn at(time: EdmDateTime) -> Self {
-        let mut text = [0; MAX_TEXT];
-        let mut rest = &mut text[..];
-        // The array has room for every time.
-        let _ = write!(rest, "{}", time.trimmed());
-        let left = rest.len();
-        let length = u8::try_from(MAX_TEXT - left).unwrap_or_default();
-        Self { time, text, length }
+        Self(time)
     }
 
-    pub(in crate::mock) fn time(&self) -> EdmDateTime {
-        self.time
+    pub(in crate::mock) fn time(self) -> EdmDateTime {
+        self.0
     }
 
     /// The Timestamp in the form of responses.
-    pub(in crate::mock) fn text(&self) -> &str {
-        std::str::from_utf8(&self.text[..self.length.into()]).unwrap_or_default()
+    pub(in crate::mock) fn text(self) -> VersionText {
+        VersionText::of(self.0)
     }
 
     /// `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`
-    pub(in crate::mock) fn etag(&self) -> String {
-        let mut etag = Vec::with_capacity(2 * MAX_TEXT);
+    pub(in crate::mock) fn etag(self) -> String {
+        let mut etag = Vec::with_capacity(56);
         etag.extend_from_slice(b"W/\"");
-        self.push_tag(&mut etag);
+        self.text().push_tag(&mut etag);
         etag.push(b'"');
         String::from_utf8(etag).unwrap_or_default()
+    }
+}
+
+/// The text of a Timestamp: `2017-11-10T02:43:55.7662669Z`, without trailing zeros.
+pub(in crate::mock) struct VersionText {
+    text: [u8; 28],
+    length: usize,
+}
+
+impl VersionText {
+    fn of(time: EdmDateTime) -> Self {
+        let mut text = time.text();
+        let fraction = &text[SECONDS + 1..text.len() - 1];
+        let length = match fraction.iter().rposition(|digit| *digit != b'0') {
+            Some(last) => SECONDS + 1 + last + 1,
+            None => SECONDS,
+        };
+        text[length] = b'Z';
+        Self { text, length: length + 1 }
+    }
+
+    pub(in crate::mock) fn as_bytes(&self) -> &[u8] {
+        &self.text[..self.length]
+    }
+
+    pub(in crate::mock) fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     /// Writes the text between the quotes of an ETag: `datetime'2017-11-10T02%3A43%3A55.7662669Z'`.
     pub(in crate::mock) fn push_tag(&self, out: &mut Vec<u8>) {
+        let text = self.as_bytes();
         out.extend_from_slice(b"datetime'");
-        for byte in &self.text[..self.length.into()] {
-            match byte {
-                b':' => out.extend_from_slice(b"%3A"),
-                byte => out.push(*byte),
-            }
-        }
+        out.extend_from_slice(&text[..HOURS]);
+        out.extend_from_slice(b"%3A");
+        out.extend_from_slice(&text[HOURS + 1..MINUTES]);
+        out.extend_from_slice(b"%3A");
+        out.extend_from_slice(&text[MINUTES + 1..]);
         out.push(b'\'');
     }
 }
 
+/// The ends of the parts of a Timestamp's text.
+const HOURS: usize = "2017-11-10T02".len();
+const MINUTES: usize = "2017-11-10T02:43".len();
+const SECONDS: usize = "2017-11-10T02:43:55".len();
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -84,10 +103,25 @@ mod tests {
         let first = Version::after(EdmDateTime::MIN, now);
         assert_eq!(first.etag(), "W/\"datetime'2017-11-10T02%3A43%3A55.05Z'\"");
         let second = Version::after(first.time(), now);
-        assert_eq!(second.text(), "2017-11-10T02:43:55.051Z");
+        assert_eq!(second.text().as_str(), "2017-11-10T02:43:55.051Z");
         let earlier = "2001-01-01T00:00:00Z".parse().unwrap();
-        assert_eq!(Version::after(second.time(), earlier).text(), "2017-11-10T02:43:55.052Z");
+        assert_eq!(
+            Version::after(second.time(), earlier).text().as_str(),
+            "2017-11-10T02:43:55.052Z"
+        );
         let later = "2017-11-10T02:43:56Z".parse().unwrap();
-        assert_eq!(Version::after(second.time(), later).text(), "2017-11-10T02:43:56Z");
+        assert_eq!(Version::after(second.time(), later).text().as_str(), "2017-11-10T02:43:56Z");
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_has_no_trailing_zeros(
+            ticks in 504_911_233_000_000_000..3_155_378_975_999_999_999_i64,
+            unit in proptest::sample::select(vec![1, 1000, 10_000_000]),
+        ) {
+            let time = EdmDateTime::from_ticks(ticks / unit * unit).unwrap();
+            let text = Version::at(time).text();
+            prop_assert_eq!(text.as_str(), time.trimmed().to_string());
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! A write to one row, as a value, so that several can be applied in one step.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use super::super::check::check_entity;
 use super::super::failure::Failure;
 use super::key::StoredKey;
-use super::properties::{Properties, StoredEntity, StoredProperties};
+use super::properties::Properties;
+use super::row::{RowText, StoredEntity};
 use super::version::Version;
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
@@ -20,7 +21,7 @@ pub(in crate::mock) struct Write<'a> {
 #[derive(Debug)]
 pub(in crate::mock) enum Change<'a> {
     /// A new row with its properties in the order of the request.
-    Insert(StoredProperties),
+    Insert(RowText),
     /// An update or upsert. It sorts the properties by name, in ordinal order.
     Update(Update<'a>, Condition<'a>),
     Delete(Condition<'a>),
@@ -30,9 +31,29 @@ pub(in crate::mock) enum Change<'a> {
 #[derive(Debug)]
 pub(in crate::mock) enum Update<'a> {
     /// Keeps the other properties.
-    Merge(Properties<'a>),
+    Merge {
+        properties: Properties<'a>,
+        /// The merged row, which is computed without a lock.
+        merged: Option<Merged>,
+    },
     /// Removes the other properties.
-    Replace(StoredProperties),
+    Replace(RowText),
+}
+
+/// The result of a merge with the row of this version.
+#[derive(Debug)]
+pub(in crate::mock) struct Merged {
+    old: Option<Version>,
+    row: Result<RowText, Failure>,
+}
+
+/// The reason why writes were not applied.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::mock) enum Refused {
+    /// The write with this index failed.
+    Failed(usize, Failure),
+    /// Another write has changed a row since a merge with it was prepared.
+    Stale,
 }
 
 /// The condition of a write.
@@ -48,42 +69,65 @@ impl Write<'_> {
     pub(in crate::mock) fn inserts(&self) -> bool {
         matches!(self.change, Change::Insert(_))
     }
-}
 
-impl Update<'_> {
-    pub(in crate::mock) fn replace(mut properties: Properties<'_>) -> Self {
-        sort(&mut properties);
-        Self::Replace(StoredProperties::new(&properties))
+    pub(in crate::mock) fn merges(&self) -> bool {
+        matches!(self.change, Change::Update(Update::Merge { .. }, _))
     }
-}
 
-impl Change<'_> {
-    /// Computes the row after this change, without applying it. A new row is newer than `last_deleted`.
+    /// Computes a merge with the current row. Other writes need no preparation.
+    pub(in crate::mock) fn prepare(&mut self, old: Option<&StoredEntity>) {
+        if let Change::Update(Update::Merge { properties, merged }, _) = &mut self.change {
+            let row = merge(&self.key, old, properties);
+            *merged = Some(Merged { old: old.map(|old| old.version), row });
+        }
+    }
+
+    /// Computes the row after this write, without applying it. A new row is newer than `last_deleted`.
     pub(super) fn outcome(
-        self,
-        key: &StoredKey,
+        &self,
+        index: usize,
         old: Option<&StoredEntity>,
         last_deleted: EdmDateTime,
         now: EdmDateTime,
-    ) -> Result<Option<Arc<StoredEntity>>, Failure> {
-        let properties = match self {
-            Self::Insert(_) if old.is_some() => return Err(Failure::entity_already_exists()),
-            Self::Insert(properties) => properties,
-            Self::Update(update, condition) => {
-                condition.check(old)?;
+    ) -> Result<Option<StoredEntity>, Refused> {
+        let failed = |failure| Refused::Failed(index, failure);
+        let text = match &self.change {
+            Change::Insert(_) if old.is_some() => {
+                return Err(failed(Failure::entity_already_exists()));
+            }
+            Change::Insert(text) => text,
+            Change::Update(update, condition) => {
+                condition.check(old).map_err(failed)?;
                 match update {
-                    Update::Replace(properties) => properties,
-                    Update::Merge(properties) => merged(key, old, properties)?,
+                    Update::Replace(text) => text,
+                    Update::Merge { merged, .. } => {
+                        let of_row = |merged: &&Merged| merged.old == old.map(|old| old.version);
+                        let merged = merged.as_ref().filter(of_row).ok_or(Refused::Stale)?;
+                        merged.row.as_ref().map_err(|failure| failed(failure.clone()))?
+                    }
                 }
             }
-            Self::Delete(_) if old.is_none() => return Err(Failure::resource_not_found()),
-            Self::Delete(condition) => {
-                condition.check(old)?;
+            Change::Delete(_) if old.is_none() => {
+                return Err(failed(Failure::resource_not_found()));
+            }
+            Change::Delete(condition) => {
+                condition.check(old).map_err(failed)?;
                 return Ok(None);
             }
         };
         let last = old.map_or(last_deleted, |old| old.version.time());
-        Ok(Some(Arc::new(StoredEntity { version: Version::after(last, now), properties })))
+        Ok(Some(text.clone().at(Version::after(last, now))))
+    }
+}
+
+impl<'a> Update<'a> {
+    pub(in crate::mock) fn replace(row_key: &str, mut properties: Properties<'_>) -> Self {
+        sort(&mut properties);
+        Self::Replace(RowText::new(row_key, &properties))
+    }
+
+    pub(in crate::mock) fn merge(properties: Properties<'a>) -> Self {
+        Self::Merge { properties, merged: None }
     }
 }
 
@@ -106,24 +150,21 @@ impl Condition<'_> {
 }
 
 /// Combines the new properties with those of the old row that they do not name.
-fn merged(
+fn merge<'a>(
     key: &StoredKey,
-    old: Option<&StoredEntity>,
-    new: Properties<'_>,
-) -> Result<StoredProperties, Failure> {
-    let named = new.len();
-    let mut all = new;
+    old: Option<&'a StoredEntity>,
+    new: &Properties<'a>,
+) -> Result<RowText, Failure> {
+    let mut all = new.clone();
     if let Some(old) = old {
-        for (name, value) in old.properties.read() {
-            if !all[..named].iter().any(|(known, _)| *known == name) {
-                all.push((name, value));
-            }
-        }
+        let named: HashSet<&str> = new.iter().map(|(name, _)| &**name).collect();
+        let kept = old.properties().read().into_iter();
+        all.extend(kept.filter(|(name, _)| !named.contains(&**name)));
         // The limits apply to the merged row too.
         check_entity(key, &all)?;
     }
     sort(&mut all);
-    Ok(StoredProperties::new(&all))
+    Ok(RowText::new(&key.row, &all))
 }
 
 fn sort(properties: &mut Properties<'_>) {
@@ -143,15 +184,15 @@ mod tests {
     }
 
     fn insert(properties: &Properties<'_>) -> Change<'static> {
-        Change::Insert(StoredProperties::new(properties))
+        Change::Insert(RowText::new("r", properties))
     }
 
     fn replace<'a>(names: &[&'static str], condition: Condition<'a>) -> Change<'a> {
-        Change::Update(Update::replace(properties(names)), condition)
+        Change::Update(Update::replace("r", properties(names)), condition)
     }
 
     fn merge(properties: Properties<'_>) -> Change<'_> {
-        Change::Update(Update::Merge(properties), Condition::Exists)
+        Change::Update(Update::merge(properties), Condition::Exists)
     }
 
     /// Applies one change and returns the ETag of the row.
@@ -160,14 +201,18 @@ mod tests {
         change: Change<'_>,
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
-        let write = Write { key: StoredKey::new("p", "r"), change };
-        let written = table.apply(vec![write], || now, |_| {}).map_err(|(_, failure)| failure)?;
+        let mut write = Write { key: StoredKey::new("p", "r"), change };
+        write.prepare(table.get(("p", "r")).as_ref());
+        let written = table.apply(&[write], || now, |_| {}).map_err(|refused| match refused {
+            Refused::Failed(0, failure) => failure,
+            other => panic!("{other:?}"),
+        })?;
         Ok(written[0].row.as_ref().map(|row| row.version.etag()))
     }
 
     fn names(table: &Table) -> Vec<String> {
         let row = table.get(("p", "r")).unwrap();
-        row.properties.members().map(|member| member.name().into_owned()).collect()
+        row.properties().members().map(|member| member.name().into_owned()).collect()
     }
 
     #[test]

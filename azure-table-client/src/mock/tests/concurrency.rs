@@ -8,7 +8,7 @@ use super::*;
 use crate::mock::store::{Change, Condition, StoredKey, Update, Write};
 
 fn write() -> Write<'static> {
-    let change = Change::Update(Update::replace(Vec::new()), Condition::None);
+    let change = Change::Update(Update::replace("r", Vec::new()), Condition::None);
     Write { key: StoredKey::new("p", "r"), change }
 }
 
@@ -16,7 +16,7 @@ fn write() -> Write<'static> {
 fn a_slow_query_does_not_block_the_creation_of_a_table() {
     let service = loose();
     let table = Arc::clone(service.core().store.read().table("Blogs").unwrap());
-    table.apply(vec![write()], || EdmDateTime::MIN, |_| {}).unwrap();
+    table.apply(&[write()], || EdmDateTime::MIN, |_| {}).unwrap();
     let (started, done) = (Barrier::new(2), Barrier::new(2));
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -24,7 +24,7 @@ fn a_slow_query_does_not_block_the_creation_of_a_table() {
                 started.wait();
                 done.wait();
             };
-            table.apply(vec![write()], || EdmDateTime::MIN, wait).unwrap();
+            table.apply(&[write()], || EdmDateTime::MIN, wait).unwrap();
         });
         started.wait();
         // The query waits for the writer of its partition.

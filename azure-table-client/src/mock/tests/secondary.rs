@@ -92,7 +92,7 @@ fn the_path_may_be_signed_with_or_without_the_suffix() {
     ] {
         let text = crate::auth::string_to_sign("GET", "", "", DATE, signed);
         let value =
-            format!("SharedKey devstoreaccount1:{}", service.core().rules.credential.sign(&text));
+            format!("SharedKey devstoreaccount1:{}", service.core().rules.keys.first().sign(&text));
         let headers = [("authorization", &*value), ("x-ms-date", DATE)];
         let response = send(&service, "GET", "-secondary/Tables", &headers, "");
         assert_eq!(response.status, expected, "{signed}");

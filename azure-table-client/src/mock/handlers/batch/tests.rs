@@ -2,7 +2,7 @@
 
 mod malformed;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
@@ -215,7 +215,7 @@ fn a_changeset_has_up_to_a_hundred_operations() {
     for count in [0, 1, 99] {
         assert_eq!(commit(&service, &inserts[..count]).len(), count);
         assert_eq!(last(&service).operations, count);
-        service.core().store.write().delete("Blogs", NOW).unwrap();
+        service.core().store.write().delete("Blogs", NOW, Duration::ZERO).unwrap();
         service.core().store.write().create("Blogs", NOW).unwrap();
     }
     assert_eq!(commit(&service, &inserts[..100]).len(), 100);

@@ -1,0 +1,135 @@
+//! A page of rows while a query fills it.
+
+use std::ops::{ControlFlow, Range};
+
+use super::evaluate::{Columns, Matcher};
+use super::scan::columns;
+use crate::mock::payload::{Item, Payload};
+use crate::mock::step::{Work, yield_now};
+use crate::mock::store::{Chunk, StoredEntity, StoredKey};
+
+/// The largest body of a page with more than one row.
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) struct Page<'p> {
+    payload: &'p Payload<'p>,
+    matcher: Option<&'p Matcher<'p>>,
+    /// The largest number of rows.
+    top: usize,
+    work: Work,
+    pub(super) body: Vec<u8>,
+    pub(super) found: usize,
+    pub(super) scanned: usize,
+    /// The first row of the next page.
+    pub(super) next: Option<StoredKey>,
+    /// The offset and the key of each row, if the fault plan may end the page there.
+    pub(super) rows: Option<Vec<(usize, StoredKey)>>,
+}
+
+impl<'p> Page<'p> {
+    pub(super) fn new(
+        payload: &'p Payload<'p>,
+        matcher: Option<&'p Matcher<'p>>,
+        top: usize,
+        keeps_rows: bool,
+    ) -> Self {
+        let mut body = Vec::with_capacity(1024);
+        payload.open_page(&mut body);
+        Self {
+            payload,
+            matcher,
+            top,
+            work: Work::default(),
+            body,
+            found: 0,
+            scanned: 0,
+            next: None,
+            rows: keeps_rows.then(Vec::new),
+        }
+    }
+
+    /// Adds the rows of a range in a chunk that match. Breaks if the page is full.
+    pub(super) async fn add(
+        &mut self,
+        partition_key: &str,
+        chunk: &Chunk,
+        range: Range<usize>,
+    ) -> ControlFlow<()> {
+        let rows = chunk.rows();
+        let (Some(first), Some(last)) = (rows.get(range.start), rows[..range.end].last()) else {
+            return ControlFlow::Continue(());
+        };
+        if self.is_full() {
+            return self.end_before(partition_key, first);
+        }
+        let for_all = |matcher: &Matcher<'_>| matcher.for_all(partition_key, (first, last));
+        match self.matcher.map_or(Some(true), for_all) {
+            Some(true) => self.add_matching(partition_key, chunk, range, None).await,
+            Some(false) => {
+                self.scanned += range.len();
+                self.wait_for(1).await;
+                ControlFlow::Continue(())
+            }
+            None => self.add_matching(partition_key, chunk, range, self.matcher).await,
+        }
+    }
+
+    async fn add_matching(
+        &mut self,
+        partition_key: &str,
+        chunk: &Chunk,
+        range: Range<usize>,
+        matcher: Option<&Matcher<'_>>,
+    ) -> ControlFlow<()> {
+        let mut compared = range.clone();
+        let columns = match matcher {
+            Some(matcher) => columns(chunk, &mut compared, matcher, &mut self.work).await,
+            None => Columns::default(),
+        };
+        let cost = matcher.map_or(1, Matcher::cost);
+        for at in range {
+            let row = &chunk.rows()[at];
+            if self.is_full() || at == compared.end {
+                return self.end_before(partition_key, row);
+            }
+            self.scanned += 1;
+            self.wait_for(cost).await;
+            let cells = (&columns, at - columns.first);
+            if matcher.is_none_or(|matcher| matcher.matches(partition_key, row, cells)) {
+                self.push(partition_key, row)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn push(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
+        let offset = self.body.len();
+        if let Some(rows) = &mut self.rows {
+            rows.push((offset, StoredKey::new(partition_key, row.row_key())));
+        }
+        self.payload.push(&mut self.body, Item::Entity(partition_key, row), self.found == 0);
+        if self.body.len() > MAX_PAGE_BYTES && self.found > 0 {
+            self.body.truncate(offset);
+            return self.end_before(partition_key, row);
+        }
+        self.found += 1;
+        self.work.add(Work::of_bytes(self.body.len() - offset));
+        ControlFlow::Continue(())
+    }
+
+    /// Returns `true` if the next page must begin. Every page scans some rows.
+    fn is_full(&self) -> bool {
+        self.found == self.top || (self.scanned > 0 && self.work.fills_page())
+    }
+
+    async fn wait_for(&mut self, cost: usize) {
+        if self.work.add(cost) {
+            yield_now().await;
+        }
+    }
+
+    fn end_before(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
+        self.next = Some(StoredKey::new(partition_key, row.row_key()));
+        ControlFlow::Break(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The reasons why a data file cannot be opened.
+
+use std::fmt;
+use std::io;
+
+#[derive(Debug)]
+pub(in crate::mock) enum OpenError {
+    Io(io::Error),
+    InUse,
+    /// The file does not begin like a data file.
+    Foreign,
+    Format {
+        found: u32,
+        known: u32,
+    },
+    Damaged {
+        at: u64,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::InUse => f.write_str("another process uses the file"),
+            Self::Foreign => f.write_str(
+                "the file is not a data file of the emulator, or its beginning is damaged; \
+                 restore or move the file",
+            ),
+            Self::Format { found, known } => write!(
+                f,
+                "the file has format {found}, and this version reads only format {known}; \
+                 use the version that wrote the file, or move the file to begin without tables"
+            ),
+            Self::Damaged { at } => write!(
+                f,
+                "the file is damaged at byte {at}; \
+                 restore it from a copy, or move it to begin without tables"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

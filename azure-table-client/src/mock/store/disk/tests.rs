@@ -1,0 +1,251 @@
+//! Tests of the data file: crashes, compaction, formats and a full disk.
+
+use std::fs;
+use std::path::Path;
+
+use http::{HeaderMap, Method, header};
+
+use super::damage::{TestFile, content, open, send};
+use super::log::Log;
+use super::open_error::OpenError;
+use crate::mock::MockTableService;
+use crate::transport::HttpRequest;
+
+/// Upserts a row with a text of this length.
+fn put(service: &MockTableService, keys: (&str, usize), text: usize) {
+    let path = format!("/Blogs(PartitionKey='{}',RowKey='{:04}')", keys.0, keys.1);
+    send(service, Method::PUT, &path, &format!("{{\"Text\":\"{}\"}}", "x".repeat(text)));
+}
+
+fn opened(path: &Path) -> MockTableService {
+    open(path).unwrap()
+}
+
+/// The error of an open, with its reason.
+fn refusal(path: &Path) -> String {
+    let error = open(path).unwrap_err();
+    let reason = std::error::Error::source(&error).unwrap();
+    format!("{error}: {reason}")
+}
+
+#[tokio::test]
+async fn a_disk_failure_is_reported_in_the_accepted_format() {
+    let file = TestFile::new("failure");
+    let service = opened(&file.0);
+    let create = |name: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, "application/json".parse().unwrap());
+        headers.insert("x-ms-version", "2019-02-02".parse().unwrap());
+        service.receive(HttpRequest {
+            headers,
+            body: format!("{{\"TableName\":\"{name}\"}}").into(),
+            ..HttpRequest::new(
+                Method::POST,
+                http::Uri::from_static("http://127.0.0.1:1/devstoreaccount1/Tables"),
+            )
+        })
+    };
+    assert_eq!(create("Blogs").await.unwrap().status, 201);
+    // A writer that stops early reports a disk failure.
+    let disk = service.core().store.journal.disk.as_ref().unwrap();
+    disk.queue.lock().unwrap().to_writer = None;
+    let refused = create("Posts").await.unwrap();
+    assert_eq!(refused.status, 500);
+    for (name, value) in [("content-type", "application/json;"), ("x-ms-version", "2019-02-02")] {
+        assert!(refused.headers[name].to_str().unwrap().starts_with(value), "{name}");
+    }
+    let body = String::from_utf8(refused.body.to_vec()).unwrap();
+    let id = refused.headers["x-ms-request-id"].to_str().unwrap();
+    assert!(body.contains("\"InternalError\"") && body.contains(id), "{body}");
+}
+
+#[test]
+fn a_commit_that_a_crash_interrupts_is_whole_or_missing() {
+    let file = TestFile::new("crash");
+    let service = opened(&file.0);
+    service.seed_json(r#"{"Blogs":[]}"#).unwrap();
+    put(&service, ("p", 0), 100);
+    drop(service);
+    let before = fs::read(&file.0).unwrap();
+    let service = opened(&file.0);
+    put(&service, ("p", 1), 100);
+    drop(service);
+    let after = fs::read(&file.0).unwrap();
+    assert!(after.len() > before.len() + 100);
+    for length in before.len()..=after.len() {
+        // The mark is written after the records are on disk.
+        let interrupted = [&before[..], &after[before.len()..length]].concat();
+        fs::write(&file.0, interrupted).unwrap();
+        let rows = opened(&file.0).row_count("Blogs");
+        assert_eq!(rows, Some(if length == after.len() { 2 } else { 1 }), "{length}");
+        // The next start finds no trace of the rest.
+        let service = opened(&file.0);
+        put(&service, ("p", 2), 1);
+        drop(service);
+        assert_eq!(opened(&file.0).row_count("Blogs"), rows.map(|rows| rows + 1));
+    }
+}
+
+#[test]
+fn a_file_is_compacted_while_writers_go_on() {
+    let file = TestFile::new("compaction");
+    let service = opened(&file.0);
+    service.seed_json(r#"{"Blogs":[], "Empty":[]}"#).unwrap();
+    let mut written = 0;
+    std::thread::scope(|scope| {
+        for partition in ["a", "b", "c"] {
+            let service = &service;
+            scope.spawn(move || {
+                for round in 0..100 {
+                    for row in 0..20 {
+                        put(service, (partition, row), 100 + round);
+                    }
+                    if round % 10 == 0 {
+                        service.seed_json(&format!("{{\"T{partition}{round}\":[]}}")).unwrap();
+                        send(
+                            service,
+                            Method::DELETE,
+                            &format!("/Tables('T{partition}{round}')"),
+                            "",
+                        );
+                    }
+                }
+            });
+        }
+        scope.spawn(|| {
+            let copy = file.0.with_file_name("copy.tables");
+            for _ in 0..10 {
+                fs::copy(&file.0, &copy).unwrap();
+                drop(opened(&copy));
+            }
+            fs::remove_file(copy).unwrap();
+        });
+        written += 3 * 100 * 20 * 150;
+    });
+    let before = content(&service);
+    drop(service);
+    let length = fs::metadata(&file.0).unwrap().len();
+    assert!(length < written / 3, "{length} of {written}");
+    assert_eq!(content(&opened(&file.0)), before);
+    let names = fs::read_dir(file.0.parent().unwrap()).unwrap().count();
+    assert_eq!(names, 1, "no other file is left");
+}
+
+#[test]
+fn versions_do_not_repeat_after_a_compaction() {
+    let file = TestFile::new("versions");
+    let last = || {
+        let opened = super::Disk::open(&file.0).unwrap();
+        let store = opened.store.read().unwrap();
+        (store.last_deleted, store.table("Blogs").map(|table| table.last_deleted()))
+    };
+    let service = opened(&file.0);
+    service.seed_json(r#"{"Blogs":[], "Gone":[{"PartitionKey":"p","RowKey":"r"}]}"#).unwrap();
+    send(&service, Method::DELETE, "/Tables('Gone')", "");
+    put(&service, ("p", 0), 1);
+    send(&service, Method::DELETE, "/Blogs(PartitionKey='p',RowKey='0000')", "");
+    drop(service);
+    let before = last();
+    assert!(before.1.unwrap() > crate::edm::EdmDateTime::MIN, "{before:?}");
+    let service = opened(&file.0);
+    for _ in 0..100 {
+        put(&service, ("q", 0), 1000);
+    }
+    drop(service);
+    assert!(fs::metadata(&file.0).unwrap().len() < 80_000, "compacted");
+    let after = last();
+    assert!(after.0.max(after.1.unwrap()) >= before.0.max(before.1.unwrap()));
+    assert!(after.1 >= before.1, "{before:?} {after:?}");
+}
+
+#[test]
+fn other_formats_are_refused_with_advice() {
+    let file = TestFile::new("formats");
+    for bytes in [&b""[..], b"redb\x1A\x0A\xA9\x0D\x0A", &[0; 10_000]] {
+        fs::write(&file.0, bytes).unwrap();
+        let refusal = refusal(&file.0);
+        assert!(refusal.contains("one.tables cannot be opened: "), "{refusal}");
+        assert!(refusal.contains("is not a data file of the emulator"), "{refusal}");
+        assert!(refusal.ends_with("restore or move the file"), "{refusal}");
+        assert_eq!(fs::read(&file.0).unwrap(), bytes, "the file is unchanged");
+    }
+    fs::remove_file(&file.0).unwrap();
+    drop(opened(&file.0));
+    let newer = super::log::header(2, 7);
+    let mut bytes = fs::read(&file.0).unwrap();
+    bytes[..newer.len()].copy_from_slice(&newer);
+    fs::write(&file.0, bytes).unwrap();
+    let refusal = refusal(&file.0);
+    assert!(refusal.contains("has format 2, and this version reads only format 1"), "{refusal}");
+}
+
+#[test]
+fn a_file_has_one_process() {
+    let file = TestFile::new("lock");
+    let service = opened(&file.0);
+    assert!(refusal(&file.0).ends_with("another process uses the file"));
+    drop(service);
+    drop(opened(&file.0));
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = TestFile::new("mode");
+    let mode = || fs::metadata(&file.0).unwrap().permissions().mode() & 0o777;
+    drop(opened(&file.0));
+    assert_eq!(mode(), 0o600);
+    fs::set_permissions(&file.0, fs::Permissions::from_mode(0o664)).unwrap();
+    drop(opened(&file.0));
+    assert_eq!(mode(), 0o600, "an older file too");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compaction_keeps_a_symbolic_link() {
+    let file = TestFile::new("link");
+    let link = file.0.with_file_name("link.tables");
+    drop(opened(&file.0));
+    std::os::unix::fs::symlink(&file.0, &link).unwrap();
+    let service = opened(&link);
+    service.seed_json(r#"{"Blogs":[]}"#).unwrap();
+    for _ in 0..100 {
+        put(&service, ("p", 0), 1000);
+    }
+    drop(service);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(opened(&file.0).row_count("Blogs"), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failed_commit_is_written_again() {
+    let file = TestFile::new("full");
+    let mut records = Vec::new();
+    let mut open = || {
+        records.clear();
+        let log = Log::open(&file.0, |record| {
+            records.push(record.to_vec());
+            Some(())
+        });
+        log.map(|log| (log, records.clone()))
+    };
+    let (mut log, _) = open().unwrap();
+    log.add(b"one");
+    log.commit().unwrap();
+    let full = fs::OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
+    let real = log.replace_file(full);
+    log.add(b"two");
+    let error = log.commit().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    log.add(b"three");
+    assert!(log.commit().is_err());
+    log.replace_file(real);
+    log.commit().unwrap();
+    drop(log);
+    let (log, records) = open().unwrap();
+    assert_eq!(records, [&b"one"[..], b"two", b"three"]);
+    drop(log);
+    assert!(matches!(Log::open(Path::new("/"), |_| None), Err(OpenError::Io(_))));
+}

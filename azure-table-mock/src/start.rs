@@ -1,0 +1,60 @@
+//! The output at the start: addresses, connection strings and warnings.
+
+use std::fmt::Write as _;
+use std::net::{IpAddr, SocketAddr};
+
+use azure_table_client::auth::DEVELOPMENT_KEY;
+
+use crate::options::{Account, Options};
+use crate::tls::Https;
+
+/// Returns the lines on standard output once the program listens at the address.
+pub(crate) fn lines(options: &Options, https: Option<&Https>, address: SocketAddr) -> String {
+    let scheme = if https.is_some() { "https" } else { "http" };
+    let origin = format!("{scheme}://{address}");
+    let mut text = String::new();
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        let _ = writeln!(text, "{line}");
+    };
+    for Account { name, .. } in &options.accounts {
+        line(format_args!("azure-table-mock listening on {origin}/{name}"));
+    }
+    // Scripts that start Azurite wait for the end of this line.
+    line(format_args!("Azurite-compatible Table service is successfully listening at {origin}"));
+    for account in &options.accounts {
+        let Account { name, .. } = account;
+        // Secret keys do not belong in the output, which is often kept.
+        let key = if account.has_public_key() { DEVELOPMENT_KEY } else { "<key>" };
+        line(format_args!(
+            "Connection string: DefaultEndpointsProtocol={scheme};AccountName={name};\
+             AccountKey={key};TableEndpoint={origin}/{name};"
+        ));
+    }
+    if options.page {
+        line(format_args!("Page: {origin}/-/"));
+    }
+    match &options.data {
+        Some(folder) => line(format_args!("Data: {}", folder.display())),
+        None => line(format_args!("Data: in memory only; --data DIR keeps it")),
+    }
+    if let Some(authority) = https.and_then(|https| https.authority.as_ref()) {
+        line(format_args!("Certificate authority to trust: {}", authority.display()));
+    }
+    text
+}
+
+/// Returns the warning about a listener that other machines can reach.
+pub(crate) fn warning(options: &Options, address: IpAddr) -> Option<&'static str> {
+    if address.is_loopback() {
+        return None;
+    }
+    let is_open = options.loose || options.accounts.iter().any(Account::has_public_key);
+    if is_open || options.oauth {
+        return Some(
+            "warning: other machines can reach this address and can read and write without a secret key",
+        );
+    }
+    options.page.then_some(
+        "warning: other machines can reach this address, and its page shows all rows without a key (see --no-page)",
+    )
+}

@@ -1,0 +1,81 @@
+//! Tests of accounts: key rotation without a restart, and accounts in the host.
+
+use std::time::Duration;
+
+use azure_table_client::DynamicEntity;
+use tokio::time::{Instant, sleep};
+
+use crate::disk::folder;
+use crate::server::{Server, command};
+
+/// Waits until the result of reading the tables is as expected.
+async fn until(server: &Server, account: &str, key: &str, expected: bool) {
+    let client = server.client_of(account, key);
+    let begun = Instant::now();
+    while client.list_tables().await.is_ok() != expected {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{account} {key} {expected}");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn keys_rotate_without_a_restart() {
+    let folder = folder("rotation");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = format!("{folder}/accounts");
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    write("one:b2xk");
+    let server = Server::start(&["--accounts-file", &file]).await;
+    let table = server.client_of("one", "b2xk").table_named::<DynamicEntity>("Rows");
+    table.create().await.unwrap();
+
+    write("one:bmV3:b2xk\ntwo:dHdv\n");
+    until(&server, "one", "bmV3", true).await;
+    until(&server, "one", "b2xk", true).await;
+    until(&server, "two", "dHdv", true).await;
+    write("not a list");
+    sleep(Duration::from_millis(1500)).await;
+    until(&server, "two", "dHdv", true).await;
+    write("one:bmV3");
+    until(&server, "one", "b2xk", false).await;
+    until(&server, "two", "dHdv", false).await;
+    let tables: Vec<_> = server.client_of("one", "bmV3").list_tables().await.unwrap();
+    assert_eq!(tables.len(), 1, "the tables remain");
+
+    let error = server.stop().await;
+    assert!(error.contains("the accounts remain as they were: "), "{error}");
+    assert_eq!(error.lines().count(), 1, "reported once: {error}");
+}
+
+#[tokio::test]
+async fn accounts_come_from_the_variable_of_azurite() {
+    let mut program = command(&["--port", "0"]);
+    program.env("AZURITE_ACCOUNTS", "one:Zmlyc3Q=:c2Vjb25k;two:dHdv");
+    let server = Server::run(program, 2).await;
+    for (account, key, expected) in [
+        ("one", "Zmlyc3Q=", true),
+        ("one", "c2Vjb25k", true),
+        ("two", "dHdv", true),
+        ("two", "c2Vjb25k", false),
+    ] {
+        let tables = server.client_of(account, key).list_tables().await;
+        assert_eq!(tables.is_ok(), expected, "{account} {key}");
+    }
+}
+
+#[tokio::test]
+async fn the_host_may_name_the_account() {
+    let signed = ["--loose", "--account", "one", "--account-key", "b25l"];
+    for (more, host, path, expected) in [
+        (&[][..], "one.localhost", "/Tables", "200 OK"),
+        (&[], "one.localhost", "/one/Tables", "400 Bad Request"),
+        (&[], "other.localhost", "/one/Tables", "200 OK"),
+        (&["--disableProductStyleUrl"], "one.localhost", "/one/Tables", "200 OK"),
+    ] {
+        let server = Server::start(&[&signed[..], more].concat()).await;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let response = server.exchange(request.as_bytes()).await;
+        let status = response.lines().next().unwrap_or_default();
+        assert_eq!(status, format!("HTTP/1.1 {expected}"), "{host}{path}");
+    }
+}

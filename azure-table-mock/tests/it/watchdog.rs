@@ -1,0 +1,128 @@
+//! Expensive requests do not delay other requests.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use azure_table_client::{DynamicEntity, TableClient};
+
+use crate::server::Server;
+
+/// The rows of the partition that the expensive requests scan, each with the largest number of properties.
+const ROWS: usize = 900;
+const PROPERTIES: usize = 252;
+
+/// The longest wait that 99 of 100 requests may have.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+
+fn name(index: usize) -> String {
+    format!("P{index:03}")
+}
+
+async fn fill(table: &TableClient<DynamicEntity>) {
+    let rows: Vec<_> = (0..ROWS)
+        .map(|row| {
+            let mut entity = DynamicEntity::new("wide", format!("{row:04}"));
+            for index in 0..PROPERTIES {
+                entity.set(name(index), "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}");
+            }
+            entity
+        })
+        .collect();
+    for rows in rows.chunks(100) {
+        let batch = rows.iter().fold(table.transaction(), |batch, row| batch.insert(row));
+        batch.await.unwrap();
+    }
+}
+
+/// A query that no row matches, with a URL of about 14 KB.
+fn long_query(term: impl Fn(usize) -> String, separator: &str) -> String {
+    let mut query = String::new();
+    for index in 0.. {
+        let term = term(index);
+        if query.len() + term.len() > 14_000 {
+            return query;
+        }
+        if index > 0 {
+            query.push_str(separator);
+        }
+        let _ = write!(query, "{term}");
+    }
+    query
+}
+
+/// The most expensive queries that were found.
+fn expensive() -> [String; 4] {
+    let equal = |index: usize| format!("P{:03}%20eq%20'%C3%A9%C3%A9{index}'", index % PROPERTIES);
+    let flag = |index: usize| format!("a{index:04}");
+    let one = |index: usize| format!("P000%20eq%20'%C3%A9{index}'");
+    [
+        format!("$filter={}", long_query(equal, "%20or%20")),
+        format!("$filter={}", long_query(flag, "%20or%20")),
+        format!("$filter={}", long_query(one, "%20or%20")),
+        format!("$select={}", long_query(|index| format!("a{index:04}"), ",")),
+    ]
+}
+
+/// The wait of the slowest of 100 requests, and the longest wait.
+fn worst(mut waits: Vec<Duration>) -> (Duration, Duration) {
+    waits.sort();
+    (waits[waits.len() * 99 / 100], waits[waits.len() - 1])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn expensive_requests_do_not_delay_others() {
+    let server = Arc::new(Server::start(&["--loose"]).await);
+    let wide = server.table("Wide").await;
+    fill(&wide).await;
+    let small = server.table("Small").await;
+    small.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+
+    let (stop, served) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let mut tasks = tokio::task::JoinSet::new();
+    for query in expensive() {
+        let (server, stop, served) = (Arc::clone(&server), Arc::clone(&stop), Arc::clone(&served));
+        tasks.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                let path = format!("/devstoreaccount1/Wide()?{query}");
+                assert_eq!(server.get(&path).await.status(), 200);
+                served.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    let (writer, writer_stop) = (wide.clone(), Arc::clone(&stop));
+    tasks.spawn(async move {
+        let mut partition = 0;
+        while !writer_stop.load(Ordering::Relaxed) {
+            partition += 1;
+            writer.insert(&DynamicEntity::new(format!("new{partition}"), "r")).await.unwrap();
+        }
+    });
+
+    let client = reqwest::Client::new();
+    let (mut health, mut reads) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    while served.load(Ordering::Relaxed) < 8 || health.len() < 200 {
+        let sent = Instant::now();
+        let response = client.get(format!("{}/-/health", server.origin)).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        health.push(sent.elapsed());
+        let sent = Instant::now();
+        small.get(("p", "r")).await.unwrap();
+        reads.push(sent.elapsed());
+    }
+    stop.store(true, Ordering::Relaxed);
+    while let Some(ended) = tasks.join_next().await {
+        ended.unwrap();
+    }
+    for (what, waits) in [("health", health), ("a read of another table", reads)] {
+        let (count, (most, longest)) = (waits.len(), worst(waits));
+        println!(
+            "{what}: {count} requests in {:?}, 99 % within {most:?}, the slowest {longest:?}, {} expensive queries",
+            begun.elapsed(),
+            served.load(Ordering::Relaxed),
+        );
+        assert!(most <= MAX_WAIT, "{what}: {most:?}");
+    }
+}
