@@ -39,6 +39,7 @@ mod delivery;
 mod failure;
 mod faults;
 mod handlers;
+mod head;
 mod inspect;
 mod json;
 mod keys;

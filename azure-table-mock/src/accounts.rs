@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
@@ -17,6 +18,8 @@ use crate::options::{Account, Options, parse_list};
 
 /// The number of requests of an account that the page shows.
 const KEPT_REQUESTS: usize = 200;
+/// The number of bytes of request bodies of an account that the page shows.
+const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]
@@ -40,6 +43,15 @@ pub(crate) struct Disk {
 pub(crate) struct Served {
     pub(crate) name: String,
     pub(crate) service: MockTableService,
+    is_open: AtomicBool,
+}
+
+impl Served {
+    /// Returns `true` if no secret protects the account: it accepts requests without a signature or tokens
+    /// that anybody can write, or its key is public.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
+    }
 }
 
 impl Accounts {
@@ -88,9 +100,9 @@ impl Accounts {
         })
     }
 
-    /// Returns the service of the account that the host or the path names. The first account refuses
+    /// Returns the account that the host or the path names. The first account refuses
     /// requests without an account.
-    pub(crate) fn of(&self, host: &str, path: &str) -> MockTableService {
+    pub(crate) fn of(&self, host: &str, path: &str) -> Arc<Served> {
         let all = self.all();
         let named = |name: &str| {
             let name = name.strip_suffix("-secondary").unwrap_or(name);
@@ -99,7 +111,7 @@ impl Accounts {
         let label = first_label(host).filter(|_| self.options.account_in_host);
         let of_host = label.and_then(|label| named(&label.to_ascii_lowercase()));
         let segment = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
-        of_host.or_else(|| named(segment)).unwrap_or(&all[0]).service.clone()
+        Arc::clone(of_host.or_else(|| named(segment)).unwrap_or(&all[0]))
     }
 
     /// Reads the file of the accounts. On an error, the accounts remain as they were.
@@ -127,6 +139,8 @@ impl Accounts {
             let keys: Vec<_> = account.keys.iter().map(String::as_str).collect();
             let failed = |error| format!("the account {}: {error}", account.name);
             served.service.set_keys(&keys).map_err(failed)?;
+            let is_open = self.options.loose || self.options.oauth || account.has_public_key();
+            served.is_open.store(is_open, Ordering::Relaxed);
         }
         let is_served = |one: &Arc<Served>| served.iter().any(|other| other.name == one.name);
         removed.extend(all.iter().cloned());
@@ -146,10 +160,10 @@ impl Accounts {
             let file = folder.join(format!("{name}.tables"));
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
-        Ok(Served { name: name.clone(), service: builder.build() })
+        Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
     }
 
-    /// Applies the settings of all accounts. No request bodies are kept, since the page does not show them.
+    /// Applies the settings of all accounts. Requests are kept for the page.
     fn configure(&self, builder: MockTableServiceBuilder, name: &str) -> MockTableServiceBuilder {
         let options = &self.options;
         let mut builder = builder
@@ -157,7 +171,7 @@ impl Accounts {
             .loose(options.loose)
             .account_in_host(options.account_in_host)
             .kept_requests(if options.page { KEPT_REQUESTS } else { 0 })
-            .kept_payload_bytes(0);
+            .kept_payload_bytes(KEPT_PAYLOAD_BYTES);
         if options.oauth {
             let name = name.to_owned();
             builder = builder.tokens(move |token| oauth::is_valid(token, &name, SystemTime::now()));
@@ -210,7 +224,7 @@ mod tests {
 
     /// The name of the account whose service receives a request.
     fn receiver(accounts: &Accounts, host: &str, path: &str) -> String {
-        let text = accounts.of(host, path).connection_string();
+        let text = accounts.of(host, path).service.connection_string();
         text.rsplit('/').next().unwrap().to_owned()
     }
 

@@ -1,28 +1,31 @@
 //! The conversion of requests and responses between hyper and the service.
 
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
+use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Request, Response, Uri, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body as _, Incoming};
-use tokio::time::{Duration, timeout};
+use hyper::body::{Body as _, Frame, Incoming};
+use tokio::time::timeout;
 
 use crate::accounts::Accounts;
-use crate::page;
+use crate::gate::{Gate, Target, text};
+use crate::limits::{Budget, Limits, Share};
+use crate::options::Options;
+use crate::page::{self, PageState};
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
-/// The part of a too large body that is read and dropped, since most clients read the response only after
-/// they have sent the whole body. After this many bytes the connection is closed.
-const DRAINED_BYTES: usize = 64 * 1024 * 1024;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
-/// The longest wait for a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(2 * 60);
+/// The share of the response to a query, until its size is known. Few pages are larger.
+const PAGE_BYTES: usize = 1024 * 1024;
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
@@ -32,42 +35,50 @@ const SERVER: HeaderValue =
 pub(crate) struct Shared {
     pub(crate) accounts: Accounts,
     pub(crate) has_page: bool,
-    /// How long a connection may be idle.
-    pub(crate) keep_alive: Duration,
+    pub(crate) page: PageState,
+    pub(crate) limits: Limits,
     /// `http` or `https`.
-    pub(crate) scheme: &'static str,
+    scheme: &'static str,
     /// The address of the listener.
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
+    gate: Gate,
+    pub(crate) budget: Budget,
 }
 
-/// An error that ends a connection without a response.
-#[derive(Debug)]
-pub(crate) enum Broken {
-    /// The body could not be read.
-    Body(hyper::Error),
-    /// The body did not arrive in time.
-    TooSlow,
-    /// The fault plan breaks the connection.
-    Plan(TransportError),
+impl Shared {
+    pub(crate) fn new(
+        options: &Options,
+        accounts: Accounts,
+        scheme: &'static str,
+        address: SocketAddr,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            accounts,
+            has_page: options.page,
+            page: PageState::new(options, address.ip().is_loopback()),
+            limits,
+            scheme,
+            address,
+            gate: Gate::new(address, &options.allow_hosts),
+            budget: Budget::new(&limits),
+        }
+    }
 }
+
+/// The fault plan breaks the connection, so it ends without a response.
+#[derive(Debug)]
+pub(crate) struct Broken(TransportError);
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Body(_) => "the body could not be read",
-            Self::TooSlow => "the body did not arrive in time",
-            Self::Plan(_) => "the fault plan breaks this connection",
-        })
+        f.write_str("the fault plan breaks this connection")
     }
 }
 
 impl std::error::Error for Broken {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Body(error) => Some(error),
-            Self::TooSlow => None,
-            Self::Plan(error) => Some(error),
-        }
+        Some(&self.0)
     }
 }
 
@@ -78,25 +89,66 @@ pub(crate) async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Broken> {
     let (parts, body) = request.into_parts();
-    if page::has_path(parts.uri.path()) {
-        return Ok(page::respond(shared, &parts));
+    let is_page = page::has_path(parts.uri.path());
+    let account = shared.accounts.of(host(&parts).unwrap_or_default(), parts.uri.path());
+    let target = if is_page { Target::Page } else { Target::Account(&account) };
+    if let Some(refusal) = shared.gate.refuse(&parts, target) {
+        return Ok(closing(refusal));
     }
-    let service = shared.accounts.of(host(&parts).unwrap_or_default(), parts.uri.path());
-    let (body, is_whole) =
-        timeout(BODY_TIMEOUT, read(body)).await.map_err(|_| Broken::TooSlow)??;
-    let request = to_service(shared, parts, body);
-    let received = service.receive_from(request, sender).await;
-    let mut response = received.map_err(Broken::Plan)?;
-    if !is_whole {
-        response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if is_page {
+        return Ok(page::respond(shared, &parts, body).await);
     }
-    Ok(to_hyper(response))
+    let is_query = is_query(&parts);
+    let mut request = to_service(shared, parts);
+    let mut reading = Reading { shared, body, read: Read::default(), share: None };
+    if let Err(refusal) = reading.read(&account.service, &request, sender).await {
+        return Ok(closing(refusal));
+    }
+    let Reading { read, mut share, .. } = reading;
+    request.body = read.bytes;
+    if is_query && share.is_none() {
+        share = match shared.budget.share(PAGE_BYTES).await {
+            Some(share) => Some(share),
+            None => return Ok(closing(busy())),
+        };
+    }
+    let mut response = account.service.receive_from(request, sender).await.map_err(Broken)?;
+    response.body = match shared.budget.hold(response.body, share) {
+        Ok(body) => body,
+        Err(_) if is_query => return Ok(closing(busy())),
+        // A write was applied, so its response is sent.
+        Err(body) => body,
+    };
+    let response = to_hyper(response);
+    Ok(if read.is_whole { response } else { closing(response) })
 }
 
-fn to_service(shared: &Shared, parts: Parts, body: Bytes) -> HttpRequest {
+/// Adds the header that ends the connection after this response.
+fn closing(mut response: Response<Full<Bytes>>) -> Response<Full<Bytes>> {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The response if the memory of other requests is not free in time.
+fn busy() -> Response<Full<Bytes>> {
+    let mut response = text(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "azure-table-mock has too many large requests and responses in flight.\n",
+    );
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Returns `true` for a query, which may have a large response: a read without the keys of an entity.
+fn is_query(parts: &Parts) -> bool {
+    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
+}
+
+/// The request without its body.
+fn to_service(shared: &Shared, parts: Parts) -> HttpRequest {
     let uri = uri(&parts, shared.scheme, shared.address);
     let Parts { method, headers, .. } = parts;
-    HttpRequest { headers, body, ..HttpRequest::new(method, uri) }
+    HttpRequest { headers, ..HttpRequest::new(method, uri) }
 }
 
 /// The URI with the host as the client names it, and with the path and query as sent.
@@ -125,43 +177,102 @@ fn is_host(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_part)
 }
 
-/// Reads the body, or its start if it is too large. Returns `true` if the client has sent all of it. A body
-/// in one piece is not copied.
-async fn read(mut body: Incoming) -> Result<(Bytes, bool), Broken> {
-    let mut read = Bytes::new();
-    while read.is_empty() {
-        match data(&mut body).await? {
-            Some(piece) => read = piece,
-            None => return Ok((read, true)),
-        }
-    }
-    if body.is_end_stream() {
-        read.truncate(PASSED_BYTES);
-        return Ok((read, true));
-    }
-    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(PASSED_BYTES);
-    let mut whole = BytesMut::with_capacity(read.len() + declared.min(RESERVED_BYTES));
-    whole.extend_from_slice(&read);
-    let mut total = read.len();
-    while let Some(piece) = data(&mut body).await? {
-        total += piece.len();
-        let room = PASSED_BYTES.saturating_sub(whole.len());
-        whole.extend_from_slice(&piece[..piece.len().min(room)]);
-        if total > DRAINED_BYTES {
-            return Ok((whole.freeze(), false));
-        }
-    }
-    Ok((whole.freeze(), true))
+/// A body that is being read.
+struct Reading<'s> {
+    shared: &'s Shared,
+    body: Incoming,
+    read: Read,
+    /// The share of a large body that did not arrive with its head.
+    share: Option<Share>,
 }
 
-/// The next piece of a body, or `None` at its end.
-async fn data(body: &mut Incoming) -> Result<Option<Bytes>, Broken> {
-    while let Some(frame) = body.frame().await {
-        if let Ok(data) = frame.map_err(Broken::Body)?.into_data() {
-            return Ok(Some(data));
+/// The read part of a body.
+#[derive(Default)]
+struct Read {
+    bytes: Bytes,
+    /// The client has sent nothing else.
+    is_whole: bool,
+}
+
+impl Reading<'_> {
+    /// Reads the body if the response depends on it. Only a body that arrived with its head is read before
+    /// the request is authorized. A body in one piece is not copied.
+    ///
+    /// # Errors
+    /// The refusal of a body that is malformed or late.
+    async fn read(
+        &mut self,
+        service: &MockTableService,
+        head: &HttpRequest,
+        sender: IpAddr,
+    ) -> Result<(), Response<Full<Bytes>>> {
+        // Reading the body tells a client that waits for `100 Continue` to send it.
+        if !head.headers.contains_key(header::EXPECT) && self.arrived()? {
+            return Ok(());
         }
+        if self.body.is_end_stream() {
+            self.read.is_whole = true;
+            return Ok(());
+        }
+        if !service.needs_body(head, sender) {
+            self.read.bytes = Bytes::new();
+            return Ok(());
+        }
+        let size = self.body.size_hint();
+        if size.lower() > (PASSED_BYTES - self.read.bytes.len()) as u64 {
+            // The service refuses a body of this size without reading it.
+            self.read.bytes = vec![0; PASSED_BYTES].into();
+            return Ok(());
+        }
+        let rest = size.upper().and_then(|rest| usize::try_from(rest).ok());
+        let size = self.read.bytes.len() + rest.unwrap_or(PASSED_BYTES).min(PASSED_BYTES);
+        if size > Budget::SMALL {
+            self.share = Some(self.shared.budget.share(size).await.ok_or_else(busy)?);
+        }
+        let time = self.shared.limits.body;
+        let reading = self.read_rest(size.min(RESERVED_BYTES));
+        timeout(time, reading).await.unwrap_or_else(|_| {
+            Err(text(
+                StatusCode::REQUEST_TIMEOUT,
+                "The body of the request did not arrive in time.\n",
+            ))
+        })
     }
-    Ok(None)
+
+    /// Reads the part of the body that arrived with the head. Returns `true` if this is all of it.
+    fn arrived(&mut self) -> Result<bool, Response<Full<Bytes>>> {
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut self.body).poll_frame(&mut context) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(None) => {}
+            Poll::Ready(Some(frame)) => {
+                self.read.bytes = frame.map_err(malformed)?.into_data().unwrap_or_default();
+            }
+        }
+        self.read.is_whole = self.body.is_end_stream();
+        Ok(self.read.is_whole)
+    }
+
+    async fn read_rest(&mut self, capacity: usize) -> Result<(), Response<Full<Bytes>>> {
+        let mut whole = BytesMut::with_capacity(capacity);
+        whole.extend_from_slice(&self.read.bytes);
+        while let Some(frame) = self.body.frame().await {
+            let piece = frame.map(Frame::into_data).map_err(malformed)?.unwrap_or_default();
+            let room = PASSED_BYTES - whole.len();
+            whole.extend_from_slice(&piece[..piece.len().min(room)]);
+            if whole.len() == PASSED_BYTES {
+                self.read.bytes = whole.freeze();
+                return Ok(());
+            }
+        }
+        self.read = Read { bytes: whole.freeze(), is_whole: true };
+        Ok(())
+    }
+}
+
+/// The response to a body that is not valid HTTP, or that ended early.
+fn malformed(_: hyper::Error) -> Response<Full<Bytes>> {
+    text(StatusCode::BAD_REQUEST, "The body of the request is malformed or incomplete.\n")
 }
 
 fn to_hyper(response: HttpResponse) -> Response<Full<Bytes>> {

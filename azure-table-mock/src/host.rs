@@ -2,35 +2,25 @@
 
 use std::net::IpAddr;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::{fs, io};
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{Duration, sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use crate::accounts::Accounts;
-use crate::exchange::{self, Shared};
+use crate::connections::accept;
+use crate::exchange::Shared;
+use crate::limits::Limits;
 use crate::options::Options;
 use crate::tls::Https;
 use crate::{print_error, print_line, start};
 
-/// The longest wait for the next request on a connection, and for the rest of its headers, by default.
-const IDLE: Duration = Duration::from_secs(5 * 60);
 /// The time that in-flight requests have after a stop signal.
 const GRACE: Duration = Duration::from_secs(5);
-/// The longest TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The pause between two looks at the accounts' file.
 const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
-/// The pause after an error of `accept`, for example if the process has too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How often the state of the disk is read. A failure lasts longer.
 const DISK_CHECK: Duration = Duration::from_millis(250);
 
@@ -50,13 +40,12 @@ pub(crate) async fn serve(
     }
     print_line(start::lines(options, https.as_ref(), address).trim_end());
     let scheme = if https.is_some() { "https" } else { "http" };
-    let shared = Arc::new(Shared {
-        accounts,
-        has_page: options.page,
-        keep_alive: options.keep_alive.unwrap_or(IDLE),
-        scheme,
-        address,
-    });
+    let mut limits = Limits::new(options.max_connections);
+    limits.idle = options.keep_alive.unwrap_or(limits.idle);
+    if let Some(warning) = limits.fit_open_files() {
+        print_error(warning);
+    }
+    let shared = Arc::new(Shared::new(options, accounts, scheme, address, limits));
     let tls = https.map(|https| https.acceptor);
     let (stop, stopping) = watch::channel(());
     tokio::spawn(report_disk_failures(Arc::downgrade(&shared)));
@@ -124,37 +113,6 @@ async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    tls: Option<&TlsAcceptor>,
-    shared: &Arc<Shared>,
-    stopping: &watch::Receiver<()>,
-) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                // An IPv6 socket reports IPv4 addresses in mapped form.
-                let sender = peer.ip().to_canonical();
-                // Otherwise a response in two packets waits for the client's acknowledgement.
-                let _ = stream.set_nodelay(true);
-                let (tls, shared, stopping) = (tls.cloned(), Arc::clone(shared), stopping.clone());
-                tokio::spawn(async move {
-                    let Some(tls) = tls else {
-                        return connection(stream, sender, shared, stopping).await;
-                    };
-                    // An error of the handshake concerns only the client.
-                    if let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(stream)).await {
-                        connection(stream, sender, shared, stopping).await;
-                    }
-                });
-            }
-            // The client has already closed the connection.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-            Err(_) => sleep(ACCEPT_PAUSE).await,
-        }
-    }
-}
-
 /// Prints a line when the disk fails, and when it works again.
 async fn report_disk_failures(shared: Weak<Shared>) {
     let mut known = Vec::new();
@@ -170,31 +128,6 @@ async fn report_disk_failures(shared: Weak<Shared>) {
         }
         sleep(DISK_CHECK).await;
     }
-}
-
-async fn connection(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    sender: IpAddr,
-    shared: Arc<Shared>,
-    mut stopping: watch::Receiver<()>,
-) {
-    let service = service_fn(|request| exchange::respond(&shared, sender, request));
-    let mut connection = pin!(
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(shared.keep_alive)
-            // A client may close its side after it has sent the request.
-            .half_close(true)
-            .serve_connection(TokioIo::new(stream), service)
-    );
-    // Connection errors concern only the client.
-    tokio::select! {
-        biased;
-        _ = connection.as_mut() => return,
-        _ = stopping.changed() => {}
-    }
-    connection.as_mut().graceful_shutdown();
-    let _ = connection.await;
 }
 
 /// The stop signals.

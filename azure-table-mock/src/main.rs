@@ -1,16 +1,21 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- (log, oauth, tls) <- (accounts, start) <- page <- exchange <- host`.
+//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, start)
+//! <- gate <- page <- exchange <- connections <- host`.
 
 mod accounts;
+mod connections;
 mod exchange;
+mod gate;
 mod host;
+mod limits;
 mod log;
 mod oauth;
 mod options;
 mod page;
 mod start;
+mod stream;
 mod tls;
 
 use std::fmt::Display;

@@ -1,35 +1,72 @@
-//! The page below `/-/`, which is not a valid account name. It is read-only, has no scripts, and is rendered
-//! for each request.
+//! The page below `/-/`, which is not a valid account name. It is rendered for each request. Reading needs
+//! no script; the script updates rows and copies text. Changes are forms with a token.
 
+mod copy;
+mod draft;
+mod edit;
 mod entities;
+mod entity;
+mod fields;
+mod guard;
 mod html;
 mod requests;
+mod rust;
+mod state;
 mod tables;
+mod values;
+mod view;
 
-use std::borrow::Cow;
-use std::net::IpAddr;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use serde_json::json;
-use url::form_urlencoded;
 
+use crate::accounts::Served;
 use crate::exchange::Shared;
+use edit::Target;
+use fields::Fields;
 use html::Html;
+pub(crate) use state::PageState;
+use view::View;
 
-/// Allows only resources of this program, and no scripts, forms or frames.
+/// Allows only resources and forms of this program, and no frames.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The report of a page after an action, by the value of `done`.
+const NOTICES: [(&str, &str); 5] = [
+    ("table", "The table is created."),
+    ("table-deleted", "The table is deleted."),
+    ("inserted", "The entity is inserted."),
+    ("saved", "The entity is saved."),
+    ("deleted", "Deleted."),
+];
 
 struct Page {
     title: String,
     body: Html,
+}
+
+/// The response to a request for a page.
+enum Reply {
+    Page(StatusCode, Page),
+    /// The page that shows the result of an action.
+    SeeOther(String),
+    /// A file for download: its name and its content.
+    Csv(String, String),
+    Missing,
+}
+
+impl Reply {
+    fn ok(page: Page) -> Self {
+        Self::Page(StatusCode::OK, page)
+    }
 }
 
 /// Returns `true` if the path belongs to the page.
@@ -37,51 +74,134 @@ pub(crate) fn has_path(path: &str) -> bool {
     path == "/-" || path.starts_with("/-/")
 }
 
-pub(crate) fn respond(shared: &Shared, request: &Parts) -> Response<Full<Bytes>> {
-    if !matches!(request.method, Method::GET | Method::HEAD) {
-        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "This page is read-only.\n");
+pub(crate) async fn respond(
+    shared: &Shared,
+    request: &Parts,
+    body: Incoming,
+) -> Response<Full<Bytes>> {
+    let path = request.uri.path();
+    let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
+    let has_form = matches!(segments[..], [_, ""] | [_, _, _]);
+    if !(matches!(request.method, Method::GET | Method::HEAD)
+        || has_form && request.method == Method::POST)
+    {
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "The page is read with GET.\n");
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let path = request.uri.path();
     if path == "/-/health" {
         return health(shared);
     }
     if !shared.has_page {
         return text(StatusCode::NOT_FOUND, "The page is disabled.\n");
     }
-    if shared.address.ip().is_loopback() && !names_this_machine(request) {
-        return text(
-            StatusCode::FORBIDDEN,
-            "The page is available only under the local names of this machine.\n",
-        );
-    }
-    let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
-    let query = request.uri.query().unwrap_or_default();
-    let page = match segments[..] {
-        [] => return moved("/-/"),
-        [""] => Some(tables::page(shared)),
-        ["style.css"] => return file("text/css; charset=utf-8", include_str!("page/style.css")),
-        ["icon.svg"] => return file("image/svg+xml", include_str!("page/icon.svg")),
-        ["requests"] => Some(requests::page(shared)),
-        [account, table] => {
-            let account = shared.accounts.named(account);
-            account.and_then(|account| entities::list(&account, table, &keys(query)))
+    // Changes that are made while the page is read count as later ones.
+    let version = changes(shared);
+    let found = if request.method == Method::POST {
+        match guard::form(shared, request, body).await {
+            Ok(form) => act(shared, &segments, &form).await,
+            Err((status, reason)) => return text(status, reason),
         }
-        [account, table, "entity"] => {
-            let account = shared.accounts.named(account);
-            account.and_then(|account| entities::one(&account, table, &keys(query)))
+    } else {
+        let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
+        match segments[..] {
+            [] => return moved("/-/"),
+            ["style.css"] => {
+                let style = concat!(include_str!("page/style.css"), include_str!("page/forms.css"));
+                return file("text/css; charset=utf-8", style);
+            }
+            ["script.js"] => {
+                return file("text/javascript; charset=utf-8", include_str!("page/script.js"));
+            }
+            ["icon.svg"] => return file("image/svg+xml", include_str!("page/icon.svg")),
+            ["changes"] => {
+                let body = json!({ "version": version }).to_string();
+                return reply(StatusCode::OK, "application/json", body);
+            }
+            _ => read(shared, &segments, &query).await.unwrap_or(Reply::Missing),
         }
-        _ => None,
     };
-    match page {
-        Some(page) => html(StatusCode::OK, page),
-        None => html(StatusCode::NOT_FOUND, missing()),
+    finish(found, shared.page.can_write, &version)
+}
+
+/// Returns the page at a path, or `None` if it does not exist.
+async fn read(shared: &Shared, segments: &[&str], query: &Fields) -> Option<Reply> {
+    let done = query.get("done");
+    let page = match *segments {
+        [""] => tables::done(shared, done),
+        ["requests"] => requests::page(shared, query.get("show")),
+        ["requests", account, number] if number.parse::<usize>().is_ok() => {
+            requests::one(shared, account, number)?
+        }
+        [account, table] => {
+            let account = shared.accounts.named(account)?;
+            entities::list(shared, &account, table, &View::of(query), done).await?
+        }
+        [account, table, action] => {
+            let account = shared.accounts.named(account)?;
+            match action {
+                "entity" => entity::one(shared, &account, table, query.keys(), done)?,
+                "copy" => return copy::page(&account, table, query).await,
+                "export" => return copy::export(&account, table, query).await,
+                action if shared.page.can_write => {
+                    let target = target(shared, &account, table)?;
+                    match action {
+                        "add" => target.add_form(),
+                        "edit" => target.edit_form(query.keys())?,
+                        "delete-table" => target.delete_table_form(None)?,
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    Some(Reply::ok(page))
+}
+
+/// Applies a form, which was checked.
+async fn act(shared: &Shared, segments: &[&str], form: &Fields) -> Reply {
+    let (account, table, action) = match *segments {
+        [account, ""] => (account, "", ""),
+        [account, table, action] => (account, table, action),
+        _ => return Reply::Missing,
+    };
+    let Some(account) = shared.accounts.named(account) else { return Reply::Missing };
+    if table.is_empty() {
+        return edit::add_table(shared, &account, form).await;
+    }
+    let Some(target) = target(shared, &account, table) else { return Reply::Missing };
+    match action {
+        "add" => target.insert(form).await,
+        "edit" => target.replace(form).await,
+        "delete" => target.delete(form).await,
+        "delete-table" => target.delete_table().await,
+        _ => Reply::Missing,
     }
 }
 
+/// Returns a table, if it exists.
+fn target<'a>(shared: &'a Shared, account: &'a Served, table: &'a str) -> Option<Target<'a>> {
+    account.service.row_count(table).map(|_| Target { shared, account, table })
+}
+
+/// Returns a number that differs if something changed, for pages that update themselves.
+fn changes(shared: &Shared) -> String {
+    let mut hash = DefaultHasher::new();
+    shared.page.writes().hash(&mut hash);
+    for account in shared.accounts.iter() {
+        let service = &account.service;
+        service.requests().total().hash(&mut hash);
+        for table in service.table_names() {
+            service.row_count(&table).hash(&mut hash);
+            table.hash(&mut hash);
+        }
+    }
+    format!("{:016x}", hash.finish())
+}
+
 fn health(shared: &Shared) -> Response<Full<Bytes>> {
-    let accounts: Vec<_> = shared.accounts.iter().map(|account| account.name.clone()).collect();
     let disk = shared.accounts.disk();
     let failures = disk.as_ref().map_or(&[][..], |disk| &disk.failures);
     let (status, word) = if failures.is_empty() {
@@ -89,53 +209,41 @@ fn health(shared: &Shared) -> Response<Full<Bytes>> {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "the disk failed")
     };
-    let mut body = json!({ "status": word, "version": VERSION, "accounts": accounts });
+    let mut body = json!({ "status": word, "version": VERSION });
     if let Some(disk) = &disk {
         body["disk"] = json!({ "commits": disk.commits, "failures": failures });
     }
     reply(status, "application/json", body.to_string())
 }
 
-/// Returns `true` if the `Host` is an address or a local name. Any other name that resolves to this machine
-/// may be a DNS rebinding attack by a web page.
-fn names_this_machine(request: &Parts) -> bool {
-    let named = request.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = named.or_else(|| request.uri.authority().map(Authority::as_str)) else {
-        return true;
-    };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-    is_address || name.eq_ignore_ascii_case("localhost") || name.ends_with(".localhost")
-}
-
-/// The PartitionKey and RowKey in a query. Missing keys are empty.
-fn keys(query: &str) -> (Cow<'_, str>, Cow<'_, str>) {
-    let key = |name: &str| {
-        let mut options = form_urlencoded::parse(query.as_bytes());
-        options.find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
-    };
-    (key("PartitionKey"), key("RowKey"))
-}
-
-/// `?PartitionKey=…&RowKey=…`
-fn query_of((partition_key, row_key): (&str, &str)) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::from("?"));
-    query.append_pair("PartitionKey", partition_key).append_pair("RowKey", row_key);
-    query.finish()
-}
-
 fn missing() -> Page {
     let mut body = Html::default();
-    body.raw("<h1>Not found</h1><p>The table or entity does not exist. ");
+    body.raw("<h1>Not found</h1><p>The table, entity or request does not exist. ");
     body.raw("<a href=\"/-/\">All tables</a></p>");
     Page { title: "Not found".into(), body }
 }
 
-fn html(status: StatusCode, page: Page) -> Response<Full<Bytes>> {
-    reply(status, "text/html; charset=utf-8", page.finish())
+fn finish(response: Reply, can_write: bool, version: &str) -> Response<Full<Bytes>> {
+    const HTML: &str = "text/html; charset=utf-8";
+    match response {
+        Reply::Page(status, page) => reply(status, HTML, page.finish(can_write, version)),
+        Reply::Missing => reply(StatusCode::NOT_FOUND, HTML, missing().finish(can_write, version)),
+        Reply::SeeOther(to) => {
+            let mut response = text(StatusCode::SEE_OTHER, "");
+            if let Ok(to) = HeaderValue::from_str(&to) {
+                response.headers_mut().insert(header::LOCATION, to);
+            }
+            response
+        }
+        Reply::Csv(name, content) => {
+            let mut response = reply(StatusCode::OK, "text/csv; charset=utf-8", content);
+            // The name of a table has no quotes.
+            if let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+                response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
+            }
+            response
+        }
+    }
 }
 
 fn text(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
@@ -156,7 +264,8 @@ fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Resp
     const POLICIES: [(HeaderName, HeaderValue); 4] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        // Without referrers, browsers would hide the origin of this page's own forms.
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     let mut response = Response::new(Full::new(body.into()));
@@ -165,39 +274,4 @@ fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Resp
     headers.extend(POLICIES);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use http::Request;
-
-    use super::*;
-
-    #[test]
-    fn names_that_are_not_local_are_refused() {
-        for (host, expected) in [
-            ("127.0.0.1:10002", true),
-            ("localhost", true),
-            ("LocalHost:80", true),
-            ("tables.localhost:80", true),
-            ("[::1]:80", true),
-            ("evil.example:10002", false),
-            ("evil-localhost", false),
-            ("127.0.0.1.evil.example", false),
-            ("", false),
-        ] {
-            let (parts, ()) =
-                Request::get("/-/").header("host", host).body(()).unwrap().into_parts();
-            assert_eq!(names_this_machine(&parts), expected, "{host}");
-        }
-    }
-
-    #[test]
-    fn keys_in_a_link_round_trip() {
-        let pair = ("a b&c=d", "é%'\"<>+");
-        let query = query_of(pair);
-        let (partition_key, row_key) = keys(&query[1..]);
-        assert_eq!((&*partition_key, &*row_key), pair);
-        assert_eq!(keys("RowKey=x").0, "");
-    }
 }

@@ -53,6 +53,7 @@ mod sas;
 mod secret_paths;
 mod security;
 mod serde_bridge;
+mod signatures;
 mod streams;
 mod transactions;
 mod troubleshooting;

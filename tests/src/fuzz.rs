@@ -8,6 +8,7 @@ mod generated;
 mod readers;
 mod replies;
 mod requests;
+mod signatures;
 mod texts;
 
 pub use atom::atom;
@@ -15,6 +16,7 @@ pub use generated::generated;
 pub use readers::readers;
 pub use replies::{error_body, json_page, reply};
 pub use requests::{mock_request, multipart};
+pub use signatures::{Checked, check as check_signed_request, signed_request};
 pub use texts::{checkpoint, connection_string, continuation, filter_text};
 
 /// A target: its name, which is also the directory of its seeds, and its function.
@@ -32,4 +34,5 @@ pub const TARGETS: &[Target] = &[
     ("mock_request", mock_request),
     ("multipart", multipart),
     ("reply", reply),
+    ("signed_request", signed_request),
 ];

@@ -26,6 +26,23 @@ pub enum PlanKind {
     TableScan,
 }
 
+impl PlanKind {
+    /// Returns the part of a table that the service scans for one query with this filter, or without a
+    /// filter.
+    ///
+    /// ```
+    /// use azure_table_client::filter::{Filter, PlanKind};
+    ///
+    /// let filter = Filter::parse("PartitionKey eq 'Channel9' and Rating ge 3")?;
+    /// assert_eq!(PlanKind::of(Some(&filter)), PlanKind::Partition);
+    /// assert_eq!(PlanKind::of(None), PlanKind::TableScan);
+    /// # Ok::<(), azure_table_client::filter::FilterError>(())
+    /// ```
+    pub fn of(filter: Option<&Filter>) -> Self {
+        Plan::of(filter).kind()
+    }
+}
+
 impl fmt::Display for PlanKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

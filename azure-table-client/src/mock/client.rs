@@ -1,11 +1,15 @@
 //! A shortcut for tests: a client of the mock.
 
+use std::sync::Arc;
+
 use http::uri::{Authority, Scheme};
 
+use super::transport::Direct;
 use super::{IN_PROCESS_AUTHORITY, MockTableService};
 use crate::client::TableServiceClient;
 use crate::client_core::Settings;
-use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline};
+use crate::pipeline::{AcceptedCredentials, CurrentCredential, Endpoint, Pipeline, RetryPolicy};
+use crate::transport::Transport;
 
 impl MockTableService {
     /// Creates an in-process client of this service that uses its clock.
@@ -13,13 +17,38 @@ impl MockTableService {
     /// For other settings, pass [`transport`](Self::transport) and [`clock`](Self::clock) to a
     /// [`builder`](TableServiceClient::builder).
     pub fn client(&self) -> TableServiceClient {
+        self.client_over(self.transport(), RetryPolicy::default())
+    }
+
+    /// Creates an in-process client whose requests are not recorded, and which no fault strikes: a test can
+    /// prepare and inspect tables with it while faults are active. It does not retry.
+    ///
+    /// ```
+    /// # use azure_table_client::{DynamicEntity, mock::{Fault, MockTableService}};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::new();
+    /// mock.faults().add(Fault::busy());
+    /// let blogs = mock.direct_client().table_named::<DynamicEntity>("Blogs");
+    /// blogs.create().await?;
+    /// assert_eq!(blogs.query().await?.len(), 0);
+    /// assert_eq!(mock.requests().total(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn direct_client(&self) -> TableServiceClient {
+        self.client_over(Arc::new(Direct(self.clone())), RetryPolicy::none())
+    }
+
+    fn client_over(&self, transport: Arc<dyn Transport>, retry: RetryPolicy) -> TableServiceClient {
         let authority = Authority::from_static(IN_PROCESS_AUTHORITY);
         let path = format!("/{}", self.account());
         let endpoint = Endpoint::at(Scheme::HTTP, authority, &path, true);
         let credential = self.core().rules.keys.first().into();
         let accepted = AcceptedCredentials { keys: true, tokens: true };
         let credential = CurrentCredential::unchecked(credential, "", accepted);
-        let pipeline = Pipeline::new(endpoint, credential, self.transport(), self.clock());
+        let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock());
+        pipeline.retry = retry;
         TableServiceClient::new(pipeline, Settings::default())
     }
 }

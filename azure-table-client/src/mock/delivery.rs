@@ -5,6 +5,7 @@ use std::time::{Instant, SystemTime};
 use http::header::{self, HeaderValue};
 use http::{Method, StatusCode};
 
+use super::failure::Failure;
 use super::faults::{Effects, Host, Replacement, ReplacementBody, proxy_page};
 use super::handlers::{self, Scan};
 use super::recorder::{self, RecordedRequest};
@@ -14,7 +15,7 @@ use crate::transport::HttpResponse;
 
 /// The longest URL that reaches the service: Http.sys in front of it limits the request line and the
 /// headers to this size.
-const MAX_URL_BYTES: usize = 16 * 1024;
+pub(super) const MAX_URL_BYTES: usize = 16 * 1024;
 
 impl MockTableService {
     /// Responds for a host that can neither wait nor break a connection.
@@ -51,8 +52,10 @@ impl MockTableService {
     ) -> HttpResponse {
         let started = Instant::now();
         let mut scan = None;
-        let mut response = match &effects.replacement {
-            _ if request.raw.url_bytes() > MAX_URL_BYTES => proxy_page(StatusCode::URI_TOO_LONG),
+        let (mut response, failure) = match &effects.replacement {
+            _ if request.raw.url_bytes() > MAX_URL_BYTES => {
+                (proxy_page(StatusCode::URI_TOO_LONG), None)
+            }
             None => self.handle(request, effects, arrived, &mut scan).await,
             Some(replacement) => {
                 if replacement.is_applied {
@@ -64,8 +67,14 @@ impl MockTableService {
         if effects.is_body_cut {
             response.body.truncate(response.body.len() / 2);
         }
-        self.record(request, scan, response.status, (arrived, started));
+        self.record(request, scan, response.status, failure, (arrived, started));
         response
+    }
+
+    /// Responds to a request that no fault strikes, and does not record it.
+    pub(super) async fn deliver_directly(&self, request: &Request<'_>) -> HttpResponse {
+        let arrived = self.core().clock.now();
+        self.handle(request, &Effects::default(), arrived, &mut None).await.0
     }
 
     async fn handle(
@@ -74,32 +83,39 @@ impl MockTableService {
         effects: &Effects,
         arrived: SystemTime,
         scan: &mut Option<Scan>,
-    ) -> HttpResponse {
+    ) -> (HttpResponse, Option<Failure>) {
         let core = self.core();
         #[cfg(feature = "mock-data")]
         if request.raw.method != Method::GET && core.store.journal.has_failed() {
-            return self.refuse_for_the_disk(request);
+            return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
         }
         let request_id = reply::new_id();
-        let reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
+        let mut reply = handlers::respond(core, request, effects, arrived, &request_id, scan)
             .await
             .unwrap_or_else(|failure| {
                 handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
             });
+        let failure = reply.failure.take();
         let mut response = reply.finish(&request.raw, request_id, core.clock.now());
         handlers::add_cors_headers(core, &request.raw, &mut response.headers);
         if request.raw.method == Method::HEAD {
             response.body.clear();
         }
-        response
+        (response, failure)
     }
 
     /// The response that the fault plan sends in place of the service's own.
-    fn replace(&self, request: &Request<'_>, replacement: &Replacement) -> HttpResponse {
+    fn replace(
+        &self,
+        request: &Request<'_>,
+        replacement: &Replacement,
+    ) -> (HttpResponse, Option<Failure>) {
         let clock = &self.core().clock;
-        let mut response = match &replacement.body {
-            ReplacementBody::Html(status) => proxy_page(*status),
-            ReplacementBody::Failure(failure) => handlers::refuse(request, failure, clock),
+        let (mut response, failure) = match &replacement.body {
+            ReplacementBody::Html(status) => (proxy_page(*status), None),
+            ReplacementBody::Failure(failure) => {
+                (handlers::refuse(request, failure, clock), Some(failure.clone()))
+            }
         };
         if !replacement.has_body {
             response.body.clear();
@@ -110,7 +126,7 @@ impl MockTableService {
         {
             response.headers.insert(name, value);
         }
-        response
+        (response, failure)
     }
 
     /// Returns the response once all changes that it can show are on disk.
@@ -128,7 +144,7 @@ impl MockTableService {
 
     #[cfg(feature = "mock-data")]
     fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
-        let failure = super::failure::Failure::internal_error();
+        let failure = Failure::internal_error();
         handlers::refuse(request, &failure, &self.core().clock)
     }
 
@@ -137,11 +153,13 @@ impl MockTableService {
         request: &Request<'_>,
         scan: Option<Scan>,
         status: StatusCode,
+        failure: Option<Failure>,
         (arrived, started): (SystemTime, Instant),
     ) {
         let operation = request.operation_or_other();
         let recorder = &self.0.recorder;
         let recorded = RecordedRequest {
+            number: 0,
             arrived,
             took: started.elapsed(),
             method: request.raw.method.clone(),
@@ -150,6 +168,8 @@ impl MockTableService {
             operations: request.operation_count(),
             table: request.table().map(str::to_owned),
             status: status.as_u16(),
+            error_code: failure.as_ref().map(|failure| failure.code.into()),
+            error_message: failure.map(|failure| failure.message.into_owned()),
             plan: scan.map(|scan| scan.plan),
             scanned_rows: scan.map_or(0, |scan| scan.rows),
             attempt: 1,

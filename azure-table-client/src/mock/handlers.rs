@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use http::{Method, StatusCode, header};
 
-pub(super) use self::cors::add_cors_headers;
+pub(super) use self::cors::{add_cors_headers, allows};
 pub(super) use self::entities::entity_with_keys;
 use self::exchange::Exchange;
 #[cfg(test)]

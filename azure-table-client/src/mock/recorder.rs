@@ -1,15 +1,15 @@
 //! The recorder of requests, for assertions in tests.
 
+mod recorded;
+
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
-use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::Method;
 use percent_encoding::percent_decode_str;
-use url::form_urlencoded;
 
+pub use self::recorded::RecordedRequest;
 use super::request::RawRequest;
 use crate::filter::PlanKind;
 use crate::lock::lock;
@@ -22,69 +22,6 @@ pub(super) const KEPT_REQUESTS: usize = 10_000;
 pub(super) const KEPT_PAYLOAD_BYTES: usize = 32 * 1024 * 1024;
 /// The number of bytes kept of one payload.
 const PAYLOAD_BYTES: usize = 64 * 1024;
-
-/// A recorded request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RecordedRequest {
-    /// The time of arrival by the service's clock.
-    pub arrived: SystemTime,
-    /// The real time the service needed, without the delays of the fault plan.
-    pub took: Duration,
-    /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
-    pub method: Method,
-    /// The path and the query as sent, in printable ASCII; the signature in the query is masked.
-    pub url: String,
-    /// The requested operation.
-    pub operation: Operation,
-    /// The number of operations in a batch that can be read, otherwise 1.
-    pub operations: usize,
-    /// The table in the path. For a batch it is the table of its first operation.
-    pub table: Option<String>,
-    /// The HTTP status of the response.
-    pub status: u16,
-    /// The plan of a point read or a query.
-    pub plan: Option<PlanKind>,
-    /// The number of rows scanned by a point read or a query.
-    pub scanned_rows: usize,
-    /// The number of the attempt within its call, from 1: the number of kept requests up to this one with
-    /// the same operation and the same `x-ms-client-request-id`. The client of this library sends the same
-    /// id with every attempt of a call, and a new one with each call unless the program sets it. A request
-    /// without an id is a first attempt.
-    pub attempt: usize,
-    /// The first 64 KiB of the body as sent. The newest 32 MiB of all payloads are kept, and older payloads
-    /// are empty
-    /// ([`kept_payload_bytes`](super::MockTableServiceBuilder::kept_payload_bytes)).
-    pub payload: Bytes,
-    /// The length of the whole body in bytes.
-    pub payload_len: usize,
-}
-
-impl RecordedRequest {
-    /// Returns the filter of a query, decoded; `None` if the request has none.
-    ///
-    /// ```
-    /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), azure_table_client::Error> {
-    /// let mock = MockTableService::new();
-    /// let blogs = mock.client().table_named::<DynamicEntity>("Blogs");
-    /// blogs.create().await?;
-    /// blogs.query().filter_text("Rating ge 3").take(5).await?;
-    /// let sent = mock.requests().last().unwrap();
-    /// assert_eq!(sent.url, "/devstoreaccount1/Blogs()?$filter=Rating%20ge%203&$top=5");
-    /// assert_eq!(sent.filter().as_deref(), Some("Rating ge 3"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn filter(&self) -> Option<String> {
-        let (_, query) = self.url.split_once('?')?;
-        let mut options = form_urlencoded::parse(query.as_bytes());
-        options
-            .find(|(name, _)| name.eq_ignore_ascii_case("$filter"))
-            .map(|(_, filter)| filter.into_owned())
-    }
-}
 
 /// A hash that the attempts of one call share. `None` if the request has no id.
 type CallHash = Option<u64>;
@@ -142,6 +79,10 @@ impl Recorder {
 }
 
 impl Record {
+    fn total(&self) -> usize {
+        self.counts.values().sum()
+    }
+
     fn forget_oldest(&mut self) {
         if let Some((oldest, _)) = self.kept.pop_front() {
             self.payload_bytes -= oldest.payload.len();
@@ -177,7 +118,7 @@ impl Requests<'_> {
 
     /// Returns the number of all requests.
     pub fn total(&self) -> usize {
-        lock(&self.0.record).counts.values().sum()
+        lock(&self.0.record).total()
     }
 
     /// Returns the number of queries that were table scans.
@@ -196,7 +137,7 @@ impl Requests<'_> {
         let (last, call) = record.kept.back()?;
         let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
-        Some(RecordedRequest { attempt, ..last.clone() })
+        Some(RecordedRequest { attempt, number: record.total(), ..last.clone() })
     }
 
     /// Returns the requests in order, at most the last 10,000
@@ -204,13 +145,14 @@ impl Requests<'_> {
     pub fn all(&self) -> Vec<RecordedRequest> {
         let record = lock(&self.0.record);
         let mut attempts: HashMap<u64, usize> = HashMap::new();
-        let counted = record.kept.iter().map(|(request, call)| {
+        let dropped = record.total() - record.kept.len();
+        let counted = record.kept.iter().zip(dropped + 1..).map(|((request, call), number)| {
             let attempt = call.map_or(1, |call| {
                 let attempt = attempts.entry(call).or_default();
                 *attempt += 1;
                 *attempt
             });
-            RecordedRequest { attempt, ..request.clone() }
+            RecordedRequest { attempt, number, ..request.clone() }
         });
         counted.collect()
     }
@@ -253,16 +195,20 @@ pub(super) fn target(request: &RawRequest<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderMap;
+    use std::time::{Duration, SystemTime};
+
+    use http::{HeaderMap, Method};
 
     use super::*;
 
     use super::super::request::{Headers, Origin};
     use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
+    use crate::error::ErrorCode;
 
     fn request(status: u16, payload: &'static [u8]) -> RecordedRequest {
         RecordedRequest {
+            number: 0,
             arrived: SystemTime::UNIX_EPOCH,
             took: Duration::ZERO,
             method: Method::GET,
@@ -271,6 +217,8 @@ mod tests {
             operations: 1,
             table: None,
             status,
+            error_code: None,
+            error_message: None,
             plan: Some(PlanKind::TableScan),
             scanned_rows: 2,
             attempt: 1,
@@ -289,6 +237,7 @@ mod tests {
         assert_eq!((requests.total(), requests.count(Operation::Query)), (10_005, 10_005));
         assert_eq!((requests.table_scans(), requests.scanned_rows()), (10_005, 20_010));
         assert_eq!((requests.all().len(), requests.all()[0].status), (10_000, 5));
+        assert_eq!((requests.all()[0].number, requests.last().unwrap().number), (6, 10_005));
         requests.clear();
         assert_eq!((requests.total(), requests.scanned_rows(), requests.last()), (0, 0, None));
 
@@ -322,6 +271,8 @@ mod tests {
         assert_eq!((all[2].method.as_str(), all[2].payload_len), ("POST", all[2].payload.len()));
         let payload: serde_json::Value = serde_json::from_slice(&all[2].payload).unwrap();
         assert_eq!(payload, serde_json::json!({"PartitionKey": "a", "RowKey": "b"}));
+        assert_eq!(all[0].error_code, Some(ErrorCode::ServerBusy));
+        assert_eq!(all[3].error_code, None);
         assert!(all.windows(2).all(|pair| pair[0].arrived <= pair[1].arrived));
         let shown = shown.lock().unwrap();
         assert!(

@@ -28,11 +28,13 @@ pub(super) struct Reply {
     pub(super) body: Vec<u8>,
     /// The response is in an OData format.
     pub(super) is_odata: bool,
+    /// The failure in the body, for the record.
+    pub(super) failure: Option<Failure>,
 }
 
 impl Reply {
     pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
-        Self { status, headers: Vec::with_capacity(8), body, is_odata: true }
+        Self { status, headers: Vec::with_capacity(8), body, is_odata: true, failure: None }
     }
 
     pub(super) fn no_content() -> Self {
@@ -70,6 +72,7 @@ impl Reply {
         let (media_type, body) = payload::failure_body(format, failure, &message);
         let mut reply = Self::new(failure.status, body);
         reply.set(header::CONTENT_TYPE, media_type);
+        reply.failure = Some(failure.clone());
         reply
     }
 

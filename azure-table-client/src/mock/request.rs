@@ -117,12 +117,8 @@ impl<'a> Request<'a> {
 
     /// Reads everything except for the parts of a batch.
     fn read_one(raw: RawRequest<'a>, rules: &Rules) -> Self {
-        let account = rules.account();
-        let of_host = rules.account_in_host.then(|| raw.origin.location(account)).flatten();
-        let split = match of_host {
-            Some(location) => Some((location, raw.path)),
-            None => Location::split(raw.path, account),
-        };
+        let split = raw.location(rules);
+        let account_in_host = split.is_some_and(|(_, below)| below.len() == raw.path.len());
         let (location, resource) = match split {
             Some((location, below)) => (Some(location), Resource::parse(below)),
             None => (None, Err(Failure::resource_not_found())),
@@ -133,7 +129,6 @@ impl<'a> Request<'a> {
             (Ok(verb), Ok(resource)) => operation::of(&raw, verb.as_str(), resource),
         };
         let protocol = Protocol::of(&raw, rules.loose);
-        let account_in_host = of_host.is_some();
         let batch = Ok(Vec::new());
         Self { raw, location, account_in_host, verb, resource, operation, protocol, batch }
     }
@@ -202,6 +197,15 @@ impl<'a> RawRequest<'a> {
         self.path.len() + self.query.len()
     }
 
+    /// The location, and the path below the account. `None` if the path names another account.
+    pub(super) fn location(&self, rules: &Rules) -> Option<(Location, &'a str)> {
+        let account = rules.account();
+        match rules.account_in_host.then(|| self.origin.location(account)).flatten() {
+            Some(location) => Some((location, self.path)),
+            None => Location::split(self.path, account),
+        }
+    }
+
     /// A request that a host in this process received from this address.
     pub(super) fn in_process(request: &'a HttpRequest, sender: IpAddr) -> Self {
         let HttpRequest { uri, .. } = request;
@@ -223,6 +227,24 @@ impl<'a> RawRequest<'a> {
 
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'a str> {
         self.headers.text(name)
+    }
+
+    /// The media type of the body, without its parameters. It is empty if the header is missing.
+    pub(super) fn content_type(&self) -> Result<&str, Failure> {
+        let Some(value) = self.headers.get(&header::CONTENT_TYPE) else {
+            return Ok("");
+        };
+        let text = text(value).ok_or_else(Failure::media_type_not_supported)?;
+        Ok(text.split(';').next().unwrap_or_default().trim())
+    }
+
+    /// Checks that the body is XML. Some clients declare an empty body as JSON.
+    pub(super) fn check_xml(&self) -> Result<(), Failure> {
+        let kind = if self.body.is_empty() { "" } else { self.content_type()? };
+        if kind.is_empty() || kind.eq_ignore_ascii_case("application/xml") {
+            return Ok(());
+        }
+        Err(Failure::media_type_not_supported())
     }
 
     /// An option of the query, decoded. Names are case-insensitive.

@@ -220,8 +220,8 @@ mod tests {
         assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
         store.delete("blogs", NOW, Duration::ZERO).unwrap();
-        let missing = store.delete("blogs", NOW, Duration::ZERO).unwrap_err();
-        assert_eq!(missing, Failure::resource_not_found());
+        let again = store.delete("blogs", NOW, Duration::ZERO);
+        assert_eq!(again.unwrap_err(), Failure::resource_not_found());
     }
 
     #[test]

@@ -29,9 +29,9 @@ impl fmt::Debug for Account {
 }
 
 impl Account {
-    /// Returns `true` for the development account with its public key.
+    /// Returns `true` if a key is the one of the development account, which everybody knows.
     pub(crate) fn has_public_key(&self) -> bool {
-        self.name == DEVELOPMENT_ACCOUNT && self.keys.iter().any(|key| key == DEVELOPMENT_KEY)
+        self.keys.iter().any(|key| key == DEVELOPMENT_KEY)
     }
 
     /// `KEY` or `KEY:KEY2`

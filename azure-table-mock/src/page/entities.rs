@@ -1,116 +1,347 @@
-//! The pages of a table's rows, and the page of one row.
+//! The pages of a table's rows.
 
-use std::borrow::Cow;
+use azure_table_client::client::{Continuation, Query, QueryPlan};
+use azure_table_client::edm::{EdmDateTime, EdmValue};
+use azure_table_client::filter::{CompareOp, Filter, PlanKind};
+use azure_table_client::{DynamicEntity, Error, TableClient};
+use url::form_urlencoded;
 
-use azure_table_client::DynamicEntity;
-use azure_table_client::edm::EdmValue;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
+use super::fields::query_of;
 use super::html::Html;
-use super::{Page, query_of};
+use super::values::{compare, shown};
+use super::view::View;
+use super::{NOTICES, Page};
 use crate::accounts::Served;
+use crate::exchange::Shared;
 
 /// The number of rows on a page.
-const PAGE_ROWS: usize = 50;
-/// The largest number of property columns. The page of one entity shows all properties.
+const PAGE_ROWS: u32 = 50;
+/// The largest number of property columns. Others can be selected.
 const COLUMNS: usize = 40;
 /// The longest value that is not wrapped, which is a little longer than a Guid.
 const LINE_CHARACTERS: usize = 40;
 /// The largest number of characters of a value in a column.
 const CELL_CHARACTERS: usize = 120;
 
-type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
+/// The rows of a page, in the order of the view.
+pub(super) struct Rows {
+    pub(super) rows: Vec<DynamicEntity>,
+    next: Option<String>,
+    plan: String,
+    is_scan: bool,
+}
 
-/// Returns a page of rows from a key on, or `None` if the table does not exist.
-pub(super) fn list(account: &Served, table: &str, from: &Keys<'_>) -> Option<Page> {
-    let Served { name, service } = account;
+/// Reads the rows of a page. Its requests are not recorded.
+pub(super) async fn read(account: &Served, table: &str, view: &View) -> Result<Rows, Error> {
+    let client = account.service.direct_client().table_named::<DynamicEntity>(table);
+    let mut query = query(&client, view).page_size(PAGE_ROWS);
+    let filter = filter(view);
+    let (plan, kind) = (query.plan()?, PlanKind::of(filter.as_ref()));
+    if !view.at.is_empty() {
+        query = query.start_at(view.at.parse::<Continuation>()?);
+    }
+    let page = query.page().await?;
+    let next = page.continuation.map(|next| next.to_string());
+    let mut rows = page.entities;
+    sort(&mut rows, view);
+    let is_scan = kind == PlanKind::TableScan && filter.is_some();
+    Ok(Rows { rows, next, plan: plan_text(kind, plan), is_scan })
+}
+
+/// The query of a view, from its first page on.
+pub(super) fn query(client: &TableClient<DynamicEntity>, view: &View) -> Query<DynamicEntity> {
+    let query = client.query();
+    // The query reports an invalid filter.
+    let query = if view.filter.is_empty() { query } else { query.filter_text(&view.filter) };
+    match from(view) {
+        Some(from) => query.matching(&from),
+        None => query,
+    }
+}
+
+/// The whole filter of a view, if it is valid.
+fn filter(view: &View) -> Option<Filter> {
+    let own = Filter::parse(&view.filter).ok();
+    own.into_iter().chain(from(view)).reduce(|all, one| all & one)
+}
+
+fn from(view: &View) -> Option<Filter> {
+    let from = Some(&*view.from).filter(|from| !from.is_empty())?;
+    Filter::compare("PartitionKey", CompareOp::Ge, from).ok()
+}
+
+/// The plan of one query, as the clients of all languages send it. The client of this library may split it.
+fn plan_text(kind: PlanKind, plan: QueryPlan) -> String {
+    match plan.queries {
+        0 | 1 => plan.to_string(),
+        _ => format!("{kind} in one query; the Rust client sends {plan}"),
+    }
+}
+
+fn sort(rows: &mut [DynamicEntity], view: &View) {
+    if view.sort.is_empty() {
+        return;
+    }
+    rows.sort_by(|a, b| {
+        let (a, b) = (value(a, &view.sort), value(b, &view.sort));
+        let order = compare(a.as_ref(), b.as_ref());
+        let is_turned = view.is_descending && a.is_some() && b.is_some();
+        if is_turned { order.reverse() } else { order }
+    });
+}
+
+/// Returns the value of a column, which may be a key or the Timestamp.
+fn value(row: &DynamicEntity, column: &str) -> Option<EdmValue> {
+    match column {
+        "PartitionKey" => Some(EdmValue::from(&*row.key().partition_key)),
+        "RowKey" => Some(EdmValue::from(&*row.key().row_key)),
+        "Timestamp" => row.timestamp().map(EdmValue::DateTime),
+        name => row.value(name).cloned(),
+    }
+}
+
+/// Returns a page of rows, or `None` if the table does not exist.
+pub(super) async fn list(
+    shared: &Shared,
+    account: &Served,
+    table: &str,
+    view: &View,
+    done: &str,
+) -> Option<Page> {
+    let Served { name, service, .. } = account;
     let count = service.row_count(table)?;
-    let mut rows = service.rows_from(table, (&from.0, &from.1), PAGE_ROWS + 1)?;
-    let next = if rows.len() > PAGE_ROWS { rows.pop() } else { None };
+    let read = read(account, table, view).await;
+    let rows = read.as_ref().map(|read| &*read.rows).unwrap_or_default();
+    let known = shared.page.columns(name, table, rows);
     let mut body = Html::default();
-    body.raw("<nav class=\"path\" aria-label=\"Path\"><a href=\"/-/\">").text(name);
-    body.raw("</a> / ").text(table).raw("</nav><h1>").text(table).raw("</h1>");
-    body.raw("<p class=\"note\">").counted(count, "row").raw("</p>");
-    let is_first = from.0.is_empty() && from.1.is_empty();
-    if rows.is_empty() {
-        body.raw("<p class=\"empty\">No rows");
-        body.raw(if is_first { " yet.</p>" } else { " from this key on.</p>" });
-    } else {
-        rows_table(&mut body, account, table, &rows);
+    body.trail(name, table, None).raw("<h1>").text(table).raw("</h1>");
+    if let Some((_, notice)) = NOTICES.iter().find(|(known, _)| *known == done) {
+        body.raw("<p class=\"done\" role=\"status\">").raw(notice).raw("</p>");
     }
-    body.raw("<nav class=\"pages\" aria-label=\"Pages of rows\">");
-    if !is_first {
-        body.raw("<a rel=\"first\" href=\"/-/").text(name).raw("/").text(table);
-        body.raw("\">First page</a> ");
+    query_form(&mut body, account, table, view, &known);
+    match &read {
+        Ok(read) => {
+            body.raw("<p class=\"plan\">Plan: <span").raw(if read.is_scan {
+                " class=\"bad\">"
+            } else {
+                ">"
+            });
+            body.text(&read.plan).raw("</span></p>");
+        }
+        Err(error) => _ = body.alert(&error.to_string()),
     }
-    if let Some(next) = next {
-        let key = next.key();
-        body.raw("<a rel=\"next\" href=\"/-/").text(name).raw("/").text(table);
-        body.text(&query_of((&key.partition_key, &key.row_key))).raw("\">Next page</a>");
+    toolbar(&mut body, shared, account, table, view);
+    body.raw("<div id=\"rows\" data-live><p class=\"note\">").counted(count, "row");
+    body.raw(" in the table</p>");
+    if let Ok(read) = &read {
+        let grid = Grid { shared, account, table, view, known: &known };
+        grid.write(&mut body, read);
     }
-    body.raw("</nav>");
+    body.raw("</div>");
     Some(Page { title: format!("{table} - {name}"), body })
 }
 
-fn rows_table(body: &mut Html, account: &Served, table: &str, rows: &[DynamicEntity]) {
-    let (columns, left_out) = columns(rows);
-    body.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Rows\" tabindex=\"0\"><table>");
-    body.raw("<caption>").counted(rows.len(), "row").raw(" in key order");
-    if left_out > 0 {
-        body.raw("; ").count(left_out).raw(" more properties on the pages of the rows");
+fn query_form(body: &mut Html, account: &Served, table: &str, view: &View, known: &[String]) {
+    body.raw("<form class=\"query\" role=\"search\" method=\"get\" action=\"");
+    body.path(&account.name, table).raw("\"><label class=\"wide\">Filter (OData)");
+    body.raw("<input name=\"filter\" autocomplete=\"off\" spellcheck=\"false\" ");
+    body.raw("placeholder=\"PartitionKey eq &#39;a&#39; and Rating ge 3\" value=\"");
+    body.text(&view.filter).raw("\"></label><label>From PartitionKey<input name=\"from\" ");
+    body.raw("autocomplete=\"off\" spellcheck=\"false\" value=\"").text(&view.from);
+    body.raw("\"></label>");
+    if !view.sort.is_empty() {
+        body.hidden("sort", &view.order());
     }
-    body.raw(
-        "</caption><thead><tr><th scope=\"col\">PartitionKey</th><th scope=\"col\">RowKey</th>",
-    );
-    for name in &columns {
-        body.raw("<th scope=\"col\">").text(name).raw("</th>");
+    body.raw("<button class=\"main\">Query</button><a class=\"button\" href=\"");
+    body.path(&account.name, table).raw("\">Clear</a>");
+    if !known.is_empty() {
+        body.raw("<details").raw(if view.columns.is_empty() { ">" } else { " open>" });
+        body.raw("<summary>Select columns</summary><fieldset><legend>Columns to show; all if ");
+        body.raw("none is selected</legend>");
+        for column in known {
+            body.raw("<label><input type=\"checkbox\" name=\"column\" value=\"").text(column);
+            let is_selected = view.columns.contains(column);
+            body.raw(if is_selected { "\" checked> " } else { "\"> " }).text(column);
+            body.raw("</label>");
+        }
+        body.raw("</fieldset></details>");
     }
-    body.raw("<th scope=\"col\">Timestamp</th></tr></thead><tbody>");
-    for row in rows {
+    body.raw("</form>");
+}
+
+fn toolbar(body: &mut Html, shared: &Shared, account: &Served, table: &str, view: &View) {
+    body.raw("<div class=\"tools\">");
+    if shared.page.can_write {
+        body.raw("<a class=\"button\" href=\"").path(&account.name, table);
+        body.raw("/add\">Add</a><button form=\"selected\">Delete selected</button>");
+    }
+    body.raw("<a class=\"button\" href=\"").path(&account.name, table).raw("/export");
+    body.text(&view.first().query()).raw("\">Export as CSV</a><span>Copy as ");
+    let query = view.query();
+    let query = query.strip_prefix('?').unwrap_or(&query);
+    for (format, label) in super::copy::FORMATS {
+        body.raw("<a href=\"").path(&account.name, table).raw("/copy?as=").raw(format);
+        body.text(if query.is_empty() { "" } else { "&" }).text(query).raw("\">").raw(label);
+        body.raw("</a> ");
+    }
+    body.raw("</span>");
+    if shared.page.can_write {
+        body.raw("<a class=\"button danger\" href=\"").path(&account.name, table);
+        body.raw("/delete-table\">Delete table</a>");
+    }
+    body.raw("</div>");
+}
+
+/// The table of rows.
+struct Grid<'a> {
+    shared: &'a Shared,
+    account: &'a Served,
+    table: &'a str,
+    view: &'a View,
+    known: &'a [String],
+}
+
+impl Grid<'_> {
+    fn write(&self, body: &mut Html, read: &Rows) {
+        let rows = &read.rows;
+        if rows.is_empty() {
+            body.raw("<p class=\"empty\">").raw(match (&read.next, self.view) {
+                (Some(_), _) => "No rows on this page. More may follow.</p>",
+                (None, view) if view.query().is_empty() => "No rows yet.</p>",
+                (None, _) => "No rows match.</p>",
+            });
+        } else if self.shared.page.can_write {
+            body.raw("<form id=\"selected\" method=\"post\" action=\"");
+            body.path(&self.account.name, self.table).raw("/delete\">");
+            body.secrets(&self.shared.page);
+            body.hidden("view", &self.view.query());
+            self.rows(body, rows);
+            body.raw("</form>");
+        } else {
+            self.rows(body, rows);
+        }
+        body.raw("<nav class=\"pages\" aria-label=\"Pages of rows\">");
+        if !self.view.at.is_empty() {
+            self.link(body, "<a rel=\"first\" href=\"", &self.view.first(), "First page");
+        }
+        if let Some(previous) = self.view.previous() {
+            self.link(body, "<a rel=\"prev\" href=\"", &previous, "Previous page");
+        }
+        if let Some(next) = &read.next {
+            let next = self.view.next(next.clone());
+            self.link(body, "<a rel=\"next\" href=\"", &next, "Next page");
+        }
+        body.raw("</nav>");
+    }
+
+    fn link(&self, body: &mut Html, start: &'static str, view: &View, text: &'static str) {
+        body.raw(start).path(&self.account.name, self.table).text(&view.query());
+        body.raw("\">").raw(text).raw("</a> ");
+    }
+
+    fn rows(&self, body: &mut Html, rows: &[DynamicEntity]) {
+        let columns = if self.view.columns.is_empty() {
+            &self.known[..self.known.len().min(COLUMNS)]
+        } else {
+            &self.view.columns[..]
+        };
+        body.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Rows\" tabindex=\"0\">");
+        body.raw("<table class=\"rows\"><caption>").counted(rows.len(), "row").raw(" in ");
+        if self.view.sort.is_empty() {
+            body.raw("key order");
+        } else {
+            body.raw("the order of ").text(&self.view.sort).raw(" within this page");
+        }
+        if self.view.columns.is_empty() && self.known.len() > COLUMNS {
+            body.raw("; ").count(self.known.len() - COLUMNS).raw(" more columns can be selected");
+        }
+        body.raw("</caption><thead><tr>");
+        self.heading(body, "PartitionKey", "pk");
+        self.heading(body, "RowKey", "rk");
+        for column in columns {
+            self.heading(body, column, "");
+        }
+        self.heading(body, "Timestamp", "");
+        body.raw("</tr></thead><tbody>");
+        rows.iter().for_each(|row| self.row(body, row, columns));
+        body.raw("</tbody></table></div>");
+    }
+
+    fn heading(&self, body: &mut Html, column: &str, class: &'static str) {
+        body.raw("<th scope=\"col\" class=\"").raw(class).raw("\"");
+        let mark = match (self.view.sort == column, self.view.is_descending) {
+            (false, _) => "",
+            (true, false) => {
+                body.raw(" aria-sort=\"ascending\"");
+                " ▲"
+            }
+            (true, true) => {
+                body.raw(" aria-sort=\"descending\"");
+                " ▼"
+            }
+        };
+        body.raw(">");
+        if class == "pk" && self.shared.page.can_write {
+            body.raw("<input type=\"checkbox\" data-select hidden aria-label=\"Select all\"> ");
+        }
+        body.raw("<a href=\"").path(&self.account.name, self.table);
+        body.text(&self.view.sorted_by(column).query()).raw("\" title=\"Sort this page\">");
+        body.text(column).raw("</a><span aria-hidden=\"true\">").raw(mark).raw("</span></th>");
+    }
+
+    fn row(&self, body: &mut Html, row: &DynamicEntity, columns: &[String]) {
         let key = row.key();
-        body.raw("<tr><td class=\"").raw(width(&key.partition_key)).raw("\">");
-        bdi(body, &key.partition_key);
-        body.raw("</td><th scope=\"row\" class=\"").raw(width(&key.row_key));
-        body.raw("\"><a href=\"/-/").text(&account.name).raw("/").text(table);
+        body.raw("<tr><td class=\"pk ").raw(width(&key.partition_key)).raw("\">");
+        if self.shared.page.can_write {
+            body.raw("<input type=\"checkbox\" name=\"row\" value=\"").text(&version_of(row));
+            body.raw("\" aria-label=\"Select ").text(&key.partition_key).raw(", ");
+            body.text(&key.row_key).raw("\"> ");
+        }
+        let partition = Filter::compare("PartitionKey", CompareOp::Eq, &*key.partition_key);
+        let filter = partition.map(|filter| filter.to_string()).unwrap_or_default();
+        let columns_of = self.view.columns.clone();
+        let jump = View { filter, columns: columns_of, ..View::default() };
+        body.raw("<a title=\"Query this partition\" href=\"");
+        body.path(&self.account.name, self.table).text(&jump.query()).raw("\">");
+        body.bdi(or_empty(&key.partition_key));
+        body.raw("</a></td><th scope=\"row\" class=\"rk ").raw(width(&key.row_key));
+        body.raw("\"><a title=\"Open this entity\" href=\"").path(&self.account.name, self.table);
         body.raw("/entity").text(&query_of((&key.partition_key, &key.row_key))).raw("\">");
-        bdi(body, if key.row_key.is_empty() { "(empty)" } else { &key.row_key });
-        body.raw("</a></th>");
-        for name in &columns {
-            match row.value(name) {
+        body.bdi(or_empty(&key.row_key)).raw("</a></th>");
+        for column in columns {
+            match row.value(column) {
                 Some(value) => cell(body, value),
                 None => _ = body.raw("<td></td>"),
             }
         }
-        body.raw("<td class=\"time\">");
-        if let Some(time) = row.timestamp() {
-            body.text(&time.trimmed().to_string());
-        }
-        body.raw("</td></tr>");
+        body.raw("<td class=\"time\">").text(&time(row)).raw("</td></tr>");
     }
-    body.raw("</tbody></table></div>");
 }
 
-/// Returns the properties with a column, in order of appearance, and the number of the others.
-fn columns(rows: &[DynamicEntity]) -> (Vec<&str>, usize) {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(DynamicEntity::properties) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let left_out = names.len().saturating_sub(COLUMNS);
-    names.truncate(COLUMNS);
-    (names, left_out)
+/// The keys and the version of a row as a field of a form.
+pub(super) fn version_of(row: &DynamicEntity) -> String {
+    let mut text = form_urlencoded::Serializer::new(String::new());
+    text.append_pair("PartitionKey", &row.key().partition_key);
+    text.append_pair("RowKey", &row.key().row_key);
+    text.append_pair("ETag", row.etag().map(|etag| etag.as_str()).unwrap_or_default());
+    text.finish()
+}
+
+pub(super) fn time(row: &DynamicEntity) -> String {
+    row.timestamp().map(EdmDateTime::trimmed).map(|time| time.to_string()).unwrap_or_default()
+}
+
+fn or_empty(key: &str) -> &str {
+    if key.is_empty() { "(empty)" } else { key }
 }
 
 fn cell(body: &mut Html, value: &EdmValue) {
     let text = shown(value);
     body.raw("<td class=\"").raw(width(&text)).raw("\">");
     match text.char_indices().nth(CELL_CHARACTERS) {
-        None => bdi(body, &text),
+        None => _ = body.bdi(&text),
         Some((end, _)) => {
-            bdi(body, &text[..end]);
+            body.bdi(&text[..end]);
             body.raw("<span class=\"more\">… ").count(text.chars().count());
             body.raw(" characters</span>");
         }
@@ -121,57 +352,4 @@ fn cell(body: &mut Html, value: &EdmValue) {
 /// The CSS class of a cell. Only long text is wrapped.
 fn width(text: &str) -> &'static str {
     if text.chars().count() > LINE_CHARACTERS { "long" } else { "short" }
-}
-
-/// Returns the page of one row, or `None` if the row does not exist.
-pub(super) fn one(account: &Served, table: &str, key: &Keys<'_>) -> Option<Page> {
-    let Served { name, service } = account;
-    let row = service.row(table, &key.0, &key.1)?;
-    let mut body = Html::default();
-    body.raw("<nav class=\"path\" aria-label=\"Path\"><a href=\"/-/\">").text(name);
-    body.raw("</a> / <a href=\"/-/").text(name).raw("/").text(table).raw("\">").text(table);
-    body.raw("</a> / entity</nav><h1>Entity</h1>");
-    body.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Properties\" tabindex=\"0\">");
-    body.raw("<table class=\"narrow\"><caption>").counted(row.properties().len(), "value");
-    body.raw(" besides the keys</caption><thead><tr><th scope=\"col\">Property</th>");
-    body.raw("<th scope=\"col\">Edm type</th><th scope=\"col\">Value</th></tr></thead><tbody>");
-    property(&mut body, "PartitionKey", "Edm.String", &key.0);
-    property(&mut body, "RowKey", "Edm.String", &key.1);
-    if let Some(time) = row.timestamp() {
-        property(&mut body, "Timestamp", "Edm.DateTime", &time.trimmed().to_string());
-    }
-    if let Some(etag) = row.etag() {
-        property(&mut body, "ETag", "", etag.as_str());
-    }
-    for (name, value) in row.properties() {
-        property(&mut body, name, value.edm_type().as_str(), &shown(value));
-    }
-    body.raw("</tbody></table></div>");
-    Some(Page { title: format!("{}, {} - {table} - {name}", key.0, key.1), body })
-}
-
-fn property(body: &mut Html, name: &str, edm_type: &str, value: &str) {
-    body.raw("<tr><th scope=\"row\">").text(name).raw("</th><td class=\"type\">").text(edm_type);
-    body.raw("</td><td class=\"value\">");
-    bdi(body, value);
-    body.raw("</td></tr>");
-}
-
-/// Writes text that is isolated from the direction of the text around it.
-fn bdi(body: &mut Html, text: &str) {
-    body.raw("<bdi>").text(text).raw("</bdi>");
-}
-
-fn shown(value: &EdmValue) -> Cow<'_, str> {
-    match value {
-        EdmValue::String(text) => Cow::Borrowed(text),
-        EdmValue::Boolean(value) => value.to_string().into(),
-        EdmValue::Int32(value) => value.to_string().into(),
-        EdmValue::Int64(value) => value.to_string().into(),
-        // Debug shows 5.0, since 5 would be an integer.
-        EdmValue::Double(value) => format!("{value:?}").into(),
-        EdmValue::DateTime(value) => value.trimmed().to_string().into(),
-        EdmValue::Guid(value) => value.to_string().into(),
-        EdmValue::Binary(value) => STANDARD.encode(value).into(),
-    }
 }

@@ -69,7 +69,7 @@ async fn pem_and_pfx_certificates_serve_https() {
 #[tokio::test]
 async fn a_written_certificate_is_valid_for_local_names() {
     let folder = folder("self-signed");
-    let arguments = ["--self-signed", "--data", &folder];
+    let arguments = ["--self-signed", "--data", &folder, "--allow-host", "127.0.0.1.nip.io"];
     let server = Server::start(&arguments).await;
     let authority = format!("{folder}/ca.pem");
     table(&server, trusting(&authority)).create().await.unwrap();

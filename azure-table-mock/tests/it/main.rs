@@ -11,7 +11,10 @@
 mod accounts;
 mod disk;
 mod https;
+mod origins;
 mod page;
+mod page_edit;
+mod page_query;
 mod process;
 mod requests;
 mod server;

@@ -138,8 +138,10 @@ async fn malformed_input_does_not_stop_it() {
 async fn unusual_targets_receive_a_response() {
     let server = Server::start(&["--loose"]).await;
     for (target, status) in [
-        ("GET http://other.example/devstoreaccount1/Tables", 200),
-        ("GET http://a:b@other.example/devstoreaccount1/Tables", 200),
+        ("GET http://127.0.0.2:1/devstoreaccount1/Tables", 200),
+        ("GET http://a:b@tables.localhost/devstoreaccount1/Tables", 200),
+        ("GET http://other.example/devstoreaccount1/Tables", 403),
+        ("GET http://localhost@other.example/devstoreaccount1/Tables", 403),
         ("GET /devstoreaccount1/Tables?", 200),
         ("GET //devstoreaccount1/Tables", 404),
         ("GET /", 404),
@@ -147,7 +149,8 @@ async fn unusual_targets_receive_a_response() {
         ("GET /devstoreaccount1/%ff", 400),
         ("GET /devstoreaccount1/T(PartitionKey='%00',RowKey='", 400),
         ("OPTIONS *", 404),
-        ("CONNECT other.example:443", 404),
+        ("CONNECT other.example:443", 403),
+        ("CONNECT 127.0.0.1:443", 404),
         ("GET /-/../devstoreaccount1", 404),
         ("GET /-/a/b/c/d", 404),
         ("GET /-//", 404),

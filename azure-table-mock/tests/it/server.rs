@@ -86,6 +86,14 @@ impl Server {
         response.text().await.unwrap()
     }
 
+    /// Opens a path like a browser.
+    pub(crate) async fn html(&self, path: &str) -> String {
+        let request = reqwest::Client::new().get(format!("{}{path}", self.origin));
+        let response = request.header("accept", "text/html,*/*;q=0.8").send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        response.text().await.unwrap()
+    }
+
     pub(crate) async fn assert_is_well(&self) {
         assert!(self.text("/-/health").await.contains(r#""status":"ok""#));
     }

@@ -25,7 +25,7 @@ const ROWS: &str = include_str!("rows.txt");
 
 /// A fixed time, so that every run is the same, including signatures.
 #[derive(Debug)]
-struct Standing;
+pub(super) struct Standing;
 
 impl Clock for Standing {
     fn now(&self) -> SystemTime {

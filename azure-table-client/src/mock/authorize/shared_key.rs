@@ -76,7 +76,10 @@ fn resources(
     location: Location,
 ) -> impl Iterator<Item = String> {
     let account = keys.account();
-    let of_path = |path: &str| canonicalized_resource(account, path, request.query);
+    // The handlers select the operation by the same decoded `comp`. Otherwise `?Comp=acl` and `?%63omp=acl`
+    // would reach the policies with the signature of a query.
+    let component = request.comp().map(|comp| format!("?comp={comp}")).unwrap_or_default();
+    let of_path = move |path: &str| canonicalized_resource(account, path, "") + &component;
     let without_suffix = (location == Location::Secondary)
         .then(|| Location::split(request.path, account))
         .flatten()

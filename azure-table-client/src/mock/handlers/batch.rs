@@ -48,8 +48,10 @@ pub(super) async fn respond(
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
     let parts = request.batch()?;
-    let refuse = |writer: &mut Writer<'_>, operation, failure: &BatchFailure| {
+    let mut failed = None;
+    let mut refuse = |writer: &mut Writer<'_>, operation, failure: &BatchFailure| {
         refuse(writer, core, operation, failure, request_id);
+        failed.get_or_insert_with(|| failure.failure.clone());
     };
     let boundary = format!("batchresponse_{}", new_id());
     let mut body = Vec::with_capacity(RESPONSE_BYTES * request.operation_count());
@@ -95,6 +97,7 @@ pub(super) async fn respond(
     batch.close();
     let mut reply = Reply::new(StatusCode::ACCEPTED, body);
     reply.text_header(header::CONTENT_TYPE, media_type(&boundary));
+    reply.failure = failed;
     Ok(reply)
 }
 

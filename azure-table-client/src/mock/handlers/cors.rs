@@ -81,6 +81,11 @@ pub(in crate::mock) fn add_cors_headers(
     }
 }
 
+/// Returns `true` if a rule allows requests of this origin with this method.
+pub(in crate::mock) fn allows(core: &Core, origin: &str, method: &Method) -> bool {
+    matching(&core.store.service_properties().cors, method.as_str(), origin).is_some()
+}
+
 /// The first rule for this method and origin.
 fn matching<'r>(rules: &'r [CorsRule], method: &str, origin: &str) -> Option<&'r CorsRule> {
     rules.iter().find(|rule| {

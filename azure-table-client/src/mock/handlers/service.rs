@@ -27,6 +27,7 @@ pub(super) fn properties(core: &Core, request: &RawRequest<'_>) -> Result<Reply,
 }
 
 pub(super) fn set_properties(core: &Core, request: &RawRequest<'_>) -> Result<Reply, Failure> {
+    request.check_xml()?;
     if request.body.len() > MAX_BYTES {
         return Err(Failure::body_too_large());
     }

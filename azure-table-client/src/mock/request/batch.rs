@@ -43,7 +43,16 @@ pub(super) fn read<'a>(
         // A batch in a batch is refused, so its parts are not read.
         Ok(Request::read_one(raw, rules))
     };
-    read_parts(batch, operation).map_err(|_| Failure::invalid_input())
+    read_parts(batch, operation).map_err(|error| match (error, batch.content_type()) {
+        (MultipartError::Boundary, Ok(kind)) if is_multipart(kind) => Failure::invalid_input(),
+        (MultipartError::Boundary, _) => Failure::media_type_not_supported(),
+        _ => Failure::invalid_input(),
+    })
+}
+
+/// Returns `true` for a media type that a batch may have. Without a media type, only its boundary is missing.
+fn is_multipart(kind: &str) -> bool {
+    kind.is_empty() || kind.eq_ignore_ascii_case("multipart/mixed")
 }
 
 fn read_parts<'a>(

@@ -141,19 +141,18 @@ impl Protocol {
         &self,
         request: &RawRequest<'a>,
     ) -> Result<RequestBody<'a>, Failure> {
-        let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
+        let (json, atom) = (RequestBody::Json(request.body), RequestBody::Atom(request.body));
+        let kind = request.content_type()?;
         let is = |name: &str| kind.eq_ignore_ascii_case(name);
-        if is("application/atom+xml") && !self.has_atom() {
-            return Err(Failure::atom_not_supported());
+        match (self.has_json(), self.has_atom()) {
+            (true, _) if kind.is_empty() || is("application/json") => Ok(json),
+            (false, _) if is("application/json") => Err(Failure::json_not_supported()),
+            (_, true) if is("application/atom+xml") => Ok(atom),
+            (_, false) if is("application/atom+xml") => Err(Failure::atom_not_supported()),
+            _ if kind.is_empty() => Ok(atom),
+            // A web page can send text and forms to another origin without a preflight request.
+            _ => Err(Failure::media_type_not_supported()),
         }
-        if is("application/json") && !self.has_json() {
-            return Err(Failure::json_not_supported());
-        }
-        if is("application/atom+xml") || !self.has_json() {
-            return Ok(RequestBody::Atom(request.body));
-        }
-        Ok(RequestBody::Json(request.body))
     }
 }
 
@@ -366,6 +365,12 @@ mod tests {
                 [Err("JsonFormatNotSupported"), Ok(false), Ok(false)],
             ),
             ("", [Ok(true), Ok(false), Ok(false)]),
+            ("text/plain", [Err("MediaTypeNotSupported"); 3]),
+            ("text/plain; charset=application/json", [Err("MediaTypeNotSupported"); 3]),
+            ("application/x-www-form-urlencoded", [Err("MediaTypeNotSupported"); 3]),
+            ("multipart/form-data; boundary=b", [Err("MediaTypeNotSupported"); 3]),
+            ("application/json+x", [Err("MediaTypeNotSupported"); 3]),
+            ("é", [Err("MediaTypeNotSupported"); 3]),
         ] {
             for (version, expected) in [UPSERTS, BOTH, NO_ATOM].into_iter().zip(by_version) {
                 assert_eq!(kind(version, media_type), expected, "{version} {media_type}");

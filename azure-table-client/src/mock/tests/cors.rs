@@ -130,3 +130,47 @@ fn responses_are_readable_by_the_origins_of_a_rule() {
         );
     }
 }
+
+#[test]
+fn media_types_that_need_no_preflight_change_nothing() {
+    let service = loose();
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    let batch = changeset(&[("PUT", "/Blogs(PartitionKey='p',RowKey='r')", "{}")]);
+    for kind in [
+        "text/plain",
+        "text/plain;charset=UTF-8",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=b",
+    ] {
+        let headers = [("content-type", kind), ("x-ms-version", "2019-02-02")];
+        for (method, path, body) in [
+            ("POST", "/Tables", r#"{"TableName":"Others"}"#),
+            ("POST", "/Blogs", row),
+            ("PUT", "/Blogs(PartitionKey='p',RowKey='r')", row),
+            ("MERGE", "/Blogs(PartitionKey='p',RowKey='r')", row),
+            ("PATCH", "/Blogs(PartitionKey='p',RowKey='r')", row),
+            ("POST", "/$batch", &*batch),
+            ("PUT", "/Blogs?comp=acl", "<SignedIdentifiers/>"),
+            ("PUT", "/?restype=service&comp=properties", "<StorageServiceProperties/>"),
+        ] {
+            let refused = code(&send(&service, method, path, &headers, body));
+            assert_eq!(refused, (415, "MediaTypeNotSupported".into()), "{method} {path} {kind}");
+        }
+    }
+    assert_eq!(service.table_names(), ["Blogs"]);
+    assert_eq!(service.row_count("Blogs"), Some(0));
+}
+
+#[test]
+fn a_rule_allows_an_origin_for_its_methods() {
+    assert!(!strict().allows_origin("http://a.example", &Method::POST));
+    let service = with_rules(&[("POST", "http://a.example", "", "")]);
+    for (origin, method, expected) in [
+        ("http://a.example", Method::POST, true),
+        ("http://a.example", Method::PUT, false),
+        ("http://b.example", Method::POST, false),
+        ("null", Method::POST, false),
+    ] {
+        assert_eq!(service.allows_origin(origin, &method), expected, "{origin} {method}");
+    }
+}

@@ -80,3 +80,68 @@ fn two_kinds_of_authorization_are_refused() {
         assert_eq!(code(&nobody), (404, "ResourceNotFound".into()), "{path}");
     }
 }
+
+#[test]
+fn every_spelling_of_comp_is_signed_as_comp() {
+    let key = SharedKey::development();
+    let signed_by = |method: &str, canonical: &str, sent: &str| {
+        let path = "/devstoreaccount1/Blogs";
+        let resource = canonicalized_resource("devstoreaccount1", path, canonical);
+        let text = string_to_sign(method, "", "", DATE, &resource);
+        let value = format!("SharedKey devstoreaccount1:{}", key.sign(&text));
+        let version = ("x-ms-version", "2019-02-02");
+        let headers = [("authorization", &*value), ("x-ms-date", DATE), version];
+        send(&strict(), method, &format!("/Blogs?{sent}"), &headers, "").status.as_u16()
+    };
+    for sent in
+        ["comp=acl", "Comp=acl", "%63omp=acl", "COMP=acl", "comp=%61cl", "timeout=5&comp=acl"]
+    {
+        for (method, status) in [("GET", 200), ("PUT", 204)] {
+            assert_eq!(signed_by(method, "comp=acl", sent), status, "{method} {sent}");
+            // The signature of a query must not give access to the policies.
+            assert_eq!(signed_by(method, "", sent), 403, "{method} {sent}");
+        }
+    }
+    for (canonical, sent) in [
+        ("comp=acl", "comp=acl%26x"),
+        ("comp=acl", "comp=&comp=acl"),
+        ("comp=%61cl", "comp=%61cl"),
+        ("comp=acl", "$top=1"),
+    ] {
+        assert_eq!(signed_by("GET", canonical, sent), 403, "{sent}");
+    }
+}
+
+#[test]
+fn a_host_can_refuse_a_request_by_its_head() {
+    let service = strict();
+    let head = |method: &str, path: &str, headers: &[(&'static str, &str)]| {
+        let uri = format!("http://127.0.0.1/devstoreaccount1{path}").parse().unwrap();
+        let mut head = HttpRequest::new(Method::from_bytes(method.as_bytes()).unwrap(), uri);
+        for (name, value) in headers {
+            head.headers.insert(*name, value.parse().unwrap());
+        }
+        head
+    };
+    let signed = format!("SharedKey devstoreaccount1:{}", signatures().0);
+    let signed = [("authorization", &*signed), ("x-ms-date", DATE)];
+    let long = format!("/Tables?x={}", "x".repeat(20_000));
+    for (method, path, headers, expected) in [
+        ("GET", "/Tables", &signed[..], true),
+        ("GET", "/Blogs", &signed, false),
+        ("POST", "/Tables", &signed, false),
+        ("POST", "/Tables", &[], false),
+        ("OPTIONS", "/Tables", &signed, false),
+        ("GET", &*long, &signed, false),
+    ] {
+        let head = head(method, path, headers);
+        assert_eq!(service.needs_body(&head, LOCAL), expected, "{method} {path}");
+        if !expected {
+            let body = br#"{"TableName":"Others"}"#.as_slice().into();
+            let whole = HttpRequest { body, ..head.clone() };
+            let responses = [head, whole].map(|request| service.respond(&request).status);
+            assert_eq!(responses[0], responses[1], "{method} {path}");
+        }
+    }
+    assert!(loose().needs_body(&head("POST", "/Tables", &[]), LOCAL));
+}

@@ -204,6 +204,7 @@ impl Log {
         self.file.sync_data()?;
         self.end = self.next;
         self.pending.clear();
+        self.pending.shrink_to(1 << 20);
         self.write_mark()
     }
 

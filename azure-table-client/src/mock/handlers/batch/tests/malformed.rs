@@ -109,8 +109,12 @@ fn a_malformed_batch_changes_nothing() {
     for cut in 0..end {
         assert_eq!(code(kind, &good[..cut]), invalid, "{}", &text[..cut]);
     }
-    for kind in ["multipart/mixed", "application/json", "multipart/mixed; boundary=x", "text/x"] {
+    for kind in ["multipart/mixed", "multipart/mixed; boundary=x", ""] {
         assert_eq!(code(kind, &good), invalid, "{kind}");
+    }
+    for kind in ["application/json", "text/x", "multipart/form-data; boundary=b"] {
+        let unknown = (415, "MediaTypeNotSupported".to_owned());
+        assert_eq!(code(kind, &good), unknown, "{kind}");
     }
     for (from, to) in [
         ("PUT ", "PUT"),

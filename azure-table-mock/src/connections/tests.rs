@@ -1,0 +1,264 @@
+//! Tests of the limits with sockets.
+
+use std::net::SocketAddr;
+
+use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
+use azure_table_client::{DynamicEntity, TableServiceClient};
+use tokio::io::AsyncReadExt as _;
+use tokio::time::Instant;
+
+use super::*;
+use crate::accounts::Accounts;
+use crate::limits::Limits;
+use crate::options::Command;
+
+/// Longer than all waits of a test.
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(150);
+
+/// Limits that no test reaches.
+fn wide() -> Limits {
+    let (idle, head, body, write, linger) = (LONG, LONG, LONG, LONG, LONG);
+    Limits { idle, head, body, write, linger, ..Limits::new(100) }
+}
+
+struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _stop: watch::Sender<()>,
+}
+
+impl Server {
+    async fn start(limits: Limits, arguments: &[&str]) -> Self {
+        let parsed = Command::parse(arguments.iter().map(Into::into), |_| None);
+        let Ok(Command::Run(options)) = parsed else { panic!("{parsed:?}") };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let options = Arc::from(options);
+        let accounts = Accounts::open(&options).unwrap();
+        let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
+        let (stop, stopping) = watch::channel(());
+        let accepted = Arc::clone(&shared);
+        tokio::spawn(async move { accept(&listener, None, &accepted, &stopping).await });
+        Self { address, shared, _stop: stop }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Sends bytes, and reads until the server closes the connection.
+    async fn exchange(&self, bytes: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        let _ = stream.write_all(bytes).await;
+        rest(&mut stream).await
+    }
+
+    /// Fills a table with rows of 20 KB.
+    async fn fill(&self, rows: usize) {
+        let text = format!(
+            "AccountName={DEVELOPMENT_ACCOUNT};AccountKey={DEVELOPMENT_KEY};\
+             TableEndpoint=http://{}/{DEVELOPMENT_ACCOUNT}",
+            self.address
+        );
+        let service = TableServiceClient::from_connection_string(&text).unwrap();
+        let table = service.table_named("Rows");
+        table.create().await.unwrap();
+        for at in 0..rows {
+            let mut row = DynamicEntity::new("p", format!("{at:04}"));
+            row.set("Text", "x".repeat(20_000));
+            table.insert(&row).await.unwrap();
+        }
+    }
+}
+
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = timeout(LONG / 2, stream.read_to_end(&mut answer)).await.expect("the server waits");
+    String::from_utf8(answer).unwrap()
+}
+
+/// Reads a response without a body, or the head of one.
+async fn head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(timeout(LONG / 2, stream.read_u8()).await.expect("the server waits").unwrap());
+    }
+    String::from_utf8(head).unwrap()
+}
+
+fn post(headers: &str) -> String {
+    format!(
+        "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: application/json\r\n{headers}\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_head_must_arrive_in_time() {
+    let server = Server::start(Limits { head: SHORT, ..wide() }, &[]).await;
+    for sent in ["G", "GET /-/health HTTP/1.1\r\nHost: a", "\r\n"] {
+        let started = Instant::now();
+        assert_eq!(server.exchange(sent.as_bytes()).await, "", "{sent}");
+        assert!(started.elapsed() >= SHORT, "{sent}");
+    }
+    // Each further byte does not extend the time.
+    let mut slow = server.connect().await;
+    let started = Instant::now();
+    while slow.write_all(b"G").await.is_ok() {
+        sleep(SHORT / 10).await;
+        assert!(started.elapsed() < LONG, "the server waits");
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed() {
+    let server = Server::start(Limits { idle: SHORT, ..wide() }, &[]).await;
+    assert_eq!(server.exchange(b"").await, "");
+    let health = b"HEAD /-/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut stream = server.connect().await;
+    for _ in 0..3 {
+        sleep(SHORT / 2).await;
+        stream.write_all(health).await.unwrap();
+        assert!(head(&mut stream).await.starts_with("HTTP/1.1 200 "));
+    }
+    let started = Instant::now();
+    rest(&mut stream).await;
+    assert!(started.elapsed() >= SHORT / 2);
+}
+
+#[tokio::test]
+async fn a_late_body_receives_408() {
+    let server = Server::start(Limits { body: SHORT, ..wide() }, &["--loose"]).await;
+    for headers in ["Content-Length: 9\r\n", "Transfer-Encoding: chunked\r\n"] {
+        let late = server.exchange(post(headers).as_bytes()).await;
+        assert!(late.starts_with("HTTP/1.1 408 "), "{late}");
+    }
+}
+
+#[tokio::test]
+async fn the_body_of_a_request_without_access_is_not_read() {
+    let strict = Server::start(wide(), &[]).await;
+    let loose = Server::start(wide(), &["--loose"]).await;
+    for headers in [
+        "Content-Length: 9\r\n",
+        "Content-Length: 4000000\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Content-Length: 9\r\nExpect: 100-continue\r\n",
+    ] {
+        let mut stream = strict.connect().await;
+        stream.write_all(post(headers).as_bytes()).await.unwrap();
+        let refused = head(&mut stream).await;
+        assert!(refused.starts_with("HTTP/1.1 404 "), "{headers}: {refused}");
+        assert!(refused.contains("connection: close\r\n"), "{headers}: {refused}");
+        assert_eq!(strict.shared.budget.used(), 0);
+        // The client can send the body, and reads the response after it.
+        stream.write_all(&[b' '; 100_000]).await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert!(rest(&mut stream).await.contains("ResourceNotFound"));
+    }
+    // A body that arrives with its head is read, and the connection stays open.
+    let arrived = (post("Content-Length: 2\r\n") + "{}").repeat(2);
+    let arrived = arrived + &post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
+    let refused = strict.exchange(arrived.as_bytes()).await;
+    assert_eq!(refused.matches("HTTP/1.1 404 ").count(), 3, "{refused}");
+    for (length, expected) in [(9, "HTTP/1.1 100 Continue\r\n\r\n"), (5_000_000, "HTTP/1.1 413 ")] {
+        let mut stream = loose.connect().await;
+        let expects = format!("Content-Length: {length}\r\nExpect: 100-continue\r\n");
+        stream.write_all(post(&expects).as_bytes()).await.unwrap();
+        let first = head(&mut stream).await;
+        assert!(first.starts_with(expected), "{first}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_bodies_and_heads_receive_400() {
+    let server = Server::start(wide(), &["--loose"]).await;
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    for text in [
+        post(chunked) + "zz\r\n",
+        post(chunked) + "2\r\n{}x\r\n0\r\n\r\n",
+        post(chunked) + "fffffffffffffffffff\r\n",
+        post("Host: localhost\r\nContent-Length: 0\r\n"),
+    ] {
+        let refused = server.exchange(text.as_bytes()).await;
+        assert!(refused.starts_with("HTTP/1.1 400 "), "{text}: {refused}");
+        assert!(refused.contains("connection: close\r\n"), "{text}: {refused}");
+    }
+    let mut half = server.connect().await;
+    half.write_all((post("Content-Length: 9\r\n") + "{}").as_bytes()).await.unwrap();
+    half.shutdown().await.unwrap();
+    assert!(rest(&mut half).await.starts_with("HTTP/1.1 400 "));
+}
+
+#[tokio::test]
+async fn connections_above_the_limit_receive_503() {
+    let server = Server::start(Limits { connections: 2, ..wide() }, &[]).await;
+    let health = b"GET /-/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    for stream in [&mut first, &mut second] {
+        stream.write_all(health).await.unwrap();
+        assert!(head(stream).await.starts_with("HTTP/1.1 200 "));
+    }
+    let refused = server.exchange(health).await;
+    let (head_part, body) = refused.split_once("\r\n\r\n").unwrap();
+    assert!(head_part.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refused}");
+    assert!(head_part.contains("\r\nRetry-After: 1\r\n") && body.contains("--max-connections"));
+    assert!(head_part.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{refused}");
+    drop(first);
+    let started = Instant::now();
+    while !server.exchange(&[health, &b"GET x\r\n\r\n"[..]].concat()).await.contains(" 200 OK") {
+        assert!(started.elapsed() < LONG, "the place is not free");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_bodies_wait_for_room() {
+    let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
+    let server = Server::start(limits, &["--loose"]).await;
+    let large = post("Content-Length: 1000000\r\n");
+    let mut first = server.connect().await;
+    first.write_all(large.as_bytes()).await.unwrap();
+    while server.shared.budget.used() == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    let refused = server.exchange(large.as_bytes()).await;
+    assert!(
+        refused.starts_with("HTTP/1.1 503 ") && refused.contains("retry-after: 1"),
+        "{refused}"
+    );
+    let query = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert!(server.exchange(query).await.starts_with("HTTP/1.1 503 "));
+    // Small requests need no room, and the room is free after the large request.
+    let small = post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
+    assert!(server.exchange(small.as_bytes()).await.starts_with("HTTP/1.1 400 "));
+    first.write_all(&[b' '; 1_000_000]).await.unwrap();
+    assert!(head(&mut first).await.starts_with("HTTP/1.1 400 "));
+    assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_never_reads_is_dropped() {
+    let server = Server::start(Limits { write: 2 * SHORT, ..wide() }, &["--loose"]).await;
+    server.fill(200).await;
+    let query = b"GET /devstoreaccount1/Rows() HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut clients = Vec::new();
+    for _ in 0..20 {
+        let mut stream = server.connect().await;
+        stream.write_all(&query.repeat(4)).await.unwrap();
+        clients.push(stream);
+    }
+    let started = Instant::now();
+    while server.shared.budget.used() < 20 << 20 {
+        assert!(started.elapsed() < LONG, "the responses hold {}", server.shared.budget.used());
+        sleep(Duration::from_millis(5)).await;
+    }
+    while server.shared.budget.used() > 0 {
+        assert!(started.elapsed() < LONG, "the responses hold {}", server.shared.budget.used());
+        sleep(Duration::from_millis(5)).await;
+    }
+    // The connections are closed in the middle of a response.
+    let mut whole = Vec::new();
+    let _ = clients[0].read_to_end(&mut whole).await;
+    assert!(whole.len() < 4 << 20, "{}", whole.len());
+}

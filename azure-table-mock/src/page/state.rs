@@ -1,0 +1,121 @@
+//! The state of the page between requests.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use azure_table_client::DynamicEntity;
+use tokio::sync::Semaphore;
+
+use super::html::Html;
+use crate::options::Options;
+
+/// The number of forms that are read at the same time.
+const FORMS: usize = 4;
+/// The number of tables whose columns are remembered.
+const TABLES: usize = 1000;
+/// The number of columns of a table that are remembered.
+const COLUMNS: usize = 1000;
+
+#[derive(Debug)]
+pub(crate) struct PageState {
+    pub(super) can_write: bool,
+    /// The secret that every form of this process contains.
+    pub(super) token: String,
+    /// The token that a person must type into a form if other machines can reach the page.
+    pub(super) control_token: Option<String>,
+    /// Permits to read a form, which bound the memory of forms.
+    pub(super) forms: Semaphore,
+    /// The number of changes that the page made.
+    writes: AtomicUsize,
+    /// The columns that were seen, by account and table. A column stays if a later page has no value for it.
+    columns: Mutex<HashMap<(String, String), Vec<String>>>,
+}
+
+impl PageState {
+    /// The page can change tables, unless other machines can reach it without a control token.
+    pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
+        let control_token = options.control_token.clone().filter(|_| !is_loopback);
+        Self {
+            can_write: !options.read_only && (is_loopback || control_token.is_some()),
+            control_token,
+            ..Self::with_token()
+        }
+    }
+
+    fn with_token() -> Self {
+        // The keys of a RandomState are random bytes of the operating system.
+        let random = RandomState::new();
+        Self {
+            can_write: true,
+            token: format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1)),
+            control_token: None,
+            forms: Semaphore::new(FORMS),
+            writes: AtomicUsize::new(0),
+            columns: Mutex::default(),
+        }
+    }
+
+    /// Writes the inputs that every form with an action needs.
+    pub(super) fn write_secrets(&self, body: &mut Html) {
+        body.hidden("token", &self.token);
+        if self.control_token.is_some() {
+            body.raw("<label>Control token<input type=\"password\" name=\"control-token\" ");
+            body.raw("autocomplete=\"current-password\" required></label>");
+        }
+    }
+
+    pub(super) fn count_write(&self) {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn writes(&self) -> usize {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the columns of a table: those seen before, then the new ones of these rows.
+    pub(super) fn columns(
+        &self,
+        account: &str,
+        table: &str,
+        rows: &[DynamicEntity],
+    ) -> Vec<String> {
+        let key = (account.to_owned(), table.to_ascii_lowercase());
+        let mut tables = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        if tables.len() >= TABLES && !tables.contains_key(&key) {
+            tables.clear();
+        }
+        let columns = tables.entry(key).or_default();
+        for (name, _) in rows.iter().flat_map(DynamicEntity::properties) {
+            if columns.len() < COLUMNS && !columns.iter().any(|known| known == name) {
+                columns.push(name.to_owned());
+            }
+        }
+        columns.clone()
+    }
+
+    /// Forgets the columns of a deleted table.
+    pub(super) fn forget(&self, account: &str, table: &str) {
+        let key = (account.to_owned(), table.to_ascii_lowercase());
+        self.columns.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stay_and_tokens_differ() {
+        let state = PageState::with_token();
+        let row = |name: &str| DynamicEntity::new("p", "r").with(name, 1);
+        assert_eq!(state.columns("a", "T", &[row("X"), row("Y")]), ["X", "Y"]);
+        assert_eq!(state.columns("a", "t", &[row("Z")]), ["X", "Y", "Z"]);
+        assert_eq!(state.columns("b", "T", &[row("Z")]), ["Z"]);
+        state.forget("a", "T");
+        assert_eq!(state.columns("a", "T", &[]), [""; 0]);
+        assert_eq!(state.token.len(), 32);
+        assert_ne!(state.token, PageState::with_token().token);
+    }
+}
