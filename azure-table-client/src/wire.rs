@@ -43,6 +43,9 @@ pub enum Metadata {
 }
 
 impl Metadata {
+    #[cfg(feature = "mock")]
+    pub(crate) const ALL: [Self; 3] = [Self::Minimal, Self::None, Self::Full];
+
     /// Returns the media type of this level.
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -60,12 +63,13 @@ impl Metadata {
         }
         let level = parts.find_map(|part| {
             let (name, value) = part.split_once('=')?;
-            name.trim().eq_ignore_ascii_case("odata").then(|| value.trim().to_ascii_lowercase())
+            name.trim().eq_ignore_ascii_case("odata").then(|| value.trim())
         });
-        Some(match level.as_deref() {
-            Some("nometadata") => Self::None,
-            Some("fullmetadata") => Self::Full,
-            _ => Self::Minimal,
+        let is = |name: &str| level.is_some_and(|level| level.eq_ignore_ascii_case(name));
+        Some(match () {
+            () if is("nometadata") => Self::None,
+            () if is("fullmetadata") => Self::Full,
+            () => Self::Minimal,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! HTTP/1.1 over a socket, just enough to send a request and to find the end of its response.
 
 use std::io::{Error, Result};
+use std::ops::Range;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -11,34 +12,54 @@ pub(crate) struct Connection {
     /// The received bytes; the first `used` are processed.
     received: Vec<u8>,
     used: usize,
+    /// The ranges of the body in the received bytes.
+    pieces: Vec<Range<usize>>,
+}
+
+/// The status line and the headers of a response.
+pub(crate) struct Head(String);
+
+impl Head {
+    pub(crate) fn status(&self) -> Result<u16> {
+        let status = self.0.get(9..12).and_then(|text| text.parse().ok());
+        status.ok_or_else(|| Error::other("no status"))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.0.lines().find_map(|line| {
+            let (known, value) = line.split_once(':')?;
+            known.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
 }
 
 impl Connection {
     pub(crate) async fn open(port: u16) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, received: Vec::with_capacity(1 << 20), used: 0 })
+        Ok(Self { stream, received: Vec::with_capacity(1 << 20), used: 0, pieces: Vec::new() })
     }
 
-    /// Sends a request unchanged and reads the whole response; returns its status.
-    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<u16> {
+    /// Sends a request unchanged and reads the whole response.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<Head> {
         self.received.clear();
         self.used = 0;
+        self.pieces.clear();
         self.stream.write_all(request).await?;
         let end = self.find(b"\r\n\r\n").await?;
-        let head = String::from_utf8_lossy(&self.received[..end]).to_ascii_lowercase();
+        let head = Head(String::from_utf8_lossy(&self.received[..end]).into_owned());
         self.used = end;
-        let status = head.get(9..12).and_then(|text| text.parse().ok());
-        let status = status.ok_or_else(|| Error::other("no status"))?;
-        let header = |name: &str| {
-            head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
-        };
-        if header("transfer-encoding").is_some() {
+        if head.header("transfer-encoding").is_some() {
             self.skip_chunks().await?;
-        } else if let Some(length) = header("content-length").and_then(|text| text.parse().ok()) {
-            self.skip(length).await?;
+        } else if let Some(length) = head.header("content-length") {
+            self.skip(length.parse().map_err(Error::other)?).await?;
         }
-        Ok(status)
+        Ok(head)
+    }
+
+    /// The body of the last response.
+    pub(crate) fn body(&self) -> Vec<u8> {
+        self.pieces.iter().flat_map(|piece| &self.received[piece.clone()]).copied().collect()
     }
 
     async fn skip_chunks(&mut self) -> Result<()> {
@@ -48,7 +69,9 @@ impl Connection {
             let length = String::from_utf8_lossy(&self.received[line..end]);
             let length = usize::from_str_radix(length.trim(), 16).map_err(Error::other)?;
             self.used = end;
-            self.skip(length + 2).await?;
+            self.skip(length).await?;
+            let end = self.find(b"\r\n").await?;
+            self.used = end;
             if length == 0 {
                 return Ok(());
             }
@@ -56,10 +79,12 @@ impl Connection {
     }
 
     async fn skip(&mut self, length: usize) -> Result<()> {
-        while self.received.len() < self.used + length {
+        let end = self.used + length;
+        while self.received.len() < end {
             self.receive().await?;
         }
-        self.used += length;
+        self.pieces.push(self.used..end);
+        self.used = end;
         Ok(())
     }
 

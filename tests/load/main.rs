@@ -5,20 +5,22 @@
 //! ```
 //!
 //! Requests are built and signed by the client before the clock starts, and sent over plain
-//! sockets, so that the generator costs little compared with a server.
+//! sockets, so that the generator costs little compared with a server. The first column is a server without
+//! logic (`load serve`), with which the others are compared. A server whose command contains `{data}` is
+//! measured for inserts to the disk only.
 
 #![allow(clippy::print_stdout, reason = "the figures are its output")]
 
+mod canned;
 mod connection;
 mod load;
 mod requests;
 mod server;
 
-use std::collections::BTreeMap;
 use std::io::{Error, Result};
 use std::time::Duration;
 
-use load::Figures;
+use load::{Figure, Role};
 use server::Server;
 
 /// The options of the command line.
@@ -31,16 +33,17 @@ struct Options {
     servers: Vec<(String, String)>,
 }
 
-fn options() -> Result<Options> {
-    let usage =
-        || Error::other("load [--rows N] [--seconds N] [--only TEXT] --server NAME=COMMAND …");
+fn usage() -> Error {
+    Error::other("load [--rows N] [--seconds N] [--only TEXT] --server NAME=COMMAND …")
+}
+
+fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options> {
     let mut options = Options {
         rows: 100_000,
         time: Duration::from_secs(3),
         only: String::new(),
         servers: Vec::new(),
     };
-    let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(usage)?;
         match name.as_str() {
@@ -56,37 +59,66 @@ fn options() -> Result<Options> {
             _ => return Err(usage()),
         }
     }
-    if options.servers.is_empty() { Err(usage()) } else { Ok(options) }
+    // A scan finds one row of a hundred, and a range has a thousand.
+    let is_valid = options.rows > 1000 && options.rows.is_multiple_of(100);
+    if options.servers.is_empty() || !is_valid { Err(usage()) } else { Ok(options) }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
-    let options = options()?;
-    // By measurement, in their order.
-    let mut table: BTreeMap<usize, (String, Vec<String>)> = BTreeMap::new();
-    let mut first: BTreeMap<usize, f64> = BTreeMap::new();
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if_eq("serve").is_some() {
+        let port = arguments.next().and_then(|port| port.parse().ok());
+        return canned::serve(port.ok_or_else(usage)?);
+    }
+    let options = options(arguments)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(compare(&options))
+}
+
+async fn compare(options: &Options) -> Result<()> {
+    let canned = format!("{} serve {{port}}", std::env::current_exe()?.display());
+    let mut columns = vec![("without logic", measure(&canned, Role::Canned, options).await?)];
     for (name, command) in &options.servers {
+        let role = if command.contains("{data}") { Role::Durable } else { Role::Service };
         println!("{name}: {command}");
-        let server = Server::start(command).await?;
-        let figures = load::run(&server, &options).await?;
-        for (row, Figures { what, value, unit, cpu }) in figures.into_iter().enumerate() {
-            let base = *first.entry(row).or_insert(value);
-            let cpu = cpu.map_or_else(String::new, |cpu| format!(", {:.1} us CPU", cpu * 1e6));
-            let cell = format!("{value:.0}{unit}{cpu} ({:.2}x)", value / base);
-            table.entry(row).or_insert_with(|| (what, Vec::new())).1.push(cell);
+        columns.push((name, measure(command, role, options).await?));
+    }
+    print_table(&columns);
+    Ok(())
+}
+
+async fn measure(command: &str, role: Role, options: &Options) -> Result<Vec<Figure>> {
+    load::run(&Server::start(command).await?, role, options).await
+}
+
+/// Prints a row for each measurement, with its ratio to the first server that has it.
+fn print_table(columns: &[(&str, Vec<Figure>)]) {
+    let mut rows: Vec<&str> = Vec::new();
+    let mut longest_first: Vec<_> = columns.iter().map(|(_, figures)| figures).collect();
+    longest_first.sort_by_key(|figures| std::cmp::Reverse(figures.len()));
+    for figure in longest_first.into_iter().flatten() {
+        if !rows.contains(&&*figure.what) {
+            rows.push(&figure.what);
         }
     }
-    print!("\n{:<34}", "");
-    for (name, _) in &options.servers {
+    print!("\n{:<40}", "");
+    for (name, _) in columns {
         print!("{name:<36}");
     }
     println!();
-    for (what, cells) in table.values() {
-        print!("{what:<34}");
-        for cell in cells {
+    for row in rows {
+        let of_row = |figures: &'_ [Figure]| figures.iter().position(|figure| figure.what == row);
+        let base = columns.iter().find_map(|(_, figures)| Some(figures[of_row(figures)?].value));
+        print!("{row:<40}");
+        for (_, figures) in columns {
+            let cell = of_row(figures).map_or_else(String::new, |at| {
+                let Figure { value, unit, cpu, .. } = &figures[at];
+                let cpu = cpu.map_or_else(String::new, |cpu| format!(", {:.1} us CPU", cpu * 1e6));
+                let ratio = base.map_or(1.0, |base| value / base);
+                format!("{value:.0}{unit}{cpu} ({ratio:.2}x)")
+            });
             print!("{cell:<36}");
         }
         println!();
     }
-    Ok(())
 }

@@ -15,6 +15,8 @@ use uuid::Uuid;
 const TABLE: &str = "Load";
 /// The partition of the rows that are read.
 const READ: &str = "read";
+/// The rows of which one matches the filter of a scan.
+pub(crate) const ROWS_A_HIT: usize = 100;
 
 /// Creates requests to a server without sending them.
 #[derive(Clone)]
@@ -57,10 +59,14 @@ impl Requests {
         Ok(self.service()?.table_named(TABLE))
     }
 
+    /// The last request.
+    pub(crate) fn last(&self) -> Option<HttpRequest> {
+        self.kept.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The bytes of the last request.
     fn bytes(&self) -> Vec<u8> {
-        let kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(request) = kept else { return Vec::new() };
+        let Some(request) = self.last() else { return Vec::new() };
         let path = request.uri.path_and_query().map_or("/", |target| target.as_str());
         let host = self.origin.trim_start_matches("http://");
         let mut bytes =
@@ -115,6 +121,12 @@ impl Requests {
         self.batch(READ, row).await
     }
 
+    /// The first page of a scan of all rows. The filter matches one of [`ROWS_A_HIT`].
+    pub(crate) async fn scan(&self) -> Result<Vec<u8>> {
+        let _ = self.table()?.query().filter_text("Rating eq 7").await;
+        Ok(self.bytes())
+    }
+
     /// A page of 1,000 rows.
     pub(crate) async fn range(&self, row: usize) -> Result<Vec<u8>> {
         let (from, to) = (key(row), key(row + 1000));
@@ -125,6 +137,18 @@ impl Requests {
     }
 }
 
+/// Adds continuation tokens to the query of a request. They are not signed.
+pub(crate) fn continued(request: &[u8], tokens: &[(&str, &str)]) -> Vec<u8> {
+    let end = b" HTTP/1.1\r\n";
+    let at = request.windows(end.len()).position(|window| window == end).unwrap_or_default();
+    let mut continued = request[..at].to_vec();
+    for (name, token) in tokens {
+        continued.extend_from_slice(format!("&{name}={}", token.replace('+', "%2B")).as_bytes());
+    }
+    continued.extend_from_slice(&request[at..]);
+    continued
+}
+
 fn key(row: usize) -> String {
     format!("{row:08}")
 }
@@ -133,11 +157,12 @@ fn key(row: usize) -> String {
 fn entity(partition: &str, row: usize) -> DynamicEntity {
     let mut entity = DynamicEntity::new(partition, key(row));
     let number = i32::try_from(row).unwrap_or_default();
+    let rating = i32::try_from(row % ROWS_A_HIT).unwrap_or_default();
     entity
         .set("Title", format!("The title of entry {row}"))
         .set("Author", "somebody@example.org")
         .set("Text", "A sentence of typical length.")
-        .set("Rating", number % 5)
+        .set("Rating", rating)
         .set("Words", number)
         .set("Views", i64::from(number) << 32)
         .set("Score", f64::from(number) / 3.0)
@@ -149,4 +174,17 @@ fn entity(partition: &str, row: usize) -> DynamicEntity {
         )
         .set("Id", Uuid::from_u128(row as u128));
     entity
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_added_to_the_query_only() {
+        let request = b"GET /a/T()?$filter=x HTTP/1.1\r\nHost: h\r\n\r\n";
+        let next = continued(request, &[("NextPartitionKey", "1!4!YS+h"), ("NextRowKey", "")]);
+        let expected = "GET /a/T()?$filter=x&NextPartitionKey=1!4!YS%2Bh&NextRowKey= HTTP/1.1\r\nHost: h\r\n\r\n";
+        assert_eq!(String::from_utf8_lossy(&next), expected);
+    }
 }

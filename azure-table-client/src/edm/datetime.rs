@@ -98,6 +98,16 @@ impl EdmDateTime {
         Trimmed(self)
     }
 
+    /// The text without trailing zeros in the fraction, and its length.
+    pub(crate) fn trimmed_text(self) -> ([u8; 28], usize) {
+        let mut text = self.text();
+        let zeros = text[20..27].iter().rev().take_while(|digit| **digit == b'0').count();
+        // Without any digit, the point goes too.
+        let end = if zeros == 7 { 19 } else { 27 - zeros };
+        text[end] = b'Z';
+        (text, end + 1)
+    }
+
     /// The wire form, with all seven digits of the fraction.
     pub(crate) fn text(self) -> [u8; 28] {
         let mut text = *b"0000-00-00T00:00:00.0000000Z";
@@ -145,10 +155,8 @@ struct Trimmed(EdmDateTime);
 
 impl fmt::Display for Trimmed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.text();
-        let text = std::str::from_utf8(&text[..27]).map_err(|_| fmt::Error)?;
-        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))?;
-        f.write_str("Z")
+        let (text, length) = self.0.trimmed_text();
+        f.write_str(std::str::from_utf8(&text[..length]).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn authorize(
         return Ok(Grant { location, access: Access::Full });
     }
     let is_signed = request.option("sig").is_some();
-    let access = match (request.headers.contains_key(header::AUTHORIZATION), is_signed) {
+    let access = match (request.headers.contains(&header::AUTHORIZATION), is_signed) {
         (true, true) => return Err(Failure::invalid_authentication_info()),
         (true, false) if token::is_sent(request) => {
             token::check(request, tokens.as_ref())?;

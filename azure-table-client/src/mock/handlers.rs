@@ -106,7 +106,7 @@ pub(super) fn refusal(
 ) -> Reply {
     let protocol = request.protocol().ok();
     // The client of an XML operation does not need to accept XML.
-    let is_xml = !request.raw.headers.contains_key(header::ACCEPT) && request.raw.comp().is_some();
+    let is_xml = !request.raw.headers.contains(&header::ACCEPT) && request.raw.comp().is_some();
     let format = protocol.filter(|_| !is_xml);
     let format = format.and_then(|protocol| protocol.format(&request.raw).ok());
     let mut reply = Reply::failure(failure, format, request_id, now);
@@ -127,5 +127,5 @@ pub(super) fn refuse(
 ) -> HttpResponse {
     let request_id = reply::new_id();
     let reply = refusal(request, failure, &request_id, clock.edm_now());
-    reply.finish(&request.raw, &request_id, clock.now())
+    reply.finish(&request.raw, request_id, clock.now())
 }

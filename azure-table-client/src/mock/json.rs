@@ -9,7 +9,7 @@ use crate::edm::EdmCow;
 
 /// Writes a JSON string. Characters outside of ASCII are escaped, like in the service's responses.
 pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+    if is_plain(text) {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
@@ -36,6 +36,22 @@ pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// Whether a text needs no escapes.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| PLAIN_BYTES[usize::from(byte)])
+}
+
+/// Whether each byte of a text needs no escape.
+const PLAIN_BYTES: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        plain[byte as usize] = byte != b'"' && byte != b'\\';
+        byte += 1;
+    }
+    plain
+};
+
 /// `"Name":"text",`
 pub(super) fn push_member(out: &mut Vec<u8>, name: &str, text: &str) {
     push_text(out, name);
@@ -54,30 +70,50 @@ pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
     if !is_native {
         push_text(out, name);
         out.pop();
-        let _ = write!(out, "@odata.type\":\"{}\",", value.edm_type());
+        out.extend_from_slice(b"@odata.type\":");
+        push_text(out, value.edm_type().as_str());
+        out.push(b',');
     }
     push_text(out, name);
     out.push(b':');
-    // Writing to a Vec cannot fail.
-    let _ = match value {
-        EdmCow::String(text) => {
-            push_text(out, text);
-            Ok(())
+    match value {
+        EdmCow::String(text) => push_text(out, text),
+        EdmCow::Boolean(value) => {
+            out.extend_from_slice(if *value { b"true" } else { b"false" });
         }
-        EdmCow::Boolean(value) => write!(out, "{value}"),
-        EdmCow::Int32(value) => write!(out, "{value}"),
-        EdmCow::Int64(value) => write!(out, "\"{value}\""),
-        EdmCow::Double(value) if value.is_nan() => write!(out, "\"NaN\""),
+        EdmCow::Int32(value) => push_integer(out, (*value).into()),
+        EdmCow::Int64(value) => push_quoted(out, |out| push_integer(out, *value)),
+        EdmCow::Double(value) if value.is_nan() => out.extend_from_slice(b"\"NaN\""),
         EdmCow::Double(value) if value.is_infinite() => {
-            write!(out, "\"{}Infinity\"", if *value < 0.0 { "-" } else { "" })
+            let text = if *value < 0.0 { b"\"-Infinity\"".as_slice() } else { b"\"Infinity\"" };
+            out.extend_from_slice(text);
         }
-        // Debug keeps the fraction: 3.0.
-        EdmCow::Double(value) => write!(out, "{value:?}"),
-        EdmCow::DateTime(value) => write!(out, "\"{}\"", value.trimmed()),
-        EdmCow::Guid(value) => write!(out, "\"{value}\""),
-        EdmCow::Binary(bytes) => write!(out, "\"{}\"", Base64Display::new(bytes, &STANDARD)),
-    };
+        // Debug keeps the fraction: 3.0. Writing to a Vec cannot fail.
+        EdmCow::Double(value) => _ = write!(out, "{value:?}"),
+        EdmCow::DateTime(value) => push_quoted(out, |out| {
+            let (text, length) = value.trimmed_text();
+            out.extend_from_slice(&text[..length]);
+        }),
+        EdmCow::Guid(value) => push_quoted(out, |out| {
+            let mut text = uuid::Uuid::encode_buffer();
+            out.extend_from_slice(value.hyphenated().encode_lower(&mut text).as_bytes());
+        }),
+        EdmCow::Binary(bytes) => push_quoted(out, |out| {
+            _ = write!(out, "{}", Base64Display::new(bytes, &STANDARD));
+        }),
+    }
     out.push(b',');
+}
+
+fn push_quoted(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    push(out);
+    out.push(b'"');
+}
+
+fn push_integer(out: &mut Vec<u8>, value: i64) {
+    // A number in JSON is its digits, and writing to a Vec cannot fail.
+    let _ = serde_json::to_writer(out, &value);
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ mod json;
 
 use http::HeaderValue;
 
+use super::core::ServiceClock;
 use super::failure::Failure;
 use super::handlers::Select;
 use super::request::Origin;
 use super::store::StoredEntity;
-use crate::edm::EdmDateTime;
 use crate::wire::{Metadata, PayloadFormat, encoding};
 
 /// An entity or a table in a body.
@@ -28,24 +28,39 @@ pub(super) struct Payload<'a> {
     /// The name of the table, or `Tables`.
     pub(super) set: &'a str,
     pub(super) select: Option<&'a Select>,
-    /// The current time for Atom's `<updated>`.
-    pub(super) now: EdmDateTime,
+    /// The clock for Atom's `<updated>`.
+    pub(super) clock: &'a ServiceClock,
 }
 
 /// The media type of a response in this format.
 pub(super) fn media_type(format: PayloadFormat) -> HeaderValue {
-    HeaderValue::from_static(match format {
+    // `const`: the check of the text at run time would cost more than the rest.
+    match format {
         PayloadFormat::Json(Metadata::None) => {
-            "application/json;odata=nometadata;streaming=true;charset=utf-8"
+            const {
+                HeaderValue::from_static(
+                    "application/json;odata=nometadata;streaming=true;charset=utf-8",
+                )
+            }
         }
         PayloadFormat::Json(Metadata::Minimal) => {
-            "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+            const {
+                HeaderValue::from_static(
+                    "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
+                )
+            }
         }
         PayloadFormat::Json(Metadata::Full) => {
-            "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
+            const {
+                HeaderValue::from_static(
+                    "application/json;odata=fullmetadata;streaming=true;charset=utf-8",
+                )
+            }
         }
-        PayloadFormat::Atom => "application/atom+xml;charset=utf-8",
-    })
+        PayloadFormat::Atom => {
+            const { HeaderValue::from_static("application/atom+xml;charset=utf-8") }
+        }
+    }
 }
 
 /// The body of a failure, and its media type: XML if the accepted format is Atom or unknown.
@@ -90,17 +105,18 @@ impl BaseUrl<'_> {
 
     /// The URL of a path below the account.
     pub(super) fn absolute(&self, path: &str) -> String {
+        let Origin { scheme, authority } = self.origin;
         if self.account_in_host {
-            return format!("{}{path}", self.origin);
+            return [scheme, "://", authority, path].concat();
         }
-        format!("{}/{}{}{path}", self.origin, self.account, self.suffix)
+        [scheme, "://", authority, "/", self.account, self.suffix, path].concat()
     }
 }
 
 impl Payload<'_> {
     /// Returns a body with one item.
     pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
-        let mut body = Vec::with_capacity(512);
+        let mut body = Vec::with_capacity(1024);
         match self.format {
             PayloadFormat::Json(level) => self.json_one(&mut body, level, item),
             PayloadFormat::Atom => self.atom_one(&mut body, item),

@@ -103,7 +103,7 @@ impl Record {
 pub(super) fn call_hash(request: &RawRequest<'_>, operation: Operation) -> CallHash {
     let id = request.headers.get(&X_MS_CLIENT_REQUEST_ID)?;
     let mut hasher = DefaultHasher::new();
-    (operation, id.as_bytes()).hash(&mut hasher);
+    (operation, id).hash(&mut hasher);
     Some(hasher.finish())
 }
 
@@ -195,14 +195,13 @@ pub(super) fn target(request: &RawRequest<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
     use std::time::{Duration, SystemTime};
 
-    use http::Method;
+    use http::{HeaderMap, Method};
 
     use super::*;
 
-    use super::super::request::Origin;
+    use super::super::request::{Headers, Origin};
     use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
     use crate::error::ErrorCode;
@@ -333,7 +332,7 @@ mod tests {
                 origin: Origin { scheme: "http", authority: "127.0.0.1" },
                 path,
                 query,
-                headers: Cow::default(),
+                headers: Headers::Request(&HeaderMap::new()),
                 body: b"",
                 sender: crate::mock::LOCAL,
             };

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::failure::Failure;
 use super::payload;
@@ -12,10 +12,19 @@ use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, headers};
 
+static PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+static DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
+static RETURN_CLIENT_REQUEST_ID: HeaderName =
+    HeaderName::from_static("x-ms-return-client-request-id");
+
+/// The largest number of headers of most responses, with those that hosts add.
+const USUAL_HEADERS: usize = 14;
+
 /// A response before its common headers are set.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    /// The headers, each at most once. A list is cheaper than a map, since a batch has a hundred replies.
+    headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Vec<u8>,
     /// The response is in an OData format.
     pub(super) is_odata: bool,
@@ -25,12 +34,12 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
-        Self { status, headers: HeaderMap::new(), body, is_odata: true, failure: None }
+        Self { status, headers: Vec::with_capacity(8), body, is_odata: true, failure: None }
     }
 
     pub(super) fn no_content() -> Self {
         let mut reply = Self::new(StatusCode::NO_CONTENT, Vec::new());
-        reply.headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        reply.set(header::CONTENT_LENGTH, const { HeaderValue::from_static("0") });
         reply
     }
 
@@ -42,13 +51,13 @@ impl Reply {
     /// A document that is XML in every version and format.
     pub(super) fn xml(body: Vec<u8>) -> Self {
         let mut reply = Self { is_odata: false, ..Self::new(StatusCode::OK, body) };
-        reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        reply.set(header::CONTENT_TYPE, headers::XML.clone());
         reply
     }
 
     pub(super) fn with_body(status: StatusCode, format: PayloadFormat, body: Vec<u8>) -> Self {
         let mut reply = Self::new(status, body);
-        reply.headers.insert(header::CONTENT_TYPE, payload::media_type(format));
+        reply.set(header::CONTENT_TYPE, payload::media_type(format));
         reply
     }
 
@@ -62,65 +71,95 @@ impl Reply {
         let message = format!("{}\nRequestId:{request_id}\nTime:{now}", failure.message);
         let (media_type, body) = payload::failure_body(format, failure, &message);
         let mut reply = Self::new(failure.status, body);
-        reply.headers.insert(header::CONTENT_TYPE, media_type);
+        reply.set(header::CONTENT_TYPE, media_type);
         reply.failure = Some(failure.clone());
         reply
     }
 
+    /// The names and values of the headers.
+    pub(super) fn headers(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        self.headers.iter().map(|(name, value)| (name, value))
+    }
+
+    pub(super) fn has_header(&self, name: &HeaderName) -> bool {
+        self.headers.iter().any(|(known, _)| known == name)
+    }
+
+    /// Sets a header.
+    fn set(&mut self, name: HeaderName, value: HeaderValue) {
+        match self.headers.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.headers.push((name, value)),
+        }
+    }
+
     /// Sets a header, except if the text is not a valid header value.
-    pub(super) fn text_header(&mut self, name: header::HeaderName, text: &str) {
-        if let Ok(value) = HeaderValue::from_str(text) {
-            self.headers.insert(name, value);
+    pub(super) fn text_header(&mut self, name: HeaderName, text: impl Into<String>) {
+        if let Ok(value) = HeaderValue::try_from(text.into()) {
+            self.set(name, value);
         }
     }
 
     pub(super) fn preference_applied(&mut self, preference: Preference) {
         let applied = match preference {
             Preference::None => return,
-            Preference::ReturnContent => "return-content",
-            Preference::ReturnNoContent => "return-no-content",
+            Preference::ReturnContent => const { HeaderValue::from_static("return-content") },
+            Preference::ReturnNoContent => const { HeaderValue::from_static("return-no-content") },
         };
-        let name = header::HeaderName::from_static("preference-applied");
-        self.headers.insert(name, HeaderValue::from_static(applied));
+        self.set(PREFERENCE_APPLIED.clone(), applied);
+    }
+
+    /// Removes the header that [`preference_applied`](Self::preference_applied) sets.
+    pub(super) fn no_preference_applied(&mut self) {
+        self.headers.retain(|(name, _)| *name != PREFERENCE_APPLIED);
     }
 
     /// Sets the URL of a created resource.
-    pub(super) fn location(&mut self, address: &str, preference: Preference) {
-        self.text_header(header::LOCATION, address);
+    pub(super) fn location(&mut self, address: String, preference: Preference) {
+        let Ok(address) = HeaderValue::try_from(address) else { return };
         if preference == Preference::ReturnNoContent {
-            self.text_header(header::HeaderName::from_static("dataserviceid"), address);
+            self.set(DATA_SERVICE_ID.clone(), address.clone());
         }
+        self.set(header::LOCATION, address);
     }
 
     /// The complete response, with the headers of every response.
     pub(super) fn finish(
         mut self,
         request: &RawRequest<'_>,
-        request_id: &str,
+        request_id: String,
         now: SystemTime,
     ) -> HttpResponse {
-        let map = &mut self.headers;
         if self.is_odata {
-            map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            map.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            self.set(header::CACHE_CONTROL, NO_CACHE.clone());
+            self.set(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFF.clone());
         }
         // Earlier versions did not return the header.
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
-            && version.as_bytes() >= b"2009-09-19".as_slice()
+            && version >= b"2009-09-19".as_slice()
+            && let Ok(version) = HeaderValue::from_bytes(version)
         {
-            map.insert(&headers::X_MS_VERSION, version.clone());
+            self.set(headers::X_MS_VERSION.clone(), version);
         }
-        let returns_id = request.headers.get("x-ms-return-client-request-id");
-        if returns_id.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
+        let returns_id = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
+        if returns_id.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
             && let Some(id) = request.headers.get(&headers::X_MS_CLIENT_REQUEST_ID)
+            && let Ok(id) = HeaderValue::from_bytes(id)
         {
-            map.insert(&headers::X_MS_CLIENT_REQUEST_ID, id.clone());
+            self.set(headers::X_MS_CLIENT_REQUEST_ID.clone(), id);
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
-        self.text_header(header::DATE, &headers::http_date(now));
-        HttpResponse { status: self.status, headers: self.headers, body: Bytes::from(self.body) }
+        self.text_header(header::DATE, headers::http_date(now));
+        let mut map = HeaderMap::with_capacity(USUAL_HEADERS);
+        for (name, value) in self.headers {
+            map.append(name, value);
+        }
+        HttpResponse { status: self.status, headers: map, body: Bytes::from(self.body) }
     }
 }
+
+pub(super) static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+pub(super) static NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// A random id for a request or a boundary.
 pub(super) fn new_id() -> String {

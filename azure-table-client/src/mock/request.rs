@@ -2,6 +2,7 @@
 
 mod batch;
 mod body;
+mod headers;
 mod operation;
 mod protocol;
 mod resource;
@@ -12,18 +13,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::IntErrorKind;
 
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderName, Method, header};
 use url::form_urlencoded;
 
 pub(super) use self::batch::BatchPart;
 pub(super) use self::body::{EntityBody, RequestBody};
+pub(super) use self::headers::{Headers, text};
 pub(super) use self::protocol::Protocol;
 pub(super) use self::resource::{EntityPath, Location, Resource};
 use super::core::Rules;
 use super::failure::Failure;
 use super::store::Condition;
 use crate::transport::HttpRequest;
-use crate::wire::headers::X_MS_VERSION;
+use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
 use crate::wire::{Operation, ServiceVersion};
 
 /// The largest body that the service accepts.
@@ -37,7 +39,7 @@ pub(super) struct RawRequest<'a> {
     /// Percent-encoded, as sent.
     pub(super) path: &'a str,
     pub(super) query: &'a str,
-    pub(super) headers: Cow<'a, HeaderMap>,
+    pub(super) headers: Headers<'a>,
     pub(super) body: &'a [u8],
     /// The sender's address.
     pub(super) sender: IpAddr,
@@ -217,22 +219,22 @@ impl<'a> RawRequest<'a> {
             origin,
             path,
             query,
-            headers: Cow::Borrowed(&request.headers),
+            headers: Headers::Request(&request.headers),
             body: &request.body,
             sender,
         }
     }
 
-    pub(super) fn header(&self, name: &HeaderName) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&'a str> {
+        self.headers.text(name)
     }
 
     /// The media type of the body, without its parameters. It is empty if the header is missing.
     pub(super) fn content_type(&self) -> Result<&str, Failure> {
-        let Some(value) = self.headers.get(header::CONTENT_TYPE) else {
+        let Some(value) = self.headers.get(&header::CONTENT_TYPE) else {
             return Ok("");
         };
-        let text = value.to_str().map_err(|_| Failure::media_type_not_supported())?;
+        let text = text(value).ok_or_else(Failure::media_type_not_supported)?;
         Ok(text.split(';').next().unwrap_or_default().trim())
     }
 
@@ -247,6 +249,9 @@ impl<'a> RawRequest<'a> {
 
     /// An option of the query, decoded. Names are case-insensitive.
     pub(super) fn option(&self, name: &str) -> Option<Cow<'a, str>> {
+        if self.query.is_empty() {
+            return None;
+        }
         // Handlers look up several options, and filters are long: decode only possible matches.
         let is_candidate = |pair: &&str| {
             let key = pair.split('=').next().unwrap_or_default();
@@ -265,12 +270,11 @@ impl<'a> RawRequest<'a> {
 
     /// The verb. `X-HTTP-Method` replaces the verb of a POST.
     fn verb(&self) -> Result<Method, Failure> {
-        let mut tunnelled = self.headers.get_all("x-http-method").iter();
-        match (tunnelled.next(), tunnelled.next()) {
-            (None, _) => Ok(self.method.clone()),
-            (Some(_), Some(_)) => Err(Failure::x_method_count()),
-            (Some(_), None) if self.method != Method::POST => Err(Failure::x_method_not_post()),
-            (Some(verb), None) => match (verb.as_bytes(), Method::from_bytes(verb.as_bytes())) {
+        match self.headers.single(&X_HTTP_METHOD) {
+            Ok(None) => Ok(self.method.clone()),
+            Err(_) => Err(Failure::x_method_count()),
+            Ok(Some(_)) if self.method != Method::POST => Err(Failure::x_method_not_post()),
+            Ok(Some(verb)) => match (verb, Method::from_bytes(verb)) {
                 (b"PUT" | b"MERGE" | b"PATCH" | b"DELETE", Ok(verb)) => Ok(verb),
                 _ => Err(Failure::x_method_value()),
             },
@@ -280,10 +284,13 @@ impl<'a> RawRequest<'a> {
     /// The service version, which is a date. Without the header it is the version of the shared access
     /// signature.
     pub(super) fn version(&self) -> Result<Option<ServiceVersion>, Failure> {
+        if let Some(version) = self.headers.inherited_version() {
+            return Ok(Some(version));
+        }
         let Some(value) = self.headers.get(&X_MS_VERSION) else {
             return Ok(self.option("sv").and_then(|date| ServiceVersion::of_date(&date)));
         };
-        let version = value.to_str().ok().and_then(ServiceVersion::of_date);
+        let version = text(value).and_then(ServiceVersion::of_date);
         version.map(Some).ok_or_else(Failure::invalid_header)
     }
 
@@ -307,23 +314,25 @@ impl<'a> RawRequest<'a> {
 
     /// The condition in `If-Match`, which is one ETag or `*`.
     pub(super) fn condition(&self) -> Result<Condition<'_>, Failure> {
-        let mut values = self.headers.get_all(header::IF_MATCH).iter();
-        let (value, more) = (values.next(), values.next());
-        let Some(value) = value else {
-            return Ok(Condition::None);
+        let (value, is_single) = match self.headers.single(&header::IF_MATCH) {
+            Ok(None) => return Ok(Condition::None),
+            Ok(Some(value)) => (value, true),
+            Err(first) => (first, false),
         };
-        let text = value.to_str().unwrap_or_default().trim();
+        let text = text(value).unwrap_or_default().trim();
         let tag = text.strip_prefix("W/").unwrap_or(text).as_bytes();
-        match (text, tag, more) {
-            ("*", _, None) => Ok(Condition::Exists),
-            (_, [b'"', tag @ .., b'"'], None) if !tag.contains(&b'"') => Ok(Condition::ETag(text)),
+        match (text, tag) {
+            ("*", _) if is_single => Ok(Condition::Exists),
+            (_, [b'"', tag @ .., b'"']) if is_single && !tag.contains(&b'"') => {
+                Ok(Condition::ETag(text))
+            }
             _ => Err(Failure::invalid_etag(text)),
         }
     }
 
     /// The preference in `Prefer`.
     pub(super) fn preference(&self) -> Preference {
-        match self.header(&HeaderName::from_static("prefer")).map(str::trim) {
+        match self.header(&PREFER).map(str::trim) {
             Some("return-content") => Preference::ReturnContent,
             Some("return-no-content") => Preference::ReturnNoContent,
             _ => Preference::None,

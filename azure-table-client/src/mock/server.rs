@@ -1,6 +1,5 @@
 //! The HTTP host, which is a wiremock server.
 
-use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use url::Position;
 use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use super::faults::{Break, Host};
-use super::request::{Origin, RawRequest};
+use super::request::{Headers, Origin, RawRequest};
 use super::{LOCAL, MockTableService, step};
 use crate::lock::lock;
 use crate::transport::HttpResponse;
@@ -149,7 +148,7 @@ fn raw(request: &Request) -> RawRequest<'_> {
         origin: Origin { scheme: "http", authority: host.unwrap_or("127.0.0.1") },
         path: request.url.path(),
         query: &request.url[Position::BeforeQuery..Position::AfterQuery],
-        headers: Cow::Borrowed(&request.headers),
+        headers: Headers::Request(&request.headers),
         body: &request.body,
         // Wiremock listens on loopback and does not report the sender.
         sender: LOCAL,

@@ -101,9 +101,15 @@ pub(crate) fn read_entity<T: crate::entity::TableEntity>(
 
 /// Fills a row from one JSON object, without building an entity.
 #[cfg(feature = "mock")]
-pub(crate) fn read_row<'de>(body: &'de [u8], row: Row<'de>) -> Result<Row<'de>, serde_json::Error> {
-    let mut reader = RowReader::new(row, Texts::Any);
+pub(crate) fn read_row<'de>(
+    body: &'de [u8],
+    row: impl Fn() -> Row<'de>,
+) -> Result<Row<'de>, serde_json::Error> {
     let body = std::str::from_utf8(body).map_err(serde_json::Error::custom)?;
+    if let Some(row) = flat::read_row(body, row()) {
+        return Ok(row);
+    }
+    let mut reader = RowReader::new(row(), Texts::Any);
     let mut json = serde_json::Deserializer::from_str(body);
     RowSeed(&mut reader).deserialize(&mut json)?;
     json.end()?;

@@ -11,6 +11,9 @@ use crate::etag::ETag;
 use crate::key::EntityKey;
 use crate::limits::SYSTEM_PROPERTIES;
 
+/// The first capacity of the list.
+const USUAL_OTHERS: usize = 16;
+
 impl<'de> Row<'de> {
     pub(crate) const fn keeps_others(&self) -> bool {
         self.keeps_others
@@ -29,6 +32,9 @@ impl<'de> Row<'de> {
     /// [`join_others`](Self::join_others) must follow the last one.
     pub(crate) fn next_other(&mut self, name: Cow<'de, str>) -> &mut RawProperty<'de> {
         if self.others.last().is_none_or(|(last, _)| *last != name) {
+            if self.others.capacity() == 0 {
+                self.others.reserve(USUAL_OTHERS);
+            }
             self.others.push((name, RawProperty::default()));
         }
         let last = self.others.len() - 1;

@@ -4,16 +4,16 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header;
+use http::{HeaderName, header};
 
 use super::super::failure::Failure;
 use super::super::keys::Keys;
-use super::super::request::Location;
-use super::super::request::RawRequest;
+use super::super::request::{Location, RawRequest, text};
 use super::refused;
 use crate::auth::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 use crate::wire::headers::X_MS_DATE;
 
+static CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 /// The largest difference between the date of a request and the clock.
 const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
@@ -30,11 +30,10 @@ pub(super) fn check(
     now: SystemTime,
 ) -> Result<(), Failure> {
     let malformed = Failure::invalid_authentication_info;
-    let mut values = request.headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
+    let Ok(Some(value)) = request.headers.single(&header::AUTHORIZATION) else {
         return Err(malformed());
     };
-    let value = value.to_str().map_err(|_| malformed())?;
+    let value = text(value).ok_or_else(malformed)?;
     let (scheme, credential) = value.trim().split_once(' ').ok_or_else(malformed)?;
     let date = date(request, now)?;
     let scheme = match scheme {
@@ -50,7 +49,7 @@ pub(super) fn check(
         return Err(refused("the Authorization header names another account"));
     }
     let is_signed = resources(request, keys, location)
-        .any(|resource| keys.verify(&text(request, scheme, date, &resource), signature));
+        .any(|resource| keys.verify(&signed(request, scheme, date, &resource), signature));
     is_signed
         .then_some(())
         .ok_or_else(|| refused("the signature in the Authorization header does not match"))
@@ -88,11 +87,11 @@ fn resources(
     std::iter::once(of_path(request.path)).chain(without_suffix)
 }
 
-fn text(request: &RawRequest<'_>, scheme: Scheme, date: &str, resource: &str) -> String {
+fn signed(request: &RawRequest<'_>, scheme: Scheme, date: &str, resource: &str) -> String {
     match scheme {
         Scheme::Lite => string_to_sign_lite(date, resource),
         Scheme::Full => {
-            let md5 = request.headers.get("content-md5").and_then(|md5| md5.to_str().ok());
+            let md5 = request.header(&CONTENT_MD5);
             let kind = request.header(&header::CONTENT_TYPE).unwrap_or_default();
             let verb = request.method.as_str();
             string_to_sign(verb, md5.unwrap_or_default(), kind, date, resource)

@@ -20,15 +20,15 @@ const FIRST_WITH_CHALLENGE: &str = "2020-12-06";
 
 /// Returns `true` if the request has a bearer token, valid or not.
 pub(super) fn is_sent(request: &RawRequest<'_>) -> bool {
-    let mut values = request.headers.get_all(header::AUTHORIZATION).iter();
-    values.next().is_some_and(|value| token(value.as_bytes()).is_some()) && values.next().is_none()
+    let value = request.headers.single(&header::AUTHORIZATION);
+    value.is_ok_and(|value| value.and_then(token).is_some())
 }
 
 pub(super) fn check(request: &RawRequest<'_>, tokens: Option<&TokenCheck>) -> Result<(), Failure> {
     let Some(is_valid) = tokens else {
         return Err(refused("no tokens are accepted; see MockTableServiceBuilder::tokens"));
     };
-    let value = request.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
+    let value = request.headers.get(&header::AUTHORIZATION);
     let token = value.and_then(token).and_then(|token| std::str::from_utf8(token).ok());
     if token.is_some_and(|token| is_valid(token)) {
         return Ok(());

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, StatusCode, header};
 
 use super::entities::{self, reply_to_write, staged};
 use super::exchange::Exchange;
@@ -16,7 +16,7 @@ use super::refusal;
 use crate::mock::authorize::Grant;
 use crate::mock::core::{Core, NotApplied};
 use crate::mock::failure::Failure;
-use crate::mock::reply::{Reply, new_id};
+use crate::mock::reply::{NO_CACHE, NO_SNIFF, Reply, new_id};
 use crate::mock::request::{BatchPart, Request, Resource};
 use crate::mock::step::{Work, yield_now};
 use crate::mock::store::{StoredKey, Write};
@@ -59,7 +59,7 @@ pub(super) async fn respond(
     match parts {
         [] => return Err(Failure::invalid_input()),
         [BatchPart::Single(query)] => match get(core, query, grant, scan) {
-            Ok(reply) => write_part(&mut batch, query, reply),
+            Ok(reply) => write_part(&mut batch, query, &reply),
             Err(failure) => refuse(&mut batch, Some(query), &BatchFailure::of_batch(0, failure)),
         },
         [BatchPart::Changeset(first), others @ ..]
@@ -69,7 +69,7 @@ pub(super) async fn respond(
             let mut changeset = batch.parts(&boundary);
             match apply(core, first, grant).await {
                 Ok(replies) => {
-                    for (operation, reply) in first.iter().zip(replies) {
+                    for (operation, reply) in first.iter().zip(&replies) {
                         write_part(&mut changeset, operation, reply);
                     }
                 }
@@ -96,7 +96,7 @@ pub(super) async fn respond(
     }
     batch.close();
     let mut reply = Reply::new(StatusCode::ACCEPTED, body);
-    reply.text_header(header::CONTENT_TYPE, &media_type(&boundary));
+    reply.text_header(header::CONTENT_TYPE, media_type(&boundary));
     reply.failure = failed;
     Ok(reply)
 }
@@ -193,26 +193,26 @@ fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure
 }
 
 /// Writes the response to an operation, with the headers of every part.
-fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: Reply) {
+fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: &Reply) {
     // A response without entity data has the first OData version.
-    let is_bare = reply.body.is_empty() && !reply.headers.contains_key(header::LOCATION);
+    let is_bare = reply.body.is_empty() && !reply.has_header(&header::LOCATION);
     let version = match operation.protocol() {
         _ if is_bare => "1.0;",
         Ok(protocol) if protocol.odata() == 1 => "1.0;",
         Ok(protocol) if protocol.odata() == 2 => "2.0;",
         _ => "3.0;",
     };
-    let Reply { status, mut headers, body, .. } = reply;
-    headers.remove(header::CONTENT_LENGTH);
-    if let Some(id) = operation.raw.headers.get(&CONTENT_ID) {
-        headers.insert(&CONTENT_ID, id.clone());
-    }
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(&DATA_SERVICE_VERSION, HeaderValue::from_static(version));
-    let reason = status.canonical_reason().unwrap_or_default();
-    let start = ["HTTP/1.1 ", status.as_str(), " ", reason];
-    writer.message(&start, None, &headers, None, &body);
+    let id = operation.raw.headers.get(&CONTENT_ID);
+    let of_part = [
+        (header::X_CONTENT_TYPE_OPTIONS.as_str(), NO_SNIFF.as_bytes()),
+        (header::CACHE_CONTROL.as_str(), NO_CACHE.as_bytes()),
+        (DATA_SERVICE_VERSION.as_str(), version.as_bytes()),
+    ];
+    let headers = reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH);
+    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let headers = headers.chain(id.map(|id| (CONTENT_ID.as_str(), id))).chain(of_part);
+    let reason = reply.status.canonical_reason().unwrap_or_default();
+    writer.message(&["HTTP/1.1 ", reply.status.as_str(), " ", reason], headers, &reply.body);
 }
 
 /// Writes the response of a failure. An empty changeset has no operation, and therefore no response.
@@ -229,9 +229,9 @@ fn refuse(
     let now = core.clock.edm_now();
     let mut reply = refusal(operation, &failure.failure, request_id, now);
     if failure.is_of_batch {
-        reply.headers.remove("preference-applied");
+        reply.no_preference_applied();
     }
-    write_part(writer, operation, reply);
+    write_part(writer, operation, &reply);
 }
 
 /// The table and partition that the changes of a transaction share, and their rows, which must differ.

@@ -37,7 +37,7 @@ pub(super) fn preflight(core: &Core, request: &RawRequest<'_>) -> Result<Reply, 
     if let Some(headers) = headers {
         reply.text_header(header::ACCESS_CONTROL_ALLOW_HEADERS, headers);
     }
-    reply.text_header(header::ACCESS_CONTROL_MAX_AGE, &rule.max_age.to_string());
+    reply.text_header(header::ACCESS_CONTROL_MAX_AGE, rule.max_age.to_string());
     reply.text_header(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
     Ok(reply)
 }
@@ -66,9 +66,10 @@ pub(in crate::mock) fn add_cors_headers(
             return;
         }
         Some(rule) => {
-            if let Some(origin) = request.headers.get(header::ORIGIN) {
+            let origin = request.headers.get(&header::ORIGIN);
+            if let Some(Ok(origin)) = origin.map(HeaderValue::from_bytes) {
                 expose(&rule.exposed_headers, headers);
-                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+                headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
                 let yes = HeaderValue::from_static("true");
                 headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
             }

@@ -41,7 +41,7 @@ pub(super) fn get(
     let payload = exchange.payload(table.name(), select.as_ref());
     let body = payload.one(Item::Entity(key.0, &entity));
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
-    reply.text_header(header::ETAG, &entity.version.etag());
+    reply.text_header(header::ETAG, entity.version.etag());
     Ok(reply)
 }
 
@@ -143,6 +143,6 @@ pub(super) fn reply_to_write(
     } else {
         Reply::no_content()
     };
-    reply.text_header(header::ETAG, &row.version.etag());
+    reply.text_header(header::ETAG, row.version.etag());
     reply
 }

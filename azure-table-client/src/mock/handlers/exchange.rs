@@ -5,9 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, StatusCode};
 
 use super::Select;
-use crate::edm::EdmDateTime;
 use crate::mock::authorize::Grant;
-use crate::mock::core::Core;
+use crate::mock::core::{Core, ServiceClock};
 use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
 use crate::mock::payload::{BaseUrl, Item, Payload};
@@ -23,7 +22,7 @@ pub(super) struct Exchange<'a> {
     pub(super) base_url: BaseUrl<'a>,
     pub(super) preference: Preference,
     pub(super) grant: &'a Grant,
-    pub(super) now: EdmDateTime,
+    pub(super) clock: &'a ServiceClock,
     /// The effects of the fault plan. `None` in a batch, since faults strike a batch as a whole.
     pub(super) effects: Option<&'a Effects>,
 }
@@ -47,14 +46,14 @@ impl<'a> Exchange<'a> {
             },
             preference: protocol.preference(&request.raw),
             grant,
-            now: core.clock.edm_now(),
+            clock: &core.clock,
             effects: None,
         })
     }
 
     /// A writer of response bodies with the rows of a table, or with tables.
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
-        Payload { format: self.format, base_url: &self.base_url, set, select, now: self.now }
+        Payload { format: self.format, base_url: &self.base_url, set, select, clock: self.clock }
     }
 
     /// The reply to an operation that created an item of this set.
@@ -65,7 +64,7 @@ impl<'a> Exchange<'a> {
             _ => Reply::with_body(StatusCode::CREATED, self.format, payload.one(item)),
         };
         reply.preference_applied(self.preference);
-        reply.location(&payload.url(item), self.preference);
+        reply.location(payload.url(item), self.preference);
         reply
     }
 
@@ -90,7 +89,7 @@ impl<'a> Exchange<'a> {
 
     /// Adds a continuation token to a reply.
     pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
-        reply.text_header(name.clone(), &write_token(key));
+        reply.text_header(name.clone(), write_token(key));
     }
 }
 

@@ -128,7 +128,7 @@ impl Payload<'_> {
 
     /// Writes the time of the response, to the second.
     fn push_updated(&self, out: &mut Vec<u8>) {
-        let text = self.now.to_string();
+        let text = self.clock.edm_now().to_string();
         let seconds = text.split('.').next().unwrap_or_default();
         let _ = write!(out, "<updated>{seconds}Z</updated>");
     }

@@ -45,7 +45,7 @@ impl Payload<'_> {
         out.push(b'{');
         if level != Metadata::None {
             let select = Select::suffix(self.select);
-            let path = format!("/$metadata#{}{element}{select}", self.set);
+            let path = ["/$metadata#", self.set, element, &select].concat();
             push_member(out, "odata.metadata", &self.base_url.absolute(&path));
         }
     }

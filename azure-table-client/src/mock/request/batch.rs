@@ -1,14 +1,17 @@
 //! The parts of a `$batch` body.
 
-use std::borrow::Cow;
+use http::{HeaderName, header};
 
-use http::{HeaderName, HeaderValue, header};
-
+use super::headers::{Headers, OperationHeaders};
 use super::{RawRequest, Request};
 use crate::mock::core::Rules;
 use crate::mock::failure::Failure;
-use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION, X_MS_VERSION};
+use crate::wire::ServiceVersion;
+use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
+
+/// More headers than an operation of any client has.
+const MAX_HEADERS: usize = 1 << 15;
 
 static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
 
@@ -79,37 +82,43 @@ fn read_parts<'a>(
 /// The properties of a batch that its operations inherit.
 struct Inherited<'b, 'a> {
     batch: &'b RawRequest<'a>,
-    version: Option<HeaderValue>,
+    version: Option<ServiceVersion>,
     /// For operations without an OData version of their own.
-    odata: Vec<(&'static HeaderName, HeaderValue)>,
+    odata: Vec<(&'a [u8], &'a [u8])>,
 }
 
 impl<'b, 'a> Inherited<'b, 'a> {
     fn of(batch: &'b RawRequest<'a>) -> Self {
-        let version = batch.version().ok().flatten();
-        let named = |name| Some((name, batch.headers.get(name)?.clone()));
+        let named =
+            |name: &'static HeaderName| Some((name.as_str().as_bytes(), batch.headers.get(name)?));
         Self {
             batch,
-            version: version.and_then(|version| HeaderValue::from_str(version.as_str()).ok()),
+            version: batch.version().ok().flatten(),
             odata: ODATA_VERSIONS.into_iter().filter_map(named).collect(),
         }
     }
 
     fn operation(&self, message: &Message<'a>) -> Result<RawRequest<'a>, MultipartError> {
         let (method, target) = message.request()?;
-        let mut headers = message.headers()?;
-        let names_odata = ODATA_VERSIONS.iter().any(|name| headers.contains_key(*name));
-        let odata = self.odata.iter().filter(|_| !names_odata).cloned();
-        let version = self.version.clone().map(|version| (&X_MS_VERSION, version));
-        for (name, value) in odata.chain(version) {
-            headers.try_insert(name, value).map_err(|_| MultipartError::Head)?;
+        let mut lines = Vec::with_capacity(8);
+        for line in message.header_lines() {
+            lines.push(line?);
+            if lines.len() > MAX_HEADERS {
+                return Err(MultipartError::Head);
+            }
         }
+        let is_odata = |name: &[u8]| {
+            ODATA_VERSIONS.iter().any(|known| name.eq_ignore_ascii_case(known.as_str().as_bytes()))
+        };
+        if !lines.iter().any(|(name, _)| is_odata(name)) {
+            lines.extend_from_slice(&self.odata);
+        }
+        let headers = Headers::Operation(OperationHeaders { lines, version: self.version });
         // The service ignores the host in the URL of an operation.
         let rest = if target.starts_with('/') { target } else { below_origin(target) };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         let RawRequest { origin, sender, .. } = *self.batch;
-        let (headers, body) = (Cow::Owned(headers), message.body);
-        Ok(RawRequest { method, origin, path, query, headers, body, sender })
+        Ok(RawRequest { method, origin, path, query, headers, body: message.body, sender })
     }
 }
 

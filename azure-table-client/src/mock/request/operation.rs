@@ -16,7 +16,7 @@ pub(super) fn of(
     if *resource == Resource::Service || request.comp().is_some() {
         return in_xml(request, verb, resource);
     }
-    let is_conditional = request.headers.contains_key(header::IF_MATCH);
+    let is_conditional = request.headers.contains(&header::IF_MATCH);
     Ok(match (resource, verb) {
         (Resource::Tables, "GET") => Operation::ListTables,
         (Resource::Tables, "POST") => Operation::CreateTable,

@@ -94,6 +94,11 @@ impl Protocol {
     ) -> Result<PayloadFormat, Failure> {
         let option = request.option("$format").filter(|_| self.odata >= 3);
         let accept = option.as_deref().or_else(|| request.header(&header::ACCEPT));
+        // Most clients accept exactly one of these.
+        let usual = Metadata::ALL.into_iter().find(|level| accept == Some(level.media_type()));
+        if let Some(level) = usual.filter(|_| self.has_json()) {
+            return Ok(PayloadFormat::Json(level));
+        }
         let media_types = accept.unwrap_or_default().split(',').map(str::trim);
         let mut accepted = media_types.filter(|entry| !entry.is_empty()).peekable();
         if accepted.peek().is_some() {
@@ -109,31 +114,26 @@ impl Protocol {
 
     /// The format of a media type. Returns `None` if the service does not know the media type.
     fn of_media_type(&self, media_type: &str) -> Option<Result<PayloadFormat, Failure>> {
-        let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let level = match &*kind {
-            "json" => Some(Metadata::Minimal),
-            _ => Metadata::of_media_type(media_type),
-        };
-        Some(match (level, &*kind) {
-            (Some(_), _) if !self.has_json() => Err(Failure::json_not_supported()),
-            (Some(_), _) if media_type.to_ascii_lowercase().contains("odata=verbose") => {
-                Err(Failure::json_verbose_not_supported())
-            }
-            (Some(level), _) => Ok(PayloadFormat::Json(level)),
-            (None, "*/*" | "application/*") if !self.has_atom() => {
-                Ok(PayloadFormat::Json(Metadata::Minimal))
-            }
-            // Some clients list XML next to Atom, for error responses only.
-            (None, "application/xml") if !self.has_atom() => return None,
-            (None, "application/atom+xml" | "atom") if !self.has_atom() => {
-                Err(Failure::atom_not_supported())
-            }
-            (
-                None,
-                "*/*" | "application/*" | "application/xml" | "application/atom+xml" | "atom",
-            ) => Ok(PayloadFormat::Atom),
-            _ => return None,
-        })
+        let kind = media_type.split(';').next().unwrap_or_default().trim();
+        let is = |name: &str| kind.eq_ignore_ascii_case(name);
+        let level =
+            if is("json") { Some(Metadata::Minimal) } else { Metadata::of_media_type(media_type) };
+        if let Some(level) = level {
+            return Some(match () {
+                () if !self.has_json() => Err(Failure::json_not_supported()),
+                () if is_verbose(media_type) => Err(Failure::json_verbose_not_supported()),
+                () => Ok(PayloadFormat::Json(level)),
+            });
+        }
+        let is_any = is("*/*") || is("application/*");
+        let is_atom = is("application/atom+xml") || is("atom");
+        // Some clients list XML next to Atom, for error responses only.
+        let is_xml = is("application/xml");
+        match self.has_atom() {
+            true => (is_any || is_atom || is_xml).then_some(Ok(PayloadFormat::Atom)),
+            false if is_any => Some(Ok(PayloadFormat::Json(Metadata::Minimal))),
+            false => is_atom.then(|| Err(Failure::atom_not_supported())),
+        }
     }
 
     /// The body of a request. Without a media type it has the preferred format of the version.
@@ -156,6 +156,12 @@ impl Protocol {
     }
 }
 
+/// Whether a media type requests the JSON of OData 2.0.
+fn is_verbose(media_type: &str) -> bool {
+    const VERBOSE: &[u8] = b"odata=verbose";
+    media_type.as_bytes().windows(VERBOSE.len()).any(|part| part.eq_ignore_ascii_case(VERBOSE))
+}
+
 /// `3.0;NetFx`
 fn odata_version(request: &RawRequest<'_>, name: &HeaderName) -> Option<u8> {
     let (major, _) = request.header(name)?.trim().split_once('.')?;
@@ -164,12 +170,10 @@ fn odata_version(request: &RawRequest<'_>, name: &HeaderName) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use http::{HeaderMap, Method};
 
     use super::*;
-    use crate::mock::request::Origin;
+    use crate::mock::request::{Headers, Origin};
 
     const OLD: &str = "2009-04-14";
     const UPSERTS: &str = "2011-08-18";
@@ -194,7 +198,7 @@ mod tests {
             origin: Origin { scheme: "http", authority: "" },
             path: "/",
             query,
-            headers: Cow::Owned(map),
+            headers: Headers::Request(&map),
             body: b"",
             sender: std::net::Ipv4Addr::LOCALHOST.into(),
         };

@@ -33,19 +33,21 @@ pub(super) fn read<'de>(
     is_page: bool,
     consume: &mut Consumer<'_>,
 ) -> Result<(), Stop> {
-    let body = body.trim_matches([' ', '\t', '\n', '\r']);
-    if scan::has_control(body.as_bytes()) {
-        return Err(Stop::Unusual);
-    }
-    let names = Vec::with_capacity(32);
-    let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
-    let mut reader = FlatReader { rest: body, row, rows: 0, next_slot: 0, names, comparisons };
+    let mut reader = FlatReader::new(body, row).ok_or(Stop::Unusual)?;
     if is_page {
         reader.page(consume)?;
     } else {
         reader.row(consume)?;
     }
     if reader.rest.is_empty() { Ok(()) } else { Err(Stop::Unusual) }
+}
+
+/// Fills a row with one object. Returns `None` if the object is unusual.
+#[cfg(feature = "mock")]
+pub(super) fn read_row<'de>(body: &'de str, row: Row<'de>) -> Option<Row<'de>> {
+    let mut reader = FlatReader::new(body, row)?;
+    reader.members()?;
+    reader.rest.is_empty().then_some(reader.row)
 }
 
 /// The methods that read a part of the body return `None` if it is unusual.
@@ -83,6 +85,16 @@ impl Name<'_> {
 }
 
 impl<'de> FlatReader<'de> {
+    fn new(body: &'de str, row: Row<'de>) -> Option<Self> {
+        let body = body.trim_matches([' ', '\t', '\n', '\r']);
+        if scan::has_control(body.as_bytes()) {
+            return None;
+        }
+        let names = Vec::with_capacity(32);
+        let comparisons = MAX_NAMES * MAX_NAMES / 2 + body.len();
+        Some(Self { rest: body, row, rows: 0, next_slot: 0, names, comparisons })
+    }
+
     fn page(&mut self, consume: &mut Consumer<'_>) -> Result<(), Stop> {
         self.skip('{').ok_or(Stop::Unusual)?;
         let mut names = Vec::with_capacity(USUAL_PAGE_MEMBERS);

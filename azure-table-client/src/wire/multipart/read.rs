@@ -146,7 +146,7 @@ fn multipart(media_type: &[u8]) -> Option<&str> {
 
 impl<'a> Message<'a> {
     /// A message whose body extends to the end.
-    fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
+    pub(super) fn read(text: &'a [u8]) -> Result<Self, MultipartError> {
         let (start, rest) = split_line(text.trim_ascii_start());
         let start = std::str::from_utf8(start).map_err(|_| MultipartError::Head)?;
         let (head, body) = Head::read(rest)?;
@@ -181,6 +181,14 @@ impl<'a> Message<'a> {
 
     pub(crate) fn headers(&self) -> Result<HeaderMap, MultipartError> {
         self.head.to_map()
+    }
+
+    /// The names and values of the headers.
+    #[cfg(any(test, feature = "mock"))]
+    pub(crate) fn header_lines(
+        &self,
+    ) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), MultipartError>> {
+        self.head.to_pairs()
     }
 }
 

@@ -76,9 +76,7 @@ impl<'o> Writer<'o> {
     pub(crate) fn message<'h>(
         &mut self,
         start: &[&str],
-        id: Option<usize>,
-        headers: impl IntoIterator<Item = (&'h HeaderName, &'h HeaderValue)>,
-        length: Option<usize>,
+        headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
         body: &[u8],
     ) {
         self.delimiter(MESSAGE);
@@ -86,9 +84,8 @@ impl<'o> Writer<'o> {
             self.out.extend_from_slice(text.as_bytes());
         }
         self.out.extend_from_slice(b"\r\n");
-        push_headers(self.out, id, headers);
-        if let Some(length) = length {
-            push_number(self.out, "Content-Length: ", length);
+        for (name, value) in headers {
+            push_header(self.out, name, value);
         }
         self.out.extend_from_slice(b"\r\n");
         self.out.extend_from_slice(body);
@@ -179,11 +176,15 @@ fn push_headers<'h>(
         push_number(out, "Content-ID: ", id);
     }
     for (name, value) in headers {
-        out.extend_from_slice(spelt(name.as_str()).as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value.as_bytes());
-        out.extend_from_slice(b"\r\n");
+        push_header(out, name.as_str(), value.as_bytes());
     }
+}
+
+fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(spelt(name).as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
 }
 
 fn push_number(out: &mut Vec<u8>, name: &str, value: usize) {
