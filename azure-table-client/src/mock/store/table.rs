@@ -274,15 +274,15 @@ mod tests {
         Write { key: StoredKey::new(partition, row), change }
     }
 
-    fn apply(table: &Table, writes: Vec<Write<'_>>) {
-        table.apply(&writes, || EdmDateTime::MIN, |_| {}).unwrap();
+    fn apply(table: &Table, writes: &[Write<'_>]) {
+        table.apply(writes, || EdmDateTime::MIN, |_| {}).unwrap();
     }
 
     #[test]
     fn a_locked_partition_does_not_block_another() {
         let table = Table::new("T", EdmDateTime::MIN);
-        apply(&table, vec![put("a", "1", 0)]);
-        apply(&table, vec![put("b", "1", 0)]);
+        apply(&table, &[put("a", "1", 0)]);
+        apply(&table, &[put("b", "1", 0)]);
         let (started, done) = (Barrier::new(2), Barrier::new(2));
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -294,7 +294,7 @@ mod tests {
             });
             started.wait();
             // The writer of `a` is in the middle of its write meanwhile.
-            apply(&table, vec![put("b", "1", 2)]);
+            apply(&table, &[put("b", "1", 2)]);
             assert!(table.get(("b", "1")).is_some());
             done.wait();
         });
@@ -305,7 +305,8 @@ mod tests {
         let table = Table::new("T", EdmDateTime::MIN);
         for partition in 0..3 * PARTITIONS_PER_STEP {
             let partition = format!("{partition:03}");
-            apply(&table, (0..7).map(|row| put(&partition, &row.to_string(), 0)).collect());
+            let rows: Vec<_> = (0..7).map(|row| put(&partition, &row.to_string(), 0)).collect();
+            apply(&table, &rows);
         }
         let mut last = None;
         let mut count = 0;
@@ -322,16 +323,16 @@ mod tests {
     #[test]
     fn a_merge_of_a_changed_row_is_computed_again() {
         let table = Table::new("T", EdmDateTime::MIN);
-        apply(&table, vec![put("p", "r", 1)]);
+        apply(&table, &[put("p", "r", 1)]);
         let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
         let key = StoredKey::new("p", "r");
         let mut write = Write { key, change: Change::Update(merge, Condition::Exists) };
         write.prepare(table.get(("p", "r")).as_ref());
-        apply(&table, vec![put("p", "r", 3)]);
+        apply(&table, &[put("p", "r", 3)]);
         let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
         assert_eq!(stale.unwrap_err(), Refused::Stale);
         write.prepare(table.get(("p", "r")).as_ref());
-        apply(&table, vec![write]);
+        apply(&table, &[write]);
         let row = table.get(("p", "r")).unwrap();
         assert_eq!(row.properties().text(), "\"M\":2,\"N\":3,");
     }
@@ -359,9 +360,9 @@ mod tests {
         let table = Table::new("T", EdmDateTime::MIN);
         let rows: Vec<String> = (0..20).map(|row| format!("{row:02}")).collect();
         let all = |number| rows.iter().map(|row| put("p", row, number)).collect::<Vec<_>>();
-        apply(&table, all(0));
+        apply(&table, &all(0));
         thread::scope(|scope| {
-            scope.spawn(|| (1..300).for_each(|number| apply(&table, all(number))));
+            scope.spawn(|| (1..300).for_each(|number| apply(&table, &all(number))));
             for _ in 0..300 {
                 let mut seen = Vec::new();
                 table.scan(("p", ""), &mut |_, row| {
@@ -383,10 +384,10 @@ mod tests {
                 scope.spawn(move || {
                     let row = writer.to_string();
                     for number in 0..500 {
-                        apply(table, vec![put("p", &row, number)]);
+                        apply(table, &[put("p", &row, number)]);
                         assert!(table.get(("p", &row)).is_some());
                         let change = Change::Delete(Condition::Exists);
-                        apply(table, vec![Write { key: StoredKey::new("p", &*row), change }]);
+                        apply(table, &[Write { key: StoredKey::new("p", &*row), change }]);
                     }
                 });
             }

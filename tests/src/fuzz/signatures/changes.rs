@@ -1,5 +1,7 @@
 //! Changes of a request.
 
+use std::fmt::Write as _;
+
 use super::{DATE, Text};
 
 /// Texts that have a meaning in a path, a query or a header.
@@ -151,8 +153,10 @@ fn edit(text: &mut String, input: &mut Input<'_>) {
         3 => text.insert_str(at, input.of(WORDS)),
         4 => {
             // The same character in another spelling.
-            let encoded: String =
-                text[at..end].bytes().map(|byte| format!("%{byte:02x}")).collect();
+            let encoded: String = text[at..end].bytes().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "%{byte:02x}");
+                text
+            });
             text.replace_range(at..end, &encoded);
         }
         5 => {
