@@ -226,3 +226,12 @@ fn a_damaged_database_of_azurite_is_an_error() {
         }
     }
 }
+
+#[test]
+fn arrays_in_arrays_are_refused() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for text in ["[[]]", &deep] {
+        let error = Seed::read(text, None).unwrap_err();
+        assert!(error.to_string().contains("not a JSON object"), "{error}");
+    }
+}
