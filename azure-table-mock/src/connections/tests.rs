@@ -213,6 +213,32 @@ async fn connections_above_the_limit_receive_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slow_body_delays_only_bodies_of_the_control_api() {
+    let server = Server::start(Limits { room: SHORT, ..wide() }, &[]).await;
+    let seed = |headers: &str| {
+        format!(
+            "POST /-/seed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Connection: close\r\n{headers}\r\n"
+        )
+    };
+    let mut slow = server.connect().await;
+    slow.write_all(seed("Content-Length: 10\r\n").as_bytes()).await.unwrap();
+    while server.shared.control.reading.try_lock().is_ok() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    for (method, path) in [("GET", "requests"), ("GET", "export"), ("POST", "reset")] {
+        let other = seed("").replace("POST /-/seed", &format!("{method} /-/{path}"));
+        let response = server.exchange(other.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 200 "), "{path}: {response}");
+    }
+    let refused = server.exchange((seed("Content-Length: 2\r\n") + "{}").as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("try again"), "{refused}");
+    slow.write_all(b"{\"Tab\":[]}").await.unwrap();
+    let seeded = rest(&mut slow).await;
+    assert!(seeded.starts_with("HTTP/1.1 200 "), "{seeded}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn large_bodies_wait_for_room() {
     let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
     let server = Server::start(limits, &["--loose"]).await;
