@@ -6,6 +6,7 @@ mod draft;
 mod edit;
 mod entities;
 mod entity;
+mod export;
 mod fields;
 mod guard;
 mod html;
@@ -118,6 +119,10 @@ pub(crate) async fn respond(
                 let body = json!({ "version": version }).to_string();
                 return reply(StatusCode::OK, "application/json", body);
             }
+            [_, _, "export"] if guard::is_foreign(request) => {
+                let reason = "Another web site requested the export. Open it from its page.\n";
+                return text(StatusCode::FORBIDDEN, reason);
+            }
             _ => read(shared, &segments, &query).await.unwrap_or(Reply::Missing),
         }
     };
@@ -142,7 +147,7 @@ async fn read(shared: &Shared, segments: &[&str], query: &Fields) -> Option<Repl
             match action {
                 "entity" => entity::one(shared, &account, table, query.keys(), done)?,
                 "copy" => return copy::page(&account, table, query).await,
-                "export" => return copy::export(&account, table, query).await,
+                "export" => return export::file(&account, table, query).await,
                 action if shared.page.can_write => {
                     let target = target(shared, &account, table)?;
                     match action {
