@@ -255,6 +255,22 @@ async fn large_bodies_wait_for_room() {
     );
     let query = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert!(server.exchange(query).await.starts_with("HTTP/1.1 503 "));
+    // Pages need room, but not the check of the program's health.
+    let page = "GET /-/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let refused = server.exchange(page.as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    let healthy = server.exchange(page.replace("/-/", "/-/health").as_bytes()).await;
+    assert!(healthy.starts_with("HTTP/1.1 200 "), "{healthy}");
+    // A long head makes the buffer of the connection large enough for the head and the body of the next request.
+    let long =
+        format!("GET /-/health HTTP/1.1\r\nHost: localhost\r\nA: {}\r\n\r\n", "a".repeat(100_000));
+    let mut arrived = server.connect().await;
+    arrived.write_all(long.as_bytes()).await.unwrap();
+    assert!(head(&mut arrived).await.starts_with("HTTP/1.1 200 "));
+    let whole = post("Content-Length: 60000\r\n") + &" ".repeat(60_000);
+    arrived.write_all(whole.as_bytes()).await.unwrap();
+    let refused = rest(&mut arrived).await;
+    assert!(refused.contains("HTTP/1.1 503 "), "{refused}");
     // Small requests need no room, and the room is free after the large request.
     let small = post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
     assert!(server.exchange(small.as_bytes()).await.starts_with("HTTP/1.1 400 "));
