@@ -1,8 +1,8 @@
 //! The control API below `/-/`: it fills, exports and empties the tables, injects faults, shows the requests
 //! and sets the clock. It is documented in `emulator-control.md`.
 //!
-//! Web pages of other origins cannot use it: a POST needs a media type for which browsers ask first, there
-//! are no CORS headers, and the `Host` header must be a local name unless a token is required.
+//! Web pages of other origins cannot use it: a POST needs a media type that makes browsers send a preflight
+//! request, there are no CORS headers, and the `Host` header must be a local name unless a token is required.
 
 mod access;
 mod clock;

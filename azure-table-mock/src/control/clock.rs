@@ -21,7 +21,7 @@ enum Change {
     Freeze(Option<SystemTime>),
 }
 
-/// Changes the clocks, or sets them right. Returns the clock of each account.
+/// Changes or resets the clocks. Returns the clock of each account.
 pub(super) fn respond(
     shared: &Shared,
     method: &Method,

@@ -74,7 +74,7 @@ mod oid {
     pub(super) const PKCS12_RC2_40: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01\x06";
 }
 
-/// Reads the file. A wrong password is noticed, since the decrypted bytes are not valid.
+/// Reads the file. A wrong password is detected because the decrypted bytes are invalid.
 pub(super) fn read(file: &[u8], password: &str) -> Result<Pfx, PfxError> {
     let mut pfx = Reader(file).inside(SEQUENCE)?;
     let _version = pfx.number()?;
