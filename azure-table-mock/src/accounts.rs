@@ -158,14 +158,6 @@ impl Accounts {
         let mut builder = self.configure(builder, name);
         if let Some(folder) = &self.options.data {
             let file = folder.join(format!("{name}.tables"));
-            let old = file.with_extension("redb");
-            if old.exists() && !file.exists() {
-                return Err(format!(
-                    "{} has the format of an unreleased version, which this version cannot read; \
-                     move it to begin without tables",
-                    old.display()
-                ));
-            }
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
         Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })

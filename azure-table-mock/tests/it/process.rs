@@ -121,7 +121,7 @@ async fn an_in_flight_request_completes_before_the_stop() {
 }
 
 #[tokio::test]
-async fn the_health_check_exits_with_0_only_if_the_emulator_is_well() {
+async fn the_health_check_exits_with_0_only_if_the_emulator_is_healthy() {
     for (host, listens_at) in
         [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("localhost", "127.0.0.1")]
     {
