@@ -41,7 +41,7 @@ Log:
   -d, --debug FILE         Append these lines to a file
 
 Other commands:
-  --health                 Check the emulator that runs with these options: exit code 0 if it is healthy
+  --health                 Check the emulator with these options: exit code 0 if it is healthy
   --help, --version
 
 Options of azurite-table:
