@@ -96,7 +96,10 @@ impl<S> TimedStream<S> {
         time: Duration,
         context: &mut Context<'_>,
     ) -> Poll<io::Error> {
-        let deadline = start + time;
+        // A time beyond the range of the clock never passes.
+        let Some(deadline) = start.checked_add(time) else {
+            return Poll::Pending;
+        };
         if self.timer.deadline() > deadline {
             self.timer.as_mut().reset(deadline);
         }

@@ -262,3 +262,16 @@ async fn a_client_that_never_reads_is_dropped() {
     let _ = clients[0].read_to_end(&mut whole).await;
     assert!(whole.len() < 4 << 20, "{}", whole.len());
 }
+
+#[tokio::test]
+async fn a_limit_beyond_the_range_of_the_clock_never_ends() {
+    let server = Server::start(Limits { idle: Duration::MAX, ..wide() }, &["--loose"]).await;
+    let mut stream = server.connect().await;
+    for _ in 0..2 {
+        sleep(SHORT).await;
+        stream.write_all(b"GET /-/health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        let mut response = vec![0; 4096];
+        let length = timeout(LONG, stream.read(&mut response)).await.unwrap().unwrap();
+        assert!(response[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
+    }
+}
