@@ -66,14 +66,15 @@ impl Shared {
         address: SocketAddr,
         limits: Limits,
     ) -> Self {
+        let gate = Gate::new(address, &options.allow_hosts);
         Self {
             accounts,
             has_page: options.page,
-            page: PageState::new(options, address.ip().is_loopback()),
+            page: PageState::new(options, gate.is_loopback()),
             limits,
             scheme,
             address,
-            gate: Gate::new(address, &options.allow_hosts),
+            gate,
             budget: Budget::new(&limits),
             control: Control {
                 token: options.control_token.clone(),
