@@ -1,13 +1,14 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
+//! Each module uses only modules to its left: `(folder, options) <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
 //! <- gate <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
 mod connections;
 mod control;
 mod exchange;
+mod folder;
 mod gate;
 mod health;
 mod host;

@@ -109,11 +109,16 @@ async fn a_killed_process_loses_no_acknowledged_change_and_no_part_of_a_transact
 #[tokio::test]
 async fn only_the_owner_can_read_the_data() {
     use std::os::unix::fs::PermissionsExt as _;
-    let parent = folder("private");
-    let folder = format!("{parent}/inner");
-    Server::start(&["--data", &folder]).await.stop().await;
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(Path::new(&folder)), mode(&data_file(&folder))), (0o700, 0o600));
+    for more in [&[][..], &["--self-signed"]] {
+        let folder = format!("{}/inner", folder("private"));
+        Server::start(&[&["--data", &folder], more].concat()).await.stop().await;
+        assert_eq!(
+            (mode(Path::new(&folder)), mode(&data_file(&folder))),
+            (0o700, 0o600),
+            "{more:?}"
+        );
+    }
 }
 
 #[tokio::test]
