@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use azure_table_client::mock::MockTableService;
@@ -35,7 +36,7 @@ const SERVER: HeaderValue =
 /// The state that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) has_page: bool,
     pub(crate) page: PageState,
     pub(crate) limits: Limits,
@@ -61,7 +62,7 @@ pub(crate) struct Control {
 impl Shared {
     pub(crate) fn new(
         options: &Options,
-        accounts: Accounts,
+        accounts: Arc<Accounts>,
         scheme: &'static str,
         address: SocketAddr,
         limits: Limits,

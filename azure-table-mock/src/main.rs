@@ -25,6 +25,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use std::{env, io};
 
 use accounts::Accounts;
@@ -38,6 +39,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The number of steps of tasks between two looks at the sockets.
 const STEPS_PER_POLL: u32 = 8;
+/// The time that tasks have to end after the last request.
+const SHUTDOWN: Duration = Duration::from_secs(1);
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -67,7 +70,7 @@ fn exit_code(result: Result<(), String>) -> ExitCode {
 
 fn run(options: &Arc<Options>) -> Result<(), String> {
     let https = Https::load(options)?;
-    let accounts = Accounts::open(options)?;
+    let accounts = Arc::new(Accounts::open(options)?);
     control::load(options, &accounts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -75,7 +78,12 @@ fn run(options: &Arc<Options>) -> Result<(), String> {
         .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(host::serve(options, accounts, https))
+    let result = runtime.block_on(host::serve(options, Arc::clone(&accounts), https));
+    // A read of the accounts' file may never end.
+    runtime.shutdown_timeout(SHUTDOWN);
+    // The last reference, which waits until the data files are written.
+    drop(accounts);
+    result
 }
 
 /// Prints a line to standard output. A closed output is ignored.

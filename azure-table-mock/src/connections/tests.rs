@@ -35,7 +35,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let options = Arc::from(options);
-        let accounts = Accounts::open(&options).unwrap();
+        let accounts = Arc::new(Accounts::open(&options).unwrap());
         let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
