@@ -123,13 +123,17 @@ async fn report_disk_failures(shared: Weak<Shared>) {
     let mut known = Vec::new();
     while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
         if disk.failures != known {
-            disk.failures.iter().for_each(print_error);
-            print_error(if disk.failures.is_empty() {
-                "all changes are written again"
-            } else {
-                "writes fail until the disk works again; no response shows a change that is not on disk"
+            known.clone_from(&disk.failures);
+            // A blocked standard error does not block a thread that serves requests.
+            let printed = spawn_blocking(move || {
+                disk.failures.iter().for_each(print_error);
+                print_error(if disk.failures.is_empty() {
+                    "all changes are written again"
+                } else {
+                    "writes fail until the disk works again; no response shows a change that is not on disk"
+                });
             });
-            known = disk.failures;
+            let _ = printed.await;
         }
         sleep(DISK_CHECK).await;
     }
