@@ -1,8 +1,6 @@
 //! The accounts. Each has its own service. The first segment of a path names it, or the host does.
 
 use std::error::Error;
-use std::fs;
-use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +10,7 @@ use std::time::SystemTime;
 use azure_table_client::clock::SystemClock;
 use azure_table_client::mock::{DiskStatus, MockTableService, MockTableServiceBuilder};
 
+use crate::folder::create_private;
 use crate::log::Log;
 use crate::oauth;
 use crate::options::{Account, Options, parse_list};
@@ -158,14 +157,6 @@ impl Accounts {
         let mut builder = self.configure(builder, name);
         if let Some(folder) = &self.options.data {
             let file = folder.join(format!("{name}.tables"));
-            let old = file.with_extension("redb");
-            if old.exists() && !file.exists() {
-                return Err(format!(
-                    "{} has the format of an unreleased version, which this version cannot read; \
-                     move it to begin without tables",
-                    old.display()
-                ));
-            }
             builder = builder.data(file).map_err(|error| error_chain(&error))?;
         }
         Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
@@ -196,14 +187,6 @@ fn first_label(host: &str) -> Option<&str> {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let (first, _) = name.split_once('.')?;
     name.parse::<Ipv4Addr>().is_err().then_some(first)
-}
-
-/// Creates a folder that only this user can read.
-fn create_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
 }
 
 /// Joins an error and its sources in one line.

@@ -13,6 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, sink};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
 use tokio::time::{Duration, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -53,10 +54,13 @@ pub(crate) async fn accept(
             Ok((stream, peer)) => {
                 let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
                     if !has_warned.swap(true, Ordering::Relaxed) {
-                        print_error(format_args!(
-                            "warning: a connection is refused, since {} are open (see --max-connections)",
-                            shared.limits.connections
-                        ));
+                        let connections = shared.limits.connections;
+                        // Nobody may read standard error.
+                        spawn_blocking(move || {
+                            print_error(format_args!(
+                                "warning: a connection is refused, since {connections} are open (see --max-connections)"
+                            ));
+                        });
                     }
                     // A TLS client cannot read the text.
                     if let (None, Ok(permit)) = (tls, Arc::clone(&refusals).try_acquire_owned()) {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use azure_table_client::mock::MockTableService;
@@ -38,7 +39,7 @@ const SERVER: HeaderValue =
 /// The state that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) accounts: Accounts,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) has_page: bool,
     pub(crate) page: PageState,
     pub(crate) limits: Limits,
@@ -64,19 +65,20 @@ pub(crate) struct Control {
 impl Shared {
     pub(crate) fn new(
         options: &Options,
-        accounts: Accounts,
+        accounts: Arc<Accounts>,
         scheme: &'static str,
         address: SocketAddr,
         limits: Limits,
     ) -> Self {
+        let gate = Gate::new(address, &options.allow_hosts);
         Self {
             accounts,
             has_page: options.page,
-            page: PageState::new(options, address.ip().is_loopback()),
+            page: PageState::new(options, gate.is_loopback()),
             limits,
             scheme,
             address,
-            gate: Gate::new(address, &options.allow_hosts),
+            gate,
             budget: Budget::new(&limits),
             control: Control {
                 token: options.control_token.clone(),

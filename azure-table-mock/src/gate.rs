@@ -14,6 +14,7 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
 
 use crate::accounts::Served;
+use crate::start::is_loopback;
 
 /// The option that allows every name.
 const EVERY_NAME: &str = "*";
@@ -45,7 +46,7 @@ pub(crate) enum Target<'a> {
 impl Gate {
     pub(crate) fn new(address: SocketAddr, allowed: &[String]) -> Self {
         let allowed = allowed.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { is_loopback: address.ip().to_canonical().is_loopback(), allowed }
+        Self { is_loopback: is_loopback(address.ip()), allowed }
     }
 
     pub(crate) fn is_loopback(&self) -> bool {

@@ -7,6 +7,7 @@ use std::{fs, io};
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio::time::{Duration, sleep, timeout};
 
 use crate::accounts::Accounts;
@@ -27,7 +28,7 @@ const DISK_CHECK: Duration = Duration::from_millis(250);
 /// Serves the accounts until a stop signal.
 pub(crate) async fn serve(
     options: &Options,
-    accounts: Accounts,
+    accounts: Arc<Accounts>,
     https: Option<Https>,
 ) -> Result<(), String> {
     let (host, port) = (options.host.as_str(), options.port);
@@ -92,23 +93,27 @@ async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
     let Some(file) = file else {
         return std::future::pending().await;
     };
-    let mut applied = String::new();
+    let mut before = Ok(String::new());
     loop {
-        let (path, shared, before) = (file.to_owned(), Arc::clone(shared), applied.clone());
+        let (path, weak, known) = (file.to_owned(), Arc::downgrade(shared), before.clone());
         // The file and the data of a new account may be on a slow disk.
-        let read = tokio::task::spawn_blocking(move || {
+        let read = spawn_blocking(move || {
             let text = fs::read_to_string(&path)
                 .map_err(|error| format!("{} cannot be read: {error}", path.display()));
-            // An error is reported once.
-            let text = text.unwrap_or_else(|error| error);
-            if text != before
-                && let Err(error) = shared.accounts.read_again(&path, &text)
+            // A read may last longer than the server.
+            if text != known
+                && let Some(shared) = weak.upgrade()
             {
-                print_error(format_args!("the accounts remain as they were: {error}"));
+                // An error is reported once.
+                let applied = text.as_ref().map_err(String::clone);
+                if let Err(error) = applied.and_then(|text| shared.accounts.read_again(&path, text))
+                {
+                    print_error(format_args!("the accounts remain as they were: {error}"));
+                }
             }
             text
         });
-        applied = read.await.unwrap_or_default();
+        before = read.await.unwrap_or_else(|_| Ok(String::new()));
         sleep(FOLLOW_INTERVAL).await;
     }
 }
@@ -118,13 +123,17 @@ async fn report_disk_failures(shared: Weak<Shared>) {
     let mut known = Vec::new();
     while let Some(disk) = shared.upgrade().and_then(|shared| shared.accounts.disk()) {
         if disk.failures != known {
-            disk.failures.iter().for_each(print_error);
-            print_error(if disk.failures.is_empty() {
-                "all changes are written again"
-            } else {
-                "writes fail until the disk works again; no response shows a change that is not on disk"
+            known.clone_from(&disk.failures);
+            // A blocked standard error does not block a thread that serves requests.
+            let printed = spawn_blocking(move || {
+                disk.failures.iter().for_each(print_error);
+                print_error(if disk.failures.is_empty() {
+                    "all changes are written again"
+                } else {
+                    "writes fail until the disk works again; no response shows a change that is not on disk"
+                });
             });
-            known = disk.failures;
+            let _ = printed.await;
         }
         sleep(DISK_CHECK).await;
     }

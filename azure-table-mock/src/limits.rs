@@ -53,7 +53,7 @@ impl Limits {
     /// Raises the limit of open files, and lowers the number of connections if the files do not suffice.
     /// Returns a warning in that case.
     pub(crate) fn fit_open_files(&mut self) -> Option<String> {
-        let files = open_files()?;
+        let files = open_files(self.connections.saturating_add(OTHER_FILES))?;
         let available = files.saturating_sub(OTHER_FILES).max(1);
         if available >= self.connections {
             return None;
@@ -65,19 +65,21 @@ impl Limits {
     }
 }
 
-/// Raises the limit of open files to the hard limit, and returns it.
+/// Raises the limit of open files to this number if the hard limit allows it, and returns the limit. macOS
+/// refuses its own hard limit, which may be infinite.
 #[cfg(unix)]
-fn open_files() -> Option<usize> {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+fn open_files(wanted: usize) -> Option<usize> {
+    use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
-    let raised = setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok();
-    usize::try_from(if raised { hard } else { soft }).ok()
+    let wanted = rlim_t::try_from(wanted).map_or(hard, |wanted| wanted.min(hard));
+    let is_raised = soft < wanted && setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).is_ok();
+    usize::try_from(if is_raised { wanted } else { soft }).ok()
 }
 
 /// The limit of open files is not known.
 #[cfg(not(unix))]
-fn open_files() -> Option<usize> {
+fn open_files(_wanted: usize) -> Option<usize> {
     None
 }
 
@@ -189,8 +191,17 @@ mod tests {
 
     #[test]
     fn connections_fit_the_open_files() {
+        #[cfg(unix)]
+        let soft_limit = || {
+            use nix::sys::resource::{Resource, getrlimit};
+            getrlimit(Resource::RLIMIT_NOFILE).unwrap().0
+        };
+        #[cfg(unix)]
+        let before = soft_limit();
         let mut few = Limits::new(1);
         assert_eq!((few.fit_open_files(), few.connections), (None, 1));
+        #[cfg(unix)]
+        assert_eq!(soft_limit(), before, "the limit suffices");
         let mut many = Limits::new(usize::MAX);
         let warning = many.fit_open_files();
         assert_eq!(warning.is_some(), cfg!(unix), "{warning:?}");

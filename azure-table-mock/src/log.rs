@@ -1,47 +1,62 @@
 //! The log of requests: a line for each, on standard error and in a file.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+mod writer;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use azure_table_client::edm::EdmDateTime;
 use azure_table_client::mock::RecordedRequest;
 use serde_json::json;
 
+use self::writer::Writer;
 use crate::options::{LogFormat, Options};
 
 /// The destinations of the log.
 #[derive(Debug)]
 pub(crate) struct Log {
     format: LogFormat,
-    to_stderr: bool,
-    file: Option<File>,
+    /// Each has its own thread, so that a slow one does not delay the others.
+    writers: Vec<Writer>,
 }
 
 impl Log {
     /// Opens the log. Returns `None` if the options want none.
     pub(crate) fn open(options: &Options) -> Result<Option<Self>, String> {
-        let file = options.log_file.as_ref().map(|path| {
-            let file = OpenOptions::new().append(true).create(true).open(path);
-            file.map_err(|error| format!("the log {} cannot be opened: {error}", path.display()))
-        });
-        let (file, format) = (file.transpose()?, options.log);
-        if format.is_none() && file.is_none() {
-            return Ok(None);
+        let format = options.log.unwrap_or(LogFormat::Text);
+        let dropped = move |lines| dropped(format, lines);
+        let failed = |error| format!("the log cannot be started: {error}");
+        let mut writers = Vec::new();
+        if options.log.is_some() {
+            writers.push(Writer::start(io::stderr(), dropped).map_err(failed)?);
         }
-        let to_stderr = format.is_some();
-        Ok(Some(Self { format: format.unwrap_or(LogFormat::Text), to_stderr, file }))
+        if let Some(path) = &options.log_file {
+            let file = OpenOptions::new().append(true).create(true).open(path);
+            let file = file
+                .map_err(|error| format!("the log {} cannot be opened: {error}", path.display()))?;
+            writers.push(Writer::start(file, dropped).map_err(failed)?);
+        }
+        Ok((!writers.is_empty()).then_some(Self { format, writers }))
     }
 
-    /// Writes the line of a request. One write keeps the line whole.
+    /// Writes the line of a request. It does not wait for the destinations.
     pub(crate) fn write(&self, request: &RecordedRequest) {
-        let line = line(self.format, request);
-        if self.to_stderr {
-            let _ = io::stderr().lock().write_all(line.as_bytes());
+        let line: Arc<str> = line(self.format, request).into();
+        for writer in &self.writers {
+            writer.write(Arc::clone(&line));
         }
-        if let Some(mut file) = self.file.as_ref() {
-            let _ = file.write_all(line.as_bytes());
-        }
+    }
+}
+
+/// The line that replaces lines that were dropped.
+fn dropped(format: LogFormat, lines: u64) -> String {
+    match format {
+        LogFormat::Text => format!(
+            "azure-table-mock: {lines} lines of the log were dropped, since it is read too slowly\n"
+        ),
+        LogFormat::Json => format!("{}\n", json!({ "dropped_lines": lines })),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `options <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
+//! Each module uses only modules to its left: `(folder, options) <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
 //! <- gate <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
 mod connections;
 mod control;
 mod exchange;
+mod folder;
 mod gate;
 mod health;
 mod host;
@@ -24,6 +25,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use std::{env, io};
 
 use accounts::Accounts;
@@ -37,6 +39,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The number of steps of tasks between two looks at the sockets.
 const STEPS_PER_POLL: u32 = 8;
+/// The time that tasks have to end after the last request.
+const SHUTDOWN: Duration = Duration::from_secs(1);
 /// The exit code for invalid options.
 const BAD_OPTIONS: u8 = 2;
 
@@ -66,7 +70,7 @@ fn exit_code(result: Result<(), String>) -> ExitCode {
 
 fn run(options: &Arc<Options>) -> Result<(), String> {
     let https = Https::load(options)?;
-    let accounts = Accounts::open(options)?;
+    let accounts = Arc::new(Accounts::open(options)?);
     control::load(options, &accounts)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -74,7 +78,12 @@ fn run(options: &Arc<Options>) -> Result<(), String> {
         .event_interval(STEPS_PER_POLL)
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
-    runtime.block_on(host::serve(options, accounts, https))
+    let result = runtime.block_on(host::serve(options, Arc::clone(&accounts), https));
+    // A read of the accounts' file may never end.
+    runtime.shutdown_timeout(SHUTDOWN);
+    // The last reference, which waits until the data files are written.
+    drop(accounts);
+    result
 }
 
 /// Prints a line to standard output. A closed output is ignored.

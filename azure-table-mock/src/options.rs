@@ -161,12 +161,13 @@ impl Options {
         let (token, password) = (setting("control-token")?, setting("pwd")?);
         let mut path = |name: &'static str| environment.path_setting(given.take_path(name), name);
         let control_token = control_token(token, path("control-token-file"))?;
+        let password = password_of(password, path("pwd-file"))?;
         let (data, log_file, faults) = (path("data"), path("debug"), path("faults"));
         let (certificate, key) = (path("cert"), path("key"));
         let tls = tls(
             certificate,
             key,
-            password.map(|password| password.value),
+            password,
             given.self_signed.take().or_else(|| self_signed(environment)),
             data.as_ref(),
         )?;
@@ -251,6 +252,20 @@ fn control_token(
     Ok(Some(token))
 }
 
+fn password_of(
+    password: Option<Setting>,
+    file: Option<PathBuf>,
+) -> Result<Option<String>, OptionsError> {
+    match (password, file) {
+        (Some(_), Some(_)) => error("--pwd and --pwd-file exclude each other"),
+        // A password may begin or end with spaces.
+        (None, Some(file)) => {
+            Ok(Some(environment::read(&file)?.trim_end_matches(['\r', '\n']).to_owned()))
+        }
+        (password, None) => Ok(password.map(|password| password.value)),
+    }
+}
+
 /// The folder in the variable, which is empty for the value 1.
 fn self_signed(environment: &Environment<'_>) -> Option<PathBuf> {
     let folder = environment.path("self-signed")?;
@@ -268,7 +283,7 @@ fn tls(
 ) -> Result<Option<Tls>, OptionsError> {
     if let Some(folder) = self_signed {
         if certificate.is_some() || key.is_some() || password.is_some() {
-            return error("--self-signed excludes --cert, --key and --pwd");
+            return error("--self-signed excludes --cert, --key, --pwd and --pwd-file");
         }
         let folder = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
         return match folder.or_else(|| data.cloned()) {

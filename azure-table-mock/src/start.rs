@@ -43,9 +43,15 @@ pub(crate) fn lines(options: &Options, https: Option<&Https>, address: SocketAdd
     text
 }
 
+/// Returns `true` if only this machine can reach a listener at the address. An IPv6 socket may have an IPv4
+/// address in mapped form.
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
 /// Returns the warning about a listener that other machines can reach.
 pub(crate) fn warning(options: &Options, address: IpAddr) -> Option<&'static str> {
-    if address.is_loopback() {
+    if is_loopback(address) {
         return None;
     }
     let is_open = options.loose || options.accounts.iter().any(Account::has_public_key);
@@ -57,4 +63,22 @@ pub(crate) fn warning(options: &Options, address: IpAddr) -> Option<&'static str
     options.page.then_some(
         "warning: other machines can reach this address, and its page shows all rows without a key (see --no-page)",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapped_loopback_addresses_are_loopback() {
+        for (address, expected) in [
+            ("127.0.0.1", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("::ffff:10.0.0.1", false),
+            ("0.0.0.0", false),
+        ] {
+            assert_eq!(is_loopback(address.parse().unwrap()), expected, "{address}");
+        }
+    }
 }

@@ -101,8 +101,15 @@ impl<S> TimedStream<S> {
         }
     }
 
-    /// Fails at this time.
-    fn poll_deadline(&mut self, deadline: Instant, context: &mut Context<'_>) -> Poll<io::Error> {
+    /// Fails at this time. A time beyond the range of the clock never comes.
+    fn poll_deadline(
+        &mut self,
+        deadline: Option<Instant>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Error> {
+        let Some(deadline) = deadline else {
+            return Poll::Pending;
+        };
         if self.timer.deadline() > deadline {
             self.timer.as_mut().reset(deadline);
         }
@@ -129,7 +136,7 @@ impl<S> TimedStream<S> {
         let paused = *self.blocked.get_or_insert(now) + self.limits.write;
         let slow = self.slow.get_or_insert(Slow { start: now, written: 0 });
         let slow = slow.start + self.limits.slow + Duration::from_secs(slow.written / MIN_RATE);
-        self.poll_deadline(paused.min(slow), context).map(Err)
+        self.poll_deadline(Some(paused.min(slow)), context).map(Err)
     }
 
     fn limit_write(
@@ -172,7 +179,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
             Wait::Idle(start) => (start, this.limits.idle),
             Wait::Head(start) => (start, this.limits.head),
         };
-        this.poll_deadline(start + time, context).map(Err)
+        this.poll_deadline(start.checked_add(time), context).map(Err)
     }
 }
 
@@ -233,7 +240,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
                 }
                 Poll::Ready(_) => break,
                 Poll::Pending => {
-                    return this.poll_deadline(start + this.limits.linger, context).map(|_| Ok(()));
+                    return this
+                        .poll_deadline(start.checked_add(this.limits.linger), context)
+                        .map(|_| Ok(()));
                 }
             }
         }

@@ -35,7 +35,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let options = Arc::from(options);
-        let accounts = Accounts::open(&options).unwrap();
+        let accounts = Arc::new(Accounts::open(&options).unwrap());
         let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
@@ -303,4 +303,17 @@ async fn a_client_that_never_reads_is_dropped() {
     let mut whole = Vec::new();
     let _ = clients[0].read_to_end(&mut whole).await;
     assert!(whole.len() < 4 << 20, "{}", whole.len());
+}
+
+#[tokio::test]
+async fn a_limit_beyond_the_range_of_the_clock_never_ends() {
+    let server = Server::start(Limits { idle: Duration::MAX, ..wide() }, &["--loose"]).await;
+    let mut stream = server.connect().await;
+    for _ in 0..2 {
+        sleep(SHORT).await;
+        stream.write_all(b"GET /-/health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        let mut response = vec![0; 4096];
+        let length = timeout(LONG, stream.read(&mut response)).await.unwrap().unwrap();
+        assert!(response[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
+    }
 }

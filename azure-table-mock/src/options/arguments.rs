@@ -128,6 +128,7 @@ fn one_path(name: &str) -> Option<&'static str> {
         "--debug" | "-d" => "debug",
         "--accounts-file" => "accounts-file",
         "--control-token-file" => "control-token-file",
+        "--pwd-file" => "pwd-file",
         "--faults" => "faults",
         "--cert" => "cert",
         "--key" => "key",

@@ -13,8 +13,7 @@ Address:
 
 Accounts (default: devstoreaccount1 with its well-known key):
   --account NAME           An account; repeatable, each with its key
-  --account-key KEY[:KEY2] The account's key in base64, and a second one. Other users of this
-                           machine see it in the list of processes, unlike --key-file
+  --account-key KEY[:KEY2] The account's key in base64, and a second one [see Secrets]
   --key-file FILE          The same, read from a file
   --accounts-file FILE     Accounts as NAME:KEY[:KEY2], one a line. Changes apply within a second
   --loose                  Accept requests without a valid signature
@@ -27,21 +26,26 @@ Data:
 
 HTTPS (the port serves either HTTP or HTTPS):
   --cert FILE --key FILE   A certificate chain and its private key in PEM
-  --cert FILE --pwd PWD    A certificate with its key in PFX (PKCS #12)
+  --cert FILE --pwd PWD    A certificate with its key in PFX (PKCS #12) [see Secrets]
+  --pwd-file FILE          The same password, read from a file
   --self-signed[=DIR]      Write a certificate and the authority to trust to DIR [default: --data]
 
 Page and control:
   --no-page                Do not serve the page at /-/
   --read-only              Page and control change nothing
-  --control-token TOKEN    Require this bearer token for control
+  --control-token TOKEN    Require this bearer token for control [see Secrets]
   --control-token-file F   The same, read from a file
 
 Log:
   --log [text|json]        Print a line for each request to standard error
   -d, --debug FILE         Append these lines to a file
 
+Secrets:
+  Other users of this machine see --account-key, --pwd and --control-token in the list of processes.
+  They do not see the content of --key-file, --pwd-file and --control-token-file.
+
 Other commands:
-  --health                 Check the emulator that runs with these options: exit code 0 if it is well
+  --health                 Check the emulator with these options: exit code 0 if it is healthy
   --help, --version
 
 Options of azurite-table:

@@ -164,7 +164,12 @@ fn the_options_of_azurite_table_have_its_meaning() {
     assert_eq!((given.data, given.loose), (Some("dir".into()), true));
     let pfx = Tls::Pfx { file: "c.pfx".into(), password: "secret".into() };
     assert!(!format!("{pfx:?}").contains("secret"));
-    assert_eq!(given.tls, Some(pfx));
+    assert_eq!(given.tls.as_ref(), Some(&pfx));
+    let secret = file("pwd", " se cret \r\n");
+    let of_file = options(&["--cert", "c.pfx", "--pwd-file", &secret], &[]).tls;
+    let of_variable = options(&[], &[("CERT", "c.pfx"), ("PWD_FILE", &secret)]).tls;
+    let pfx = Tls::Pfx { file: "c.pfx".into(), password: " se cret ".into() };
+    assert_eq!((of_file.as_ref(), of_variable.as_ref()), (Some(&pfx), Some(&pfx)));
     assert_eq!(options(&["--inMemoryPersistence"], &[]).data, None);
     assert_eq!(options(&["--tableKeepAliveTimeout", "0"], &[]).keep_alive, None);
 }
@@ -263,6 +268,11 @@ fn an_error_is_one_line_without_a_key() {
             "--key is the file of the TLS key and needs --cert; an account's key is --account-key",
         ),
         (&["--cert", "a"], &[], "--cert needs --key FILE (PEM) or --pwd PASSWORD (PFX)"),
+        (
+            &["--cert", "a", "--pwd", "secret", "--pwd-file", "b"],
+            &[],
+            "--pwd and --pwd-file exclude each other",
+        ),
         (&["--oauth", "basic"], &[], "--oauth needs HTTPS: add --cert or --self-signed"),
         (&["--oauth", "secret"], &[], "--oauth must be basic"),
         (

@@ -13,6 +13,7 @@ use rcgen::{
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
 
+use crate::folder::create_private;
 use crate::options::Options;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -88,7 +89,7 @@ impl Files {
 
     /// Writes the certificate last, since it marks the files as complete.
     fn write(&self, folder: &Path, issued: &Issued) -> io::Result<()> {
-        fs::create_dir_all(folder)?;
+        create_private(folder)?;
         if self.certificate.exists() {
             fs::remove_file(&self.certificate)?;
         }

@@ -48,6 +48,51 @@ async fn keys_rotate_without_a_restart() {
 }
 
 #[tokio::test]
+async fn an_unreadable_accounts_file_is_reported_with_its_reason() {
+    let folder = folder("no-accounts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = format!("{folder}/accounts");
+    std::fs::write(&file, "one:b2xk").unwrap();
+    let server = Server::start(&["--accounts-file", &file]).await;
+    std::fs::remove_file(&file).unwrap();
+    sleep(Duration::from_millis(2500)).await;
+    until(&server, "one", "b2xk", true).await;
+    std::fs::write(&file, "one:bmV3").unwrap();
+    until(&server, "one", "bmV3", true).await;
+    let expected = format!(
+        "azure-table-mock: the accounts remain as they were: {file} cannot be read: \
+         No such file or directory (os error 2)\n"
+    );
+    assert_eq!(server.stop().await, expected);
+}
+
+#[tokio::test]
+async fn a_read_that_does_not_end_does_not_delay_the_stop() {
+    let folder = folder("blocked-accounts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, pipe) = (format!("{folder}/accounts"), format!("{folder}/pipe"));
+    std::fs::write(&file, "one:b2xk").unwrap();
+    let data = format!("{folder}/data");
+    let arguments = ["--accounts-file", &file, "--data", &data];
+    let server = Server::start(&arguments).await;
+    let table = server.client_of("one", "b2xk").table_named::<DynamicEntity>("Rows");
+    // Nobody writes to the pipe, so opening it waits.
+    let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
+    assert!(made.success());
+    std::fs::rename(&pipe, &file).unwrap();
+    sleep(Duration::from_millis(1500)).await;
+    table.create().await.unwrap();
+    let stopped = tokio::time::timeout(Duration::from_secs(20), server.stop()).await;
+    assert_eq!(stopped.as_deref(), Ok(""));
+
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, "one:b2xk").unwrap();
+    let server = Server::start(&arguments).await;
+    let tables = server.client_of("one", "b2xk").list_tables().await.unwrap();
+    assert_eq!(tables.len(), 1);
+}
+
+#[tokio::test]
 async fn accounts_come_from_the_variable_of_azurite() {
     let mut program = command(&["--port", "0"]);
     program.env("AZURITE_ACCOUNTS", "one:Zmlyc3Q=:c2Vjb25k;two:dHdv");

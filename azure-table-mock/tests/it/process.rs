@@ -74,6 +74,18 @@ async fn requests_are_logged_as_json_and_to_a_file() {
 }
 
 #[tokio::test]
+async fn a_log_that_nobody_reads_does_not_stop_the_server() {
+    let server = Server::start(&["--loose", "--log"]).await;
+    // Together they are longer than the buffer of the pipe.
+    let path = format!("/devstoreaccount1/Tables?$filter={}", "a".repeat(2_000));
+    for _ in 0..200 {
+        let sent = tokio::time::timeout(Duration::from_secs(20), server.get(&path)).await;
+        assert_eq!(sent.unwrap().status(), 200);
+    }
+    assert_eq!(server.stop().await.lines().count(), 200);
+}
+
+#[tokio::test]
 async fn it_responds_soon_after_its_start() {
     let begun = Instant::now();
     let server = Server::start(&[]).await;
@@ -121,7 +133,7 @@ async fn an_in_flight_request_completes_before_the_stop() {
 }
 
 #[tokio::test]
-async fn the_health_check_exits_with_0_only_if_the_emulator_is_well() {
+async fn the_health_check_exits_with_0_only_if_the_emulator_is_healthy() {
     for (host, listens_at) in
         [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0"), ("localhost", "127.0.0.1")]
     {

@@ -1,5 +1,6 @@
 //! The program on a free port.
 
+use std::ffi::OsString;
 use std::process::{Output, Stdio};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
@@ -19,9 +20,16 @@ pub(crate) struct Server {
     pub(crate) origin: String,
 }
 
+/// Another build of the program that the tests run, for example the release build of a package.
+pub(crate) fn other_program() -> Option<OsString> {
+    std::env::var_os("AZURE_TABLE_MOCK_PROGRAM")
+}
+
 /// A command with these arguments and without the environment variables of the tests.
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_azure-table-mock"));
+    let mut command = Command::new(
+        other_program().unwrap_or_else(|| env!("CARGO_BIN_EXE_azure-table-mock").into()),
+    );
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("AZURE_TABLE_MOCK_") || name == "AZURITE_ACCOUNTS" {
             command.env_remove(name);

@@ -29,8 +29,8 @@ impl fmt::Display for OpenError {
             ),
             Self::Format { found, known } => write!(
                 f,
-                "the file has format {found}, and this version reads only format {known}; \
-                 use the version that wrote the file, or move the file to begin without tables"
+                "the file has format {found}, and this version reads only format {known}: \
+                 start the version that wrote the file, or move the file to begin without tables"
             ),
             Self::Damaged { at } => write!(
                 f,
