@@ -62,8 +62,12 @@ class Wheel(unittest.TestCase):
             azure_table_mock.start(args=["--prot"])
 
     def test_a_start_that_takes_too_long_fails(self):
-        with self.assertRaisesRegex(TimeoutError, "did not start in 0 s"):
-            azure_table_mock.start(timeout=0)
+        with tempfile.TemporaryDirectory() as folder:
+            # Reading a pipe that nobody writes to never ends.
+            pipe = os.path.join(folder, "faults")
+            os.mkfifo(pipe)
+            with self.assertRaisesRegex(TimeoutError, "did not start in 0.1 s"):
+                azure_table_mock.start(args=["--faults", pipe], timeout=0.1)
 
     def test_an_emulator_that_nobody_stops_ends_with_python(self):
         code = "import azure_table_mock; print(azure_table_mock.start().url)"
