@@ -2,6 +2,7 @@
 
 mod azurite;
 mod content;
+mod parser;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::super::xml;
 use super::content::{Content, SeedError};
-use super::text::{Parser, parse};
+use super::parser::{Parser, parse};
 
 const TABLES: &str = "$TABLES_COLLECTION$";
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::super::policies::Policies;
 use super::super::service_properties::ServiceProperties;
 use super::super::store::{Change, StoredKey};
-use super::text;
 use crate::error::Error;
 
 /// Tables and rows that were read from text, for
@@ -102,14 +101,6 @@ impl From<SeedError> for Error {
 }
 
 impl Seed {
-    /// Reads tables and rows. Rows without a table belong to `table`.
-    ///
-    /// # Errors
-    /// The text is malformed, a name is unknown, or a row is invalid by the rules of the service.
-    pub fn read(text: &str, table: Option<&str>) -> Result<Self, SeedError> {
-        text::read(text, table).map(|items| Self { items })
-    }
-
     /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.items.iter().filter(|item| matches!(item.content, Content::Row(..))).count()
