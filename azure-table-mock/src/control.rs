@@ -119,12 +119,7 @@ async fn execute(shared: &Shared, request: &Parts, body: Incoming) -> Result<Don
     let action = Action::of_path(request.uri.path())
         .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "the path is unknown"))?;
     access::check(shared, request, action.methods())?;
-    // Bodies are large, so only one is in memory at a time.
-    let _permit = shared.control.reading.lock().await;
-    let late = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-    let body = timeout(shared.limits.body, read(body)).await.map_err(|_| late())??;
-    // Another thread continues with the other connections while a large seed is read.
-    let done = block_in_place(|| run(shared, action, request, &body))?;
+    let done = run_with_body(shared, action, request, body).await?;
     if matches!(action, Action::Seed | Action::Reset) {
         for account in shared.accounts.iter() {
             account.service.written().await.map_err(|error| {
@@ -133,6 +128,29 @@ async fn execute(shared: &Shared, request: &Parts, body: Incoming) -> Result<Don
         }
     }
     Ok(done)
+}
+
+/// Reads the body and executes the operation. Bodies are large, so only one is in memory at a time. An operation
+/// without a body does not wait for the others.
+async fn run_with_body(
+    shared: &Shared,
+    action: Action,
+    request: &Parts,
+    body: Incoming,
+) -> Result<Done, Refusal> {
+    if body.is_end_stream() {
+        return block_in_place(|| run(shared, action, request, ""));
+    }
+    let busy = || {
+        let text = "the body of another request is being read: try again later";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text)
+    };
+    let permit = timeout(shared.limits.room, shared.control.reading.lock()).await;
+    let _permit = permit.map_err(|_| busy())?;
+    let late = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+    let body = timeout(shared.limits.body, read(body)).await.map_err(|_| late())??;
+    // Another thread continues with the other connections while a large seed is read.
+    block_in_place(|| run(shared, action, request, &body))
 }
 
 fn run(shared: &Shared, action: Action, request: &Parts, body: &str) -> Result<Done, Refusal> {
@@ -235,6 +253,9 @@ fn refuse(Refusal { status, error, line }: Refusal) -> Reply {
     }
     // The body of a refused request may not have been read.
     headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     response
 }
 

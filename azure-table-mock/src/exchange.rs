@@ -28,7 +28,10 @@ const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
 /// The share of the response to a query, until its size is known. Few pages are larger.
-const PAGE_BYTES: usize = 1024 * 1024;
+pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
+/// The text of a response if there is no room in the byte budget.
+pub(crate) const BUSY: &str =
+    "azure-table-mock has too many large requests and responses in flight.\n";
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
@@ -183,10 +186,7 @@ impl Refusal {
     fn response(self) -> Response<Full<Bytes>> {
         closing(match self {
             Self::Busy => {
-                let mut response = text(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "azure-table-mock has too many large requests and responses in flight.\n",
-                );
+                let mut response = text(StatusCode::SERVICE_UNAVAILABLE, BUSY);
                 let retry = HeaderValue::from_static("1");
                 response.headers_mut().insert(header::RETRY_AFTER, retry);
                 response
@@ -246,7 +246,7 @@ struct Reading<'s> {
     shared: &'s Shared,
     body: Incoming,
     read: Read,
-    /// The share of a large body that did not arrive with its head.
+    /// The share of a large body.
     share: Option<Share>,
 }
 
@@ -260,7 +260,7 @@ struct Read {
 
 impl Reading<'_> {
     /// Reads the body if the response depends on it. Only a body that arrived with its head is read before
-    /// the request is authorized. A body in one piece is not copied.
+    /// the request is authorized, and only a small one is kept. A body in one piece is not copied.
     ///
     /// # Errors
     /// The body is malformed or late, or there is no room for it.
@@ -272,6 +272,13 @@ impl Reading<'_> {
     ) -> Result<(), Refusal> {
         // Reading the body tells a client that waits for `100 Continue` to send it.
         if !head.headers.contains_key(header::EXPECT) && self.arrived()? {
+            if self.read.bytes.len() <= Budget::SMALL {
+                return Ok(());
+            }
+            if service.needs_body(head, sender) {
+                return self.reserve(self.read.bytes.len()).await;
+            }
+            self.read.bytes = Bytes::new();
             return Ok(());
         }
         if self.body.is_end_stream() {
@@ -291,11 +298,16 @@ impl Reading<'_> {
         let rest = size.upper().and_then(|rest| usize::try_from(rest).ok());
         let size = self.read.bytes.len() + rest.unwrap_or(PASSED_BYTES).min(PASSED_BYTES);
         if size > Budget::SMALL {
-            self.share = Some(self.shared.budget.share(size).await.ok_or(Refusal::Busy)?);
+            self.reserve(size).await?;
         }
         let time = self.shared.limits.body;
         let reading = self.read_rest(size.min(RESERVED_BYTES));
         timeout(time, reading).await.unwrap_or(Err(Refusal::Late))
+    }
+
+    async fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.share = Some(self.shared.budget.share(bytes).await.ok_or(Refusal::Busy)?);
+        Ok(())
     }
 
     /// Reads the part of the body that arrived with the head. Returns `true` if this is all of it.

@@ -22,6 +22,8 @@ pub(crate) struct Limits {
     pub(crate) body: Duration,
     /// The longest pause of a client that reads a response.
     pub(crate) write: Duration,
+    /// The longest time in which a client reads a response, besides 1 s for each 64 KiB of it.
+    pub(crate) slow: Duration,
     /// The longest wait for the client to close a connection after a response that refuses its body.
     pub(crate) linger: Duration,
     /// The bytes of large bodies in flight, of requests and responses of all connections.
@@ -39,6 +41,8 @@ impl Limits {
             head: Duration::from_secs(10),
             body: Duration::from_secs(60),
             write: Duration::from_secs(20),
+            // A page of 4 MiB thus holds its share for about 2 minutes at most.
+            slow: Duration::from_secs(60),
             linger: Duration::from_secs(5),
             bytes: 128 * 1024 * 1024,
             // Longer than `write`, so that clients that never read do not cause refusals of others.

@@ -6,6 +6,7 @@ mod draft;
 mod edit;
 mod entities;
 mod entity;
+mod export;
 mod fields;
 mod guard;
 mod html;
@@ -26,7 +27,7 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::exchange::{BUSY, PAGE_BYTES, Shared};
 use edit::Target;
 use fields::Fields;
 use html::Html;
@@ -79,6 +80,10 @@ pub(crate) async fn respond(
     request: &Parts,
     body: Incoming,
 ) -> Response<Full<Bytes>> {
+    respond_to(shared, request, body).await.map(Full::new)
+}
+
+async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Response<Bytes> {
     let path = request.uri.path();
     let segments: Vec<_> = path.strip_prefix("/-").unwrap_or_default().split('/').skip(1).collect();
     let has_form = matches!(segments[..], [_, ""] | [_, _, _]);
@@ -97,31 +102,56 @@ pub(crate) async fn respond(
     }
     // Changes that are made while the page is read count as later ones.
     let version = changes(shared);
-    let found = if request.method == Method::POST {
-        match guard::form(shared, request, body).await {
-            Ok(form) => act(shared, &segments, &form).await,
+    let can_write = shared.page.can_write;
+    if request.method == Method::POST {
+        let form = match guard::form(shared, request, body).await {
+            Ok(form) => form,
             Err((status, reason)) => return text(status, reason),
+        };
+        let Some(share) = shared.budget.share(PAGE_BYTES).await else { return busy() };
+        let found = act(shared, &segments, &form).await;
+        let response = finish(found, can_write, &version);
+        // A change was applied, so its response is sent without a share too.
+        return response
+            .map(|body| shared.budget.hold(body, Some(share)).unwrap_or_else(|body| body));
+    }
+    let mut bytes = PAGE_BYTES;
+    match segments[..] {
+        [] => return moved("/-/"),
+        ["style.css"] => {
+            let style = concat!(include_str!("page/style.css"), include_str!("page/forms.css"));
+            return file("text/css; charset=utf-8", style);
         }
-    } else {
-        let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
-        match segments[..] {
-            [] => return moved("/-/"),
-            ["style.css"] => {
-                let style = concat!(include_str!("page/style.css"), include_str!("page/forms.css"));
-                return file("text/css; charset=utf-8", style);
-            }
-            ["script.js"] => {
-                return file("text/javascript; charset=utf-8", include_str!("page/script.js"));
-            }
-            ["icon.svg"] => return file("image/svg+xml", include_str!("page/icon.svg")),
-            ["changes"] => {
-                let body = json!({ "version": version }).to_string();
-                return reply(StatusCode::OK, "application/json", body);
-            }
-            _ => read(shared, &segments, &query).await.unwrap_or(Reply::Missing),
+        ["script.js"] => {
+            return file("text/javascript; charset=utf-8", include_str!("page/script.js"));
         }
-    };
-    finish(found, shared.page.can_write, &version)
+        ["icon.svg"] => return file("image/svg+xml", include_str!("page/icon.svg")),
+        ["changes"] => {
+            let body = json!({ "version": version }).to_string();
+            return reply(StatusCode::OK, "application/json", body);
+        }
+        [_, _, "export"] if guard::is_foreign(request) => {
+            let reason = "Another web site requested the export. Open it from its page.\n";
+            return text(StatusCode::FORBIDDEN, reason);
+        }
+        [_, _, "export"] => bytes = export::BYTES,
+        _ => {}
+    }
+    let Some(share) = shared.budget.share(bytes).await else { return busy() };
+    let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
+    let found = read(shared, &segments, &query).await.unwrap_or(Reply::Missing);
+    let (parts, body) = finish(found, can_write, &version).into_parts();
+    match shared.budget.hold(body, Some(share)) {
+        Ok(body) => Response::from_parts(parts, body),
+        Err(_) => busy(),
+    }
+}
+
+/// The response if other responses use the memory.
+fn busy() -> Response<Bytes> {
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, BUSY);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// Returns the page at a path, or `None` if it does not exist.
@@ -142,7 +172,7 @@ async fn read(shared: &Shared, segments: &[&str], query: &Fields) -> Option<Repl
             match action {
                 "entity" => entity::one(shared, &account, table, query.keys(), done)?,
                 "copy" => return copy::page(&account, table, query).await,
-                "export" => return copy::export(&account, table, query).await,
+                "export" => return export::file(&account, table, query).await,
                 action if shared.page.can_write => {
                     let target = target(shared, &account, table)?;
                     match action {
@@ -201,7 +231,7 @@ fn changes(shared: &Shared) -> String {
     format!("{:016x}", hash.finish())
 }
 
-fn health(shared: &Shared) -> Response<Full<Bytes>> {
+fn health(shared: &Shared) -> Response<Bytes> {
     let disk = shared.accounts.disk();
     let failures = disk.as_ref().map_or(&[][..], |disk| &disk.failures);
     let (status, word) = if failures.is_empty() {
@@ -223,7 +253,7 @@ fn missing() -> Page {
     Page { title: "Not found".into(), body }
 }
 
-fn finish(response: Reply, can_write: bool, version: &str) -> Response<Full<Bytes>> {
+fn finish(response: Reply, can_write: bool, version: &str) -> Response<Bytes> {
     const HTML: &str = "text/html; charset=utf-8";
     match response {
         Reply::Page(status, page) => reply(status, HTML, page.finish(can_write, version)),
@@ -246,21 +276,21 @@ fn finish(response: Reply, can_write: bool, version: &str) -> Response<Full<Byte
     }
 }
 
-fn text(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+fn text(status: StatusCode, text: &'static str) -> Response<Bytes> {
     reply(status, "text/plain; charset=utf-8", text)
 }
 
-fn file(kind: &'static str, content: &'static str) -> Response<Full<Bytes>> {
+fn file(kind: &'static str, content: &'static str) -> Response<Bytes> {
     reply(StatusCode::OK, kind, content)
 }
 
-fn moved(to: &'static str) -> Response<Full<Bytes>> {
+fn moved(to: &'static str) -> Response<Bytes> {
     let mut response = text(StatusCode::PERMANENT_REDIRECT, "");
     response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(to));
     response
 }
 
-fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Bytes> {
     const POLICIES: [(HeaderName, HeaderValue); 4] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -268,7 +298,7 @@ fn reply(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Resp
         (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
-    let mut response = Response::new(Full::new(body.into()));
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.extend(POLICIES);

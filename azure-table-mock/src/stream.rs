@@ -15,6 +15,8 @@ use crate::limits::Limits;
 /// after they have sent the whole body. After this many bytes the connection is closed.
 const DRAINED_BYTES: usize = 64 * 1024 * 1024;
 const PIECE_BYTES: usize = 16 * 1024;
+/// The bytes of a response that a client reads in one second at least, on average and after `Limits::slow`.
+const MIN_RATE: u64 = 64 * 1024;
 
 /// The state of a connection that the handling of requests shares with its stream.
 #[derive(Debug, Default)]
@@ -55,6 +57,13 @@ enum Wait {
     Head(Instant),
 }
 
+/// The part of a response that was written since the client did not read it at once.
+#[derive(Debug, Clone, Copy)]
+struct Slow {
+    start: Instant,
+    written: u64,
+}
+
 /// A stream that fails with [`io::ErrorKind::TimedOut`] if the client does not send a request in time, or
 /// does not read a response.
 pub(crate) struct TimedStream<S> {
@@ -66,6 +75,8 @@ pub(crate) struct TimedStream<S> {
     wait: Option<Wait>,
     /// The time since when a write is blocked.
     blocked: Option<Instant>,
+    /// A partial write ends `blocked`. This lasts until all buffered bytes are written.
+    slow: Option<Slow>,
     /// The time of the shutdown.
     closed: Option<Instant>,
     drained: usize,
@@ -83,23 +94,15 @@ impl<S> TimedStream<S> {
             seen: 0,
             wait: None,
             blocked: None,
+            slow: None,
             closed: None,
             drained: 0,
             timer,
         }
     }
 
-    /// Fails once this time has passed since `start`.
-    fn poll_deadline(
-        &mut self,
-        start: Instant,
-        time: Duration,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Error> {
-        // A time beyond the range of the clock never passes.
-        let Some(deadline) = start.checked_add(time) else {
-            return Poll::Pending;
-        };
+    /// Fails at this time.
+    fn poll_deadline(&mut self, deadline: Instant, context: &mut Context<'_>) -> Poll<io::Error> {
         if self.timer.deadline() > deadline {
             self.timer.as_mut().reset(deadline);
         }
@@ -112,8 +115,8 @@ impl<S> TimedStream<S> {
         Poll::Pending
     }
 
-    /// Applies the deadline of writes to the result of one.
-    fn limit_write<T>(
+    /// Applies the deadlines of writes to the result of one.
+    fn limit<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
@@ -122,8 +125,22 @@ impl<S> TimedStream<S> {
             self.blocked = None;
             return written;
         }
-        let start = *self.blocked.get_or_insert_with(Instant::now);
-        self.poll_deadline(start, self.limits.write, context).map(Err)
+        let now = Instant::now();
+        let paused = *self.blocked.get_or_insert(now) + self.limits.write;
+        let slow = self.slow.get_or_insert(Slow { start: now, written: 0 });
+        let slow = slow.start + self.limits.slow + Duration::from_secs(slow.written / MIN_RATE);
+        self.poll_deadline(paused.min(slow), context).map(Err)
+    }
+
+    fn limit_write(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if let (Some(slow), Poll::Ready(Ok(bytes))) = (&mut self.slow, &written) {
+            slow.written += *bytes as u64;
+        }
+        self.limit(written, context)
     }
 }
 
@@ -155,7 +172,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
             Wait::Idle(start) => (start, this.limits.idle),
             Wait::Head(start) => (start, this.limits.head),
         };
-        this.poll_deadline(start, time, context).map(Err)
+        // A time beyond the range of the clock never passes.
+        let Some(deadline) = start.checked_add(time) else {
+            return Poll::Pending;
+        };
+        this.poll_deadline(deadline, context).map(Err)
     }
 }
 
@@ -187,7 +208,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = Pin::new(&mut this.stream).poll_flush(context);
-        this.limit_write(flushed, context)
+        if flushed.is_ready() {
+            this.slow = None;
+        }
+        this.limit(flushed, context)
     }
 
     /// Sends the end of the stream. After a refused body it reads the rest of the body too.
@@ -197,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
             Some(start) => start,
             None => {
                 let closed = Pin::new(&mut this.stream).poll_shutdown(context);
-                ready!(this.limit_write(closed, context))?;
+                ready!(this.limit(closed, context))?;
                 *this.closed.insert(Instant::now())
             }
         };
@@ -213,10 +237,41 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
                 }
                 Poll::Ready(_) => break,
                 Poll::Pending => {
-                    return this.poll_deadline(start, this.limits.linger, context).map(|_| Ok(()));
+                    return this.poll_deadline(start + this.limits.linger, context).map(|_| Ok(()));
                 }
             }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_reads_slowly_is_dropped() {
+        let limits = Limits { slow: Duration::from_secs(1), ..Limits::new(1) };
+        let (mut client, stream) = duplex(16);
+        let mut stream = TimedStream::new(stream, limits, Arc::default());
+        // Each byte that is read ends the pause of the writer.
+        tokio::spawn(async move {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        // The flush after each response starts the time again.
+        let started = Instant::now();
+        while started.elapsed() < limits.slow * 5 / 4 {
+            stream.write_all(&[0; 40]).await.unwrap();
+            stream.flush().await.unwrap();
+        }
+        let started = Instant::now();
+        let error = stream.write_all(&[0; 2000]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() >= limits.slow);
+        assert!(started.elapsed() < limits.write, "{:?}", started.elapsed());
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::failure::Failure;
 use super::keys::Keys;
-use super::step::{Work, yield_now};
+use super::step::Work;
 use super::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
 use crate::clock::SharedClock;
 use crate::edm::EdmDateTime;
@@ -113,9 +113,8 @@ impl Core {
             let old = table.get((&write.key.partition, &write.key.row));
             write.prepare(old.as_ref());
             let bytes = old.map_or(0, |old| old.properties().text().len());
-            if work.add(Work::of_bytes(4 * bytes)) {
-                yield_now().await;
-            }
+            work.add(Work::of_bytes(4 * bytes));
+            work.step().await;
         }
         Ok(Some(table))
     }

@@ -10,8 +10,10 @@ use super::policies::Policies;
 use super::service_properties::ServiceProperties;
 use super::store::StoredEntity;
 
-/// The number of rows in a piece of an export.
-const PIECE: usize = 256;
+/// The largest number of rows in a piece of an export.
+const PIECE_ROWS: usize = 256;
+/// A piece ends after the row with which it reaches this size.
+const PIECE_BYTES: usize = 256 * 1024;
 
 impl MockTableService {
     /// Returns the tables, their rows and access policies, and the properties of the service as JSON lines,
@@ -88,7 +90,7 @@ impl Export {
                 table.scan((&partition_key, &row_key), &mut |keys, entity| {
                     self.row_line(&mut piece, &name, keys, entity);
                     rows += 1;
-                    if rows < PIECE {
+                    if rows < PIECE_ROWS && piece.len() < PIECE_BYTES {
                         return ControlFlow::Continue(());
                     }
                     // The next key in the order of the service.

@@ -34,15 +34,18 @@ impl Work {
         bytes / BYTES_PER_UNIT
     }
 
-    /// Adds a cost. Returns `true` if the step is over, so that the caller must call [`yield_now`].
-    pub(super) fn add(&mut self, units: usize) -> bool {
+    /// Adds a cost. The caller also awaits [`step`](Self::step) before it goes on.
+    pub(super) fn add(&mut self, units: usize) {
         self.in_step = self.in_step.saturating_add(units);
         self.total = self.total.saturating_add(units);
-        let is_over = self.in_step >= STEP_UNITS;
-        if is_over {
+    }
+
+    /// Yields if the step is over.
+    pub(super) async fn step(&mut self) {
+        if self.in_step >= STEP_UNITS {
             self.in_step = 0;
+            yield_now().await;
         }
-        is_over
     }
 
     /// Returns `true` if the page must end.
@@ -64,7 +67,7 @@ pub(super) async fn yield_now() {
     .await;
 }
 
-/// Runs a future that only waits in [`yield_now`], for a host that cannot wait.
+/// Runs a future to its end on the current thread. The future waits only in [`yield_now`].
 pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
@@ -81,9 +84,16 @@ mod tests {
     #[test]
     fn a_step_ends_after_its_cost() {
         let mut work = Work::default();
-        assert!(!work.add(STEP_UNITS - 1) && work.add(1) && !work.add(1));
+        let yields = |work: &mut Work, units| {
+            work.add(units);
+            let step = pin!(work.step());
+            step.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+        };
+        for (units, expected) in [(STEP_UNITS - 1, false), (1, true), (1, false)] {
+            assert_eq!(yields(&mut work, units), expected);
+        }
         assert!(!work.fills_page());
-        assert!(work.add(usize::MAX) && work.fills_page());
+        assert!(yields(&mut work, usize::MAX) && work.fills_page());
     }
 
     #[test]

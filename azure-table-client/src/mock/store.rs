@@ -111,6 +111,7 @@ impl Store {
 
     fn remove(&mut self, lower_case_name: &str) -> Option<Arc<Table>> {
         let table = self.tables.remove(lower_case_name)?;
+        table.set_deleted();
         self.last_deleted = self.last_deleted.max(table.last());
         Some(table)
     }

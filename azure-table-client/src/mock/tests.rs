@@ -10,6 +10,7 @@ mod policies;
 mod secondary;
 mod service_properties;
 mod shared_key;
+mod steps;
 mod table_sas;
 mod tokens;
 

@@ -213,6 +213,32 @@ async fn connections_above_the_limit_receive_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slow_body_delays_only_bodies_of_the_control_api() {
+    let server = Server::start(Limits { room: SHORT, ..wide() }, &[]).await;
+    let seed = |headers: &str| {
+        format!(
+            "POST /-/seed HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Connection: close\r\n{headers}\r\n"
+        )
+    };
+    let mut slow = server.connect().await;
+    slow.write_all(seed("Content-Length: 10\r\n").as_bytes()).await.unwrap();
+    while server.shared.control.reading.try_lock().is_ok() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    for (method, path) in [("GET", "requests"), ("GET", "export"), ("POST", "reset")] {
+        let other = seed("").replace("POST /-/seed", &format!("{method} /-/{path}"));
+        let response = server.exchange(other.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 200 "), "{path}: {response}");
+    }
+    let refused = server.exchange((seed("Content-Length: 2\r\n") + "{}").as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("try again"), "{refused}");
+    slow.write_all(b"{\"Tab\":[]}").await.unwrap();
+    let seeded = rest(&mut slow).await;
+    assert!(seeded.starts_with("HTTP/1.1 200 "), "{seeded}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn large_bodies_wait_for_room() {
     let limits = Limits { bytes: 1 << 20, room: SHORT, ..wide() };
     let server = Server::start(limits, &["--loose"]).await;
@@ -229,6 +255,22 @@ async fn large_bodies_wait_for_room() {
     );
     let query = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert!(server.exchange(query).await.starts_with("HTTP/1.1 503 "));
+    // Pages need room, but not the check of the program's health.
+    let page = "GET /-/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let refused = server.exchange(page.as_bytes()).await;
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    let healthy = server.exchange(page.replace("/-/", "/-/health").as_bytes()).await;
+    assert!(healthy.starts_with("HTTP/1.1 200 "), "{healthy}");
+    // A long head makes the buffer of the connection large enough for the head and the body of the next request.
+    let long =
+        format!("GET /-/health HTTP/1.1\r\nHost: localhost\r\nA: {}\r\n\r\n", "a".repeat(100_000));
+    let mut arrived = server.connect().await;
+    arrived.write_all(long.as_bytes()).await.unwrap();
+    assert!(head(&mut arrived).await.starts_with("HTTP/1.1 200 "));
+    let whole = post("Content-Length: 60000\r\n") + &" ".repeat(60_000);
+    arrived.write_all(whole.as_bytes()).await.unwrap();
+    let refused = rest(&mut arrived).await;
+    assert!(refused.contains("HTTP/1.1 503 "), "{refused}");
     // Small requests need no room, and the room is free after the large request.
     let small = post("Content-Length: 2\r\nConnection: close\r\n") + "{}";
     assert!(server.exchange(small.as_bytes()).await.starts_with("HTTP/1.1 400 "));

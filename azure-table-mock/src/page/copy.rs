@@ -1,8 +1,7 @@
-//! Rows as text for other programs: JSON, OData, CSV, and a Rust struct.
+//! Rows as text for other programs: JSON, OData and a Rust struct.
 
 use azure_table_client::edm::EdmValue;
 use azure_table_client::{DynamicEntity, Error};
-use futures_util::TryStreamExt as _;
 
 use super::entities::{self, time};
 use super::fields::Fields;
@@ -15,8 +14,6 @@ use crate::accounts::Served;
 /// The formats of a copy, and their labels.
 pub(super) const FORMATS: [(&str, &str); 3] =
     [("json", "JSON"), ("odata", "OData"), ("rust", "Rust struct")];
-/// The largest number of rows in an export.
-const EXPORTED: u64 = 10_000;
 
 /// Returns the page with the text of the rows of a view, or of one entity.
 pub(super) async fn page(account: &Served, table: &str, fields: &Fields) -> Option<Reply> {
@@ -83,66 +80,6 @@ fn json(row: &DynamicEntity) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Returns the rows of a query as a CSV file in the form of Storage Explorer: a column for each property, and
-/// one for its type.
-pub(super) async fn export(account: &Served, table: &str, fields: &Fields) -> Option<Reply> {
-    let Served { name, service, .. } = account;
-    service.row_count(table)?;
-    let view = View::of(fields);
-    match all(account, table, &view).await {
-        Ok(rows) => Some(Reply::Csv(format!("{table}.csv"), csv(&rows, &view.columns))),
-        Err(error) => {
-            let mut body = Html::default();
-            body.trail(name, table, Some("export"))
-                .raw("<h1>Export</h1>")
-                .alert(&error.to_string());
-            Some(Reply::ok(Page { title: format!("Export - {table} - {name}"), body }))
-        }
-    }
-}
-
-async fn all(account: &Served, table: &str, view: &View) -> Result<Vec<DynamicEntity>, Error> {
-    let client = account.service.direct_client().table_named::<DynamicEntity>(table);
-    let query = entities::query(&client, view).max_rows(EXPORTED);
-    query.stream().try_collect().await
-}
-
-fn csv(rows: &[DynamicEntity], selected: &[String]) -> String {
-    let mut columns: Vec<&str> = selected.iter().map(String::as_str).collect();
-    if columns.is_empty() {
-        for (name, _) in rows.iter().flat_map(DynamicEntity::properties) {
-            if !columns.contains(&name) {
-                columns.push(name);
-            }
-        }
-    }
-    let mut text = "PartitionKey,RowKey,Timestamp".to_owned();
-    for column in &columns {
-        text.extend([",", column, ",", column, "@type"]);
-    }
-    text.push_str("\r\n");
-    for row in rows {
-        let key = row.key();
-        let mut fields = vec![cell(&key.partition_key), cell(&key.row_key), cell(&time(row))];
-        for column in &columns {
-            let value = row.value(column);
-            fields.push(value.map(|value| cell(&shown(value))).unwrap_or_default());
-            fields.push(value.map(|value| value.edm_type().to_string()).unwrap_or_default());
-        }
-        text.push_str(&fields.join(","));
-        text.push_str("\r\n");
-    }
-    text
-}
-
-fn cell(text: &str) -> String {
-    if text.contains([',', '"', '\r', '\n']) || text.trim() != text {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,18 +113,5 @@ mod tests {
             serde_json::from_str(&text("odata", "T", &rows()).unwrap()).unwrap();
         assert_eq!(all[0]["N@odata.type"], "Edm.Int64");
         assert_eq!(text("odata", "T", &[]).unwrap(), "[]\n");
-    }
-
-    #[test]
-    fn csv_has_the_form_of_storage_explorer() {
-        assert_eq!(
-            csv(&rows(), &[]),
-            "PartitionKey,RowKey,Timestamp,N,N@type,D,D@type,T,T@type\r\n\
-             \"a,\"\"b\",1,,5,Edm.Int64,NaN,Edm.Double,,\r\n\
-             p,2,,,,5.0,Edm.Double,\"x\ny\",Edm.String\r\n"
-        );
-        assert!(
-            csv(&rows(), &["T".into()]).starts_with("PartitionKey,RowKey,Timestamp,T,T@type\r\n")
-        );
     }
 }

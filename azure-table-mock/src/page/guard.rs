@@ -74,6 +74,12 @@ fn is_same_origin(request: &Parts) -> bool {
     })
 }
 
+/// Returns `true` if a browser reports that another site caused the request, for example with an image.
+pub(super) fn is_foreign(request: &Parts) -> bool {
+    let site = request.headers.get("sec-fetch-site");
+    site.is_some_and(|site| site != "same-origin" && site != "none")
+}
+
 /// Compares secrets in a time that does not depend on their bytes.
 fn equals(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0

@@ -113,6 +113,28 @@ async fn rows_are_copied_and_exported() {
     assert_eq!(csv.lines().count(), 27);
     assert!(csv.starts_with("PartitionKey,RowKey,Timestamp,Rating,Rating@type,"), "{csv}");
     assert_eq!(server.get(&format!("{BLOGS}/copy?as=yaml")).await.status(), 404);
+    for (site, status) in [("same-origin", 200), ("none", 200), ("cross-site", 403)] {
+        let request = reqwest::Client::new().get(format!("{}{BLOGS}/export", server.origin));
+        let reply = request.header("sec-fetch-site", site).send().await.unwrap();
+        assert_eq!(reply.status(), status, "{site}");
+    }
+}
+
+#[tokio::test]
+async fn an_export_with_too_many_properties_is_refused() {
+    let server = with_rows().await;
+    let blogs = server.client().table_named::<DynamicEntity>("Blogs");
+    for row in 0..5 {
+        let mut wide = DynamicEntity::new("wide", row.to_string());
+        for at in 0..250 {
+            wide.set(format!("P{row}x{at}"), 1);
+        }
+        blogs.insert(&wide).await.unwrap();
+    }
+    let refused = server.text(&format!("{BLOGS}/export")).await;
+    assert!(refused.contains("more than 1000 properties: select columns"), "{refused}");
+    let selected = server.text(&format!("{BLOGS}/export?column=P0x1&column=P0x1")).await;
+    assert!(selected.starts_with("PartitionKey,RowKey,Timestamp,P0x1,P0x1@type\r\n"));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::mock::core::{Core, NotApplied};
 use crate::mock::failure::Failure;
 use crate::mock::reply::{NO_CACHE, NO_SNIFF, Reply, new_id};
 use crate::mock::request::{BatchPart, Request, Resource};
-use crate::mock::step::{Work, yield_now};
+use crate::mock::step::Work;
 use crate::mock::store::{StoredKey, Write};
 use crate::wire::Operation;
 use crate::wire::headers::DATA_SERVICE_VERSION;
@@ -141,9 +141,8 @@ async fn apply(
         group.add(table, &write.key).map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
         writes.push(write);
-        if work.add(Work::of_bytes(4 * request.raw.body.len())) {
-            yield_now().await;
-        }
+        work.add(Work::of_bytes(4 * request.raw.body.len()));
+        work.step().await;
     }
     let Some((table, _)) = group.table_and_partition else {
         return Ok(Vec::new());

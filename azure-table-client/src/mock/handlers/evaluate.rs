@@ -76,8 +76,8 @@ impl<'f> Matcher<'f> {
     ) -> Condition<'f> {
         // A comparison reads at most the literal.
         self.cost += match literal {
-            EdmValue::String(text) => 1 + Work::of_bytes(text.len()),
-            EdmValue::Binary(bytes) => 1 + Work::of_bytes(bytes.len()),
+            EdmValue::String(text) => 1 + Work::of_bytes(8 * text.len()),
+            EdmValue::Binary(bytes) => 1 + Work::of_bytes(8 * bytes.len()),
             _ => 1,
         };
         let compared = match property {

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use super::evaluate::{Columns, Matcher};
 use super::scan::columns;
 use crate::mock::payload::{Item, Payload};
-use crate::mock::step::{Work, yield_now};
+use crate::mock::step::Work;
 use crate::mock::store::{Chunk, StoredEntity, StoredKey};
 
 /// The largest body of a page with more than one row.
@@ -62,12 +62,14 @@ impl<'p> Page<'p> {
         if self.is_full() {
             return self.end_before(partition_key, first);
         }
+        if let Some(matcher) = self.matcher {
+            self.wait_for(matcher.cost()).await;
+        }
         let for_all = |matcher: &Matcher<'_>| matcher.for_all(partition_key, (first, last));
         match self.matcher.map_or(Some(true), for_all) {
             Some(true) => self.add_matching(partition_key, chunk, range, None).await,
             Some(false) => {
                 self.scanned += range.len();
-                self.wait_for(1).await;
                 ControlFlow::Continue(())
             }
             None => self.add_matching(partition_key, chunk, range, self.matcher).await,
@@ -123,9 +125,8 @@ impl<'p> Page<'p> {
     }
 
     async fn wait_for(&mut self, cost: usize) {
-        if self.work.add(cost) {
-            yield_now().await;
-        }
+        self.work.add(cost);
+        self.work.step().await;
     }
 
     fn end_before(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {

@@ -75,6 +75,10 @@ pub(super) async fn query(
             }
         }
     }
+    if table.is_deleted() {
+        // A page with some of its rows would look complete.
+        return Err(Failure::table_not_found());
+    }
     let Page { mut body, found, scanned, mut next, rows, .. } = page;
     // The tokens of the service advance: a page that starts at a row contains it.
     let token = token.as_ref().map(|(partition, row)| (&**partition, &**row));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::evaluate::{Columns, Matcher};
 use crate::entity::ordinal;
-use crate::mock::step::{Work, yield_now};
+use crate::mock::step::Work;
 use crate::mock::store::{Cell, Chunk, Snapshot, Table};
 
 /// The largest number of partitions of which a scan has snapshots.
@@ -78,18 +78,18 @@ pub(super) async fn columns(
     }
     let mut columns = vec![vec![Cell::MISSING; rows.len()]; names.len()];
     work.add(columns.len() * rows.len() / 8);
+    work.step().await;
     for (at, row) in chunk.rows()[rows.clone()].iter().enumerate() {
         for member in row.properties().members() {
             if let Some(index) = matcher.names().index_of(&member) {
                 columns[index][at] = Cell::of(&member);
             }
         }
-        if work.add(1 + Work::of_bytes(row.properties().text().len())) {
-            yield_now().await;
-            if work.fills_page() {
-                rows.end = rows.start + at + 1;
-                break;
-            }
+        work.add(1 + Work::of_bytes(row.properties().text().len()));
+        work.step().await;
+        if work.fills_page() {
+            rows.end = rows.start + at + 1;
+            break;
         }
     }
     let columns: Vec<Arc<[Cell]>> = columns.into_iter().map(Into::into).collect();

@@ -12,7 +12,7 @@ use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
-use crate::mock::step::{Work, yield_now};
+use crate::mock::step::Work;
 use crate::mock::store::{JournalEntry, Table};
 use crate::wire::headers;
 
@@ -64,9 +64,8 @@ async fn drop_rows(table: &Table) {
     let mut work = Work::default();
     while let Some(rows) = table.take_partition() {
         for chunk in Arc::try_unwrap(rows).unwrap_or_default().into_chunks() {
-            if work.add(CHUNK_COST) {
-                yield_now().await;
-            }
+            work.add(CHUNK_COST);
+            work.step().await;
             drop(chunk);
         }
     }
@@ -83,8 +82,11 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
     let matcher = filter.as_ref().map(Matcher::new);
     let (mut page, mut next, mut work) = (Vec::new(), None, Work::default());
     for table in &tables {
-        if work.add(matcher.as_ref().map_or(1, Matcher::cost)) {
-            yield_now().await;
+        work.add(matcher.as_ref().map_or(1, Matcher::cost));
+        work.step().await;
+        if work.fills_page() {
+            next = Some(table);
+            break;
         }
         if matcher.as_ref().is_some_and(|matcher| !matcher.matches_table(table.name())) {
             continue;

@@ -55,13 +55,17 @@ fn is_multipart(kind: &str) -> bool {
     kind.is_empty() || kind.eq_ignore_ascii_case("multipart/mixed")
 }
 
+/// The number of operations of a changeset, and of parts of a batch, that are read. A batch with more than 100 is
+/// refused anyway.
+const MAX_READ: usize = 101;
+
 fn read_parts<'a>(
     batch: &RawRequest<'a>,
     operation: impl Fn(&Message<'a>) -> Result<Request<'a>, MultipartError>,
 ) -> Result<Vec<BatchPart<'a>>, MultipartError> {
     let media_type = batch.header(&header::CONTENT_TYPE).unwrap_or_default();
     let mut read = Vec::new();
-    for part in Parts::read(media_type, batch.body)? {
+    for part in Parts::read(media_type, batch.body)?.take(MAX_READ) {
         read.push(match part {
             Ok(Part::Message(message)) => BatchPart::Single(Box::new(operation(&message)?)),
             Ok(Part::Parts(parts)) => {
@@ -69,7 +73,7 @@ fn read_parts<'a>(
                     Part::Message(message) => operation(&message),
                     Part::Parts(_) => Err(MultipartError::Depth),
                 });
-                BatchPart::Changeset(operations.collect::<Result<_, _>>()?)
+                BatchPart::Changeset(operations.take(MAX_READ).collect::<Result<_, _>>()?)
             }
             // Some clients do not close a batch, and the service accepts that.
             Err(MultipartError::NotClosed) => break,

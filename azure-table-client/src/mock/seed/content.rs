@@ -1,5 +1,6 @@
 //! The content of a seed.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -117,11 +118,11 @@ impl Seed {
     /// Splits the seed into the parts of the accounts that it names. `None` is the part without an account.
     pub fn by_account(self) -> Vec<(Option<String>, Self)> {
         let mut parts: Vec<(Option<String>, Self)> = Vec::new();
+        let mut indexes = HashMap::new();
         for item in self.items {
-            let account = item.account.as_deref();
-            let at = parts.iter().position(|(known, _)| known.as_deref() == account);
-            let at = at.unwrap_or_else(|| {
-                parts.push((account.map(str::to_owned), Self::default()));
+            let account = item.account.as_deref().map(str::to_owned);
+            let at = *indexes.entry(account).or_insert_with_key(|account| {
+                parts.push((account.clone(), Self::default()));
                 parts.len() - 1
             });
             parts[at].1.items.push(item);

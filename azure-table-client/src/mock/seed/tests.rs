@@ -161,6 +161,17 @@ fn an_export_restores_the_same_rows_with_their_versions() {
 }
 
 #[test]
+fn a_piece_of_an_export_ends_after_256_kib() {
+    let mock = MockTableService::new();
+    let large = |n: u8| DynamicEntity::new("p", n.to_string()).with("Text", "x".repeat(30_000));
+    mock.seed("Large", &(0..100).map(large).collect::<Vec<_>>()).unwrap();
+    let pieces: Vec<String> = mock.export(None).collect();
+    let largest = pieces.iter().map(String::len).max();
+    assert!(largest < Some((256 + 32) * 1024), "{largest:?}");
+    assert_eq!(pieces.concat().lines().count(), 101);
+}
+
+#[test]
 fn one_table_can_be_exported_and_removed() {
     let mock = full();
     let text: String = mock.export(Some("blogs")).collect();
@@ -224,5 +235,14 @@ fn a_damaged_database_of_azurite_is_an_error() {
             Ok(_) => assert_eq!(expected, ""),
             Err(error) => assert!(error.to_string().contains(expected), "{error}"),
         }
+    }
+}
+
+#[test]
+fn arrays_in_arrays_are_refused() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for text in ["[[]]", &deep] {
+        let error = Seed::read(text, None).unwrap_err();
+        assert!(error.to_string().contains("not a JSON object"), "{error}");
     }
 }

@@ -40,19 +40,24 @@ pub(super) fn read(text: &str, table: Option<&str>) -> Result<Vec<Item>, SeedErr
     };
     for value in serde_json::Deserializer::from_str(text).into_iter::<&RawValue>() {
         let value = value.map_err(|error| SeedError::new(error.line(), without_place(&error)))?;
-        parser.value(value)?;
+        parser.values(value)?;
     }
     Ok(parser.items)
 }
 
 impl<'t> Parser<'t> {
+    /// Reads an object, or an array of objects. Arrays in arrays are refused.
+    fn values(&mut self, value: &'t RawValue) -> Result<(), SeedError> {
+        if !value.get().starts_with('[') {
+            return self.value(value);
+        }
+        let values: Vec<&RawValue> = parse(value.get(), self.line_of(value))?;
+        values.into_iter().try_for_each(|value| self.value(value))
+    }
+
     fn value(&mut self, value: &'t RawValue) -> Result<(), SeedError> {
         let line = self.line_of(value);
         let text = value.get();
-        if text.starts_with('[') {
-            let values: Vec<&RawValue> = parse(text, line)?;
-            return values.into_iter().try_for_each(|value| self.value(value));
-        }
         if !text.starts_with('{') {
             return Err(SeedError::new(line, "the line is not a JSON object"));
         }

@@ -49,12 +49,6 @@ impl<'r> StoredProperties<'r> {
         self.members().find(|member| member.is(name))
     }
 
-    /// The member at an offset in the text.
-    pub(super) fn member_at(self, offset: u32) -> Option<Member<'r>> {
-        let rest = self.0.get(offset as usize..)?;
-        Members { all: self.0, rest }.next()
-    }
-
     /// The properties with their types.
     pub(in crate::mock) fn read(self) -> Properties<'r> {
         self.members().filter_map(|member| Some((member.name(), member.read()?))).collect()
@@ -72,10 +66,11 @@ impl<'r> Member<'r> {
         if self.name.contains('\\') { unescape(self.name) } else { self.name.into() }
     }
 
-    /// The offset in the text of all members.
-    pub(super) fn offset(&self) -> u32 {
-        // A row has at most 1 MiB.
-        u32::try_from(self.offset).unwrap_or(u32::MAX)
+    /// The offset of the value in the text of all members.
+    pub(super) fn value_offset(&self) -> u32 {
+        // The value is before the last comma. A row has at most 1 MiB.
+        let offset = self.offset + self.text.len() - 1 - self.value.len();
+        u32::try_from(offset).unwrap_or(u32::MAX)
     }
 
     /// The text of a string with the escapes of JSON, and `None` for other types.
@@ -232,7 +227,8 @@ mod tests {
         ]);
         let stored = row.properties();
         for member in stored.members() {
-            assert_eq!(stored.member_at(member.offset()), Some(member));
+            let rest = &stored.text()[member.value_offset() as usize..];
+            assert!(rest.starts_with(member.value), "{rest}");
         }
         let b = stored.member("B").unwrap();
         assert_eq!(b.text(true), r#""B@odata.type":"Edm.Int64","B":"5","#);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::super::policies::Policies;
@@ -29,6 +29,7 @@ pub(in crate::mock) struct Table {
     /// deleted one must not repeat its ETag.
     last_deleted: AtomicI64,
     policies: RwLock<Arc<Policies>>,
+    is_deleted: AtomicBool,
 }
 
 type Partitions = BTreeMap<OrderedKey, Mutex<Arc<Partition>>>;
@@ -65,11 +66,21 @@ impl Table {
             last: AtomicI64::new(last_deleted.ticks()),
             last_deleted: AtomicI64::new(last_deleted.ticks()),
             policies: RwLock::default(),
+            is_deleted: AtomicBool::new(false),
         }
     }
 
     pub(in crate::mock) fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Returns `true` if the table was deleted. Its rows are then removed step by step.
+    pub(in crate::mock) fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_deleted(&self) {
+        self.is_deleted.store(true, Ordering::Release);
     }
 
     pub(in crate::mock) fn policies(&self) -> Arc<Policies> {
