@@ -89,6 +89,11 @@ impl Credential {
         }
     }
 
+    /// Returns whether the credential is a signature with a user delegation key.
+    pub(crate) fn is_delegated(&self) -> bool {
+        matches!(self, Self::Sas(token) if token.field("skoid").is_some())
+    }
+
     /// The account's key, if requests are signed with it.
     pub(crate) const fn key(&self) -> Option<&SharedKey> {
         match self {

@@ -14,7 +14,8 @@
 //! [net]: https://github.com/Azure/azure-sdk-for-net/issues/62606
 //! [seven]: https://github.com/jschneier/django-storages/issues/1525
 
-#[cfg(all(test, feature = "mock"))]
+#[cfg(test)]
+#[cfg(feature = "mock")]
 mod tests;
 
 use std::time::{Duration, SystemTime};
@@ -42,7 +43,7 @@ const MAX_PART_BYTES: usize = 64;
 ///
 /// A client with a [token](super::BearerTokens) requests it, and
 /// [`TableSas::sign_delegated`](super::TableSas::sign_delegated) signs with it. The key can sign any number of
-/// signatures, none of which is valid longer than the key. The holder of a signature can do at most what the identity
+/// signatures, and they end with it at the latest. The holder of a signature can do at most what the identity
 /// may do.
 ///
 /// **Not tried on a live account**: this follows the documentation, see the [guide](crate::guide::security#user-delegation-keys).

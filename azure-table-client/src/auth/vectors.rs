@@ -113,9 +113,9 @@ fn builders_make_the_user_delegation_signatures_of_the_vectors() {
             ("Value", text(&vector, "key")),
         ];
         let present = parts.iter().filter(|(_, text)| !text.is_empty());
-        let parts: String =
+        let parts: Vec<_> =
             present.map(|(name, text)| format!("<{name}>{text}</{name}>")).collect();
-        let response = format!("<UserDelegationKey>{parts}</UserDelegationKey>");
+        let response = format!("<UserDelegationKey>{}</UserDelegationKey>", parts.concat());
         let root = Element::read(response.as_bytes()).unwrap();
         let key = UserDelegationKey::read(root, of("account")).unwrap();
         let sas = table_sas(&vector);

@@ -11,7 +11,7 @@ use crate::lock::{read, write};
 pub(super) struct Keys {
     account: String,
     /// One or two keys.
-    keys: RwLock<Arc<[Key]>>,
+    valid: RwLock<Arc<[Key]>>,
     /// The first key at the start, which user delegation keys are derived from. They outlive a rotation of the
     /// account's keys, as in the service.
     origin: SharedKey,
@@ -60,7 +60,7 @@ impl MockTableService {
     pub fn set_keys(&self, keys: &[&str]) -> Result<(), Error> {
         let current = &self.core().rules.keys;
         let replacement = all(&current.account, keys)?;
-        *write(&current.keys) = replacement;
+        *write(&current.valid) = replacement;
         Ok(())
     }
 }
@@ -78,14 +78,14 @@ impl Keys {
     pub(super) fn new(account: &str, key: &str) -> Result<Self, Error> {
         let keys = all(account, &[key])?;
         let origin = keys[0].shared.clone();
-        Ok(Self { account: account.to_owned(), keys: RwLock::new(keys), origin })
+        Ok(Self { account: account.to_owned(), valid: RwLock::new(keys), origin })
     }
 
     pub(super) fn development() -> Self {
         let key = Key { shared: SharedKey::development(), text: DEVELOPMENT_KEY.to_owned() };
         Self {
             account: DEVELOPMENT_ACCOUNT.to_owned(),
-            keys: RwLock::new(Arc::new([key])),
+            valid: RwLock::new(Arc::new([key])),
             origin: SharedKey::development(),
         }
     }
@@ -96,7 +96,7 @@ impl Keys {
 
     /// Returns `true` if one of the keys made this signature of the text.
     pub(super) fn verify(&self, text: &str, signature: &str) -> bool {
-        let keys = Arc::clone(&read(&self.keys));
+        let keys = Arc::clone(&read(&self.valid));
         keys.iter().any(|key| key.shared.verify(text, signature))
     }
 
@@ -130,12 +130,12 @@ impl Keys {
     }
 
     pub(super) fn first(&self) -> SharedKey {
-        read(&self.keys)[0].shared.clone()
+        read(&self.valid)[0].shared.clone()
     }
 
     /// The first key in base64.
     pub(super) fn first_text(&self) -> String {
-        read(&self.keys)[0].text.clone()
+        read(&self.valid)[0].text.clone()
     }
 }
 

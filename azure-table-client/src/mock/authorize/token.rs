@@ -38,7 +38,7 @@ pub(in super::super) struct Identity {
 
 impl Identity {
     /// Reads the claims `oid` and `tid` of a JSON Web Token, without its signature. A test may use any text as a token,
-    /// which then belongs to nobody in particular.
+    /// which then has no owner.
     fn of(token: &str) -> Self {
         let claims = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
         let claims: Value =
