@@ -75,6 +75,9 @@ impl MockTableServiceBuilder {
     /// Accepts Entra ID tokens for which `is_valid` returns `true`. The default refuses all tokens. A
     /// request with another token, or without authorization in a version from 2020-12-06 on, receives a
     /// challenge: the all-zero tenant and the resource `https://storage.azure.com`.
+    ///
+    /// A valid token allows every operation, and obtains a user delegation key. The owner of the key is in the claims
+    /// `oid` and `tid` of a JSON Web Token; for other texts both are the all-zero GUID.
     pub fn tokens(mut self, is_valid: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.rules.tokens = Some(Arc::new(is_valid));
         self

@@ -12,6 +12,7 @@ mod scan;
 mod select;
 mod service;
 mod tables;
+mod user_delegation;
 
 use std::time::SystemTime;
 
@@ -66,6 +67,7 @@ pub(super) async fn respond(
             (Operation::GetServiceProperties, _) => service::properties(core, request),
             (Operation::SetServiceProperties, _) => service::set_properties(core, request),
             (Operation::GetStats, _) => service::stats(core, location),
+            (Operation::GetUserDelegationKey, _) => user_delegation::key(core, request, &grant),
             _ => Err(Failure::not_implemented()),
         };
     }

@@ -13,6 +13,7 @@ mod shared_key;
 mod steps;
 mod table_sas;
 mod tokens;
+mod user_delegation;
 
 use std::time::{Duration, SystemTime};
 
