@@ -4,7 +4,8 @@ mod recorded;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
+use std::iter;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
@@ -22,6 +23,8 @@ pub(super) const KEPT_REQUESTS: usize = 10_000;
 pub(super) const KEPT_PAYLOAD_BYTES: usize = 32 * 1024 * 1024;
 /// The number of bytes kept of one payload.
 const PAYLOAD_BYTES: usize = 64 * 1024;
+/// The number of bytes kept of a path and a query.
+const TARGET_BYTES: usize = 2 * 1024;
 
 /// A hash that the attempts of one call share. `None` if the request has no id.
 type CallHash = Option<u64>;
@@ -35,7 +38,8 @@ pub(super) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Record {
-    kept: VecDeque<(RecordedRequest, CallHash)>,
+    /// Shared with readers, so that they copy only pointers while the record is locked.
+    kept: VecDeque<(Arc<RecordedRequest>, CallHash)>,
     /// The number of payload bytes in `kept`.
     payload_bytes: usize,
     /// The number of oldest requests in `kept` whose payloads were dropped.
@@ -50,21 +54,31 @@ impl Recorder {
         Self { observer, requests, payload_bytes, record: Mutex::default() }
     }
 
+    /// Returns `true` if anybody can read a recorded request. All requests are counted.
+    pub(super) fn is_read(&self) -> bool {
+        self.requests > 0 || self.observer.is_some()
+    }
+
     /// Returns the kept part of a body. It is a copy, since a slice would keep the whole buffer alive.
     pub(super) fn payload(&self, body: &[u8]) -> Bytes {
         let kept = if self.requests == 0 { 0 } else { self.payload_bytes.min(PAYLOAD_BYTES) };
         Bytes::copy_from_slice(&body[..body.len().min(kept)])
     }
 
+    /// Counts a request that nobody can read.
+    pub(super) fn count(&self, operation: Operation, plan: Option<PlanKind>, scanned_rows: usize) {
+        lock(&self.record).count(operation, plan, scanned_rows);
+    }
+
     /// Adds a request. Its attempt is counted when a test reads the record.
     pub(super) fn add(&self, request: RecordedRequest, call: CallHash) {
-        let mut record = lock(&self.record);
-        *record.counts.entry(request.operation).or_default() += 1;
-        record.table_scans += usize::from(request.plan == Some(PlanKind::TableScan));
-        record.scanned_rows += request.scanned_rows;
+        let RecordedRequest { operation, plan, scanned_rows, .. } = request;
         if self.requests == 0 {
-            return;
+            return self.count(operation, plan, scanned_rows);
         }
+        let request = Arc::new(request);
+        let mut record = lock(&self.record);
+        record.count(operation, plan, scanned_rows);
         if record.kept.len() == self.requests {
             record.forget_oldest();
         }
@@ -83,6 +97,12 @@ impl Record {
         self.counts.values().sum()
     }
 
+    fn count(&mut self, operation: Operation, plan: Option<PlanKind>, scanned_rows: usize) {
+        *self.counts.entry(operation).or_default() += 1;
+        self.table_scans += usize::from(plan == Some(PlanKind::TableScan));
+        self.scanned_rows += scanned_rows;
+    }
+
     fn forget_oldest(&mut self) {
         if let Some((oldest, _)) = self.kept.pop_front() {
             self.payload_bytes -= oldest.payload.len();
@@ -94,7 +114,7 @@ impl Record {
         while self.payload_bytes > limit
             && let Some((oldest, _)) = self.kept.get_mut(self.without_payload)
         {
-            self.payload_bytes -= std::mem::take(&mut oldest.payload).len();
+            self.payload_bytes -= std::mem::take(&mut Arc::make_mut(oldest).payload).len();
             self.without_payload += 1;
         }
     }
@@ -134,32 +154,42 @@ impl Requests<'_> {
     /// Returns the last request.
     pub fn last(&self) -> Option<RecordedRequest> {
         let record = lock(&self.0.record);
-        let (last, call) = record.kept.back()?;
-        let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
+        let (last, call) = record.kept.back().cloned()?;
+        let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
-        Some(RecordedRequest { number: record.total(), attempt, ..last.clone() })
+        let number = record.total();
+        drop(record);
+        Some(RecordedRequest { number, attempt, ..Arc::unwrap_or_clone(last) })
     }
 
     /// Returns the requests in order, at most the last 10,000
     /// ([`kept_requests`](super::MockTableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
-        let record = lock(&self.0.record);
-        let mut attempts: HashMap<u64, usize> = HashMap::new();
-        let dropped = record.total() - record.kept.len();
-        let counted = record.kept.iter().zip(dropped + 1..).map(|((request, call), number)| {
-            let attempt = call.map_or(1, |call| {
-                let attempt = attempts.entry(call).or_default();
-                *attempt += 1;
-                *attempt
-            });
-            RecordedRequest { number, attempt, ..request.clone() }
-        });
-        counted.collect()
+        self.kept(|_| true)
     }
 
     /// Returns the requests of [`all`](Self::all) for this operation.
     pub fn of(&self, operation: Operation) -> Vec<RecordedRequest> {
-        self.all().into_iter().filter(|request| request.operation == operation).collect()
+        self.kept(|request| request.operation == operation)
+    }
+
+    fn kept(&self, is_wanted: impl Fn(&RecordedRequest) -> bool) -> Vec<RecordedRequest> {
+        let (kept, dropped) = {
+            let record = lock(&self.0.record);
+            (record.kept.clone(), record.total() - record.kept.len())
+        };
+        let mut attempts: HashMap<u64, usize> = HashMap::new();
+        let counted =
+            kept.into_iter().zip(dropped + 1..).filter_map(|((request, call), number)| {
+                let attempt = call.map_or(1, |call| {
+                    let attempt = attempts.entry(call).or_default();
+                    *attempt += 1;
+                    *attempt
+                });
+                let request = is_wanted(&request).then(|| Arc::unwrap_or_clone(request))?;
+                Some(RecordedRequest { number, attempt, ..request })
+            });
+        counted.collect()
     }
 
     /// Removes all requests, so that a test can count later ones.
@@ -173,24 +203,39 @@ opaque_debug!(Requests<'_>, |it| total: it.total());
 /// A function that receives each request.
 pub(super) type Observer = Box<dyn Fn(&RecordedRequest) + Send + Sync>;
 
-/// Returns the path and the query as sent, in printable ASCII, with the signature masked.
+/// Returns the path and the query as sent, in printable ASCII, with the signature masked. The end of a long
+/// one is replaced by its length.
 pub(super) fn target(request: &RawRequest<'_>) -> String {
-    let mut target = request.path.to_owned();
+    let mut target = head(request.path).to_owned();
     // An option's name may be percent-encoded as well.
     let is_signature = |option: &&str| {
         let name = percent_decode_str(option.split('=').next().unwrap_or_default());
         name.decode_utf8_lossy().trim_matches(['+', ' ']).eq_ignore_ascii_case("sig")
     };
-    let mut separator = '?';
-    for option in request.query.split('&').filter(|option| !option.is_empty()) {
+    let options = request.query.split('&').filter(|option| !option.is_empty());
+    for (option, separator) in options.zip(iter::once('?').chain(iter::repeat('&'))) {
+        if target.len() > TARGET_BYTES {
+            break;
+        }
         target.push(separator);
-        target.push_str(if is_signature(&option) { "sig=..." } else { option });
-        separator = '&';
+        target.push_str(if is_signature(&option) { "sig=..." } else { head(option) });
     }
-    if target.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return target;
+    if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        target = target.escape_default().to_string();
     }
-    target.escape_default().to_string()
+    if target.len() > TARGET_BYTES {
+        target.truncate(TARGET_BYTES);
+        target.push_str(&format!("...[{}bytes]", request.url_bytes()));
+    }
+    target
+}
+
+/// Returns the text, or a part of it that is longer than the kept part of a target.
+fn head(text: &str) -> &str {
+    if text.len() <= TARGET_BYTES {
+        return text;
+    }
+    text.char_indices().nth(TARGET_BYTES + 1).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
@@ -248,8 +293,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_is_recorded_with_its_attempt_and_its_payload() {
-        let shown = std::sync::Arc::<Mutex<Vec<String>>>::default();
-        let seen = std::sync::Arc::clone(&shown);
+        let shown = Arc::<Mutex<Vec<String>>>::default();
+        let seen = Arc::clone(&shown);
         let observer = move |request: &RecordedRequest| {
             let line = format!("{} {} {}", request.method, request.url, request.status);
             seen.lock().unwrap().push(line);
@@ -317,6 +362,50 @@ mod tests {
         assert_eq!(Recorder::new(4, 1 << 20, None).payload(&vec![0; 100_000]).len(), 65_536);
     }
 
+    fn target_of(path: &str, query: &str) -> String {
+        target(&RawRequest {
+            method: Method::GET,
+            origin: Origin { scheme: "http", authority: "127.0.0.1" },
+            path,
+            query,
+            headers: Headers::Request(&HeaderMap::new()),
+            body: b"",
+            sender: crate::mock::LOCAL,
+        })
+    }
+
+    #[test]
+    fn a_long_target_is_shortened() {
+        let kept = "/a/T?".to_owned() + &"x".repeat(TARGET_BYTES - 5);
+        assert_eq!(target_of("/a/T", &kept[5..]), kept);
+        let option = "x".repeat(TARGET_BYTES - 4);
+        assert_eq!(target_of("/a/T", &option), format!("{kept}...[2048bytes]"));
+        assert_eq!(target_of("/a/T", &option.repeat(99)), format!("{kept}...[202360bytes]"));
+        let options = vec!["a=1"; 9000].join("&");
+        let options = target_of("/a", &options);
+        assert!(options.starts_with("/a?a=1&a=1&") && options.ends_with("&a=1&a...[36001bytes]"));
+        // A part of a character would be escaped differently.
+        let path = target_of(&"\u{1f600}".repeat(9000), "sig=secret");
+        assert_eq!(path.len(), TARGET_BYTES + "...[36010bytes]".len());
+        assert!(path.starts_with("\\u{1f600}\\u{1f600}") && !path.contains("fffd"), "{path}");
+        assert!(!target_of(&kept, "sig=secret").contains("sec"));
+    }
+
+    #[test]
+    fn a_request_is_counted_if_nobody_reads_it() {
+        let mock = MockTableService::builder().kept_requests(0).build();
+        assert!(!mock.0.recorder.is_read());
+        mock.respond(&http_request());
+        assert_eq!((mock.requests().total(), mock.requests().last()), (1, None));
+        let observed = MockTableService::builder().kept_requests(0).observer(|_| {}).build();
+        assert!(observed.0.recorder.is_read());
+    }
+
+    fn http_request() -> crate::transport::HttpRequest {
+        let uri = http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables");
+        crate::transport::HttpRequest::new(Method::GET, uri)
+    }
+
     #[test]
     fn a_target_shows_no_signature_and_no_control_character() {
         for (path, query, expected) in [
@@ -327,16 +416,7 @@ mod tests {
             ("/a/T", "%73i%67=secret&+sig=x=y", "/a/T?sig=...&sig=..."),
             ("/a/\u{9b}1mé", "sig", "/a/\\u{9b}1m\\u{e9}?sig=..."),
         ] {
-            let request = RawRequest {
-                method: Method::GET,
-                origin: Origin { scheme: "http", authority: "127.0.0.1" },
-                path,
-                query,
-                headers: Headers::Request(&HeaderMap::new()),
-                body: b"",
-                sender: crate::mock::LOCAL,
-            };
-            assert_eq!(target(&request), expected);
+            assert_eq!(target_of(path, query), expected);
         }
     }
 }

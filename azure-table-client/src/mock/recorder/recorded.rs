@@ -23,7 +23,8 @@ pub struct RecordedRequest {
     pub took: Duration,
     /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
     pub method: Method,
-    /// The path and the query as sent, in printable ASCII; the signature in the query is masked.
+    /// The path and the query as sent, in printable ASCII; the signature in the query is masked. After 2 KiB,
+    /// `...[12345bytes]` with the number of all bytes follows.
     pub url: String,
     /// The requested operation.
     pub operation: Operation,
@@ -31,7 +32,7 @@ pub struct RecordedRequest {
     pub operations: usize,
     /// The table in the path. For a batch it is the table of its first operation.
     pub table: Option<String>,
-    /// The HTTP status of the response.
+    /// The HTTP status of the response; 0 if the client dropped the request before its response.
     pub status: u16,
     /// The service's error code in the response; for a batch, the code of the operation that failed it.
     pub error_code: Option<ErrorCode>,
@@ -55,7 +56,8 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    /// Returns the filter of a query, decoded; `None` if the request has none.
+    /// Returns the filter of a query, decoded; `None` if the request has none. It is shortened with the
+    /// [`url`](Self::url).
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};
