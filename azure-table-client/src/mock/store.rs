@@ -4,6 +4,7 @@
 
 mod chunk;
 mod column;
+mod deleted;
 #[cfg(feature = "mock-data")]
 mod disk;
 mod key;
@@ -24,6 +25,7 @@ use std::time::{Duration, SystemTime};
 
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
+pub(super) use self::deleted::Deleted;
 #[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
@@ -121,16 +123,14 @@ impl Store {
         self.held_names = HeldNames::default();
     }
 
-    /// Applies a change of another store without any check.
-    pub(super) fn replay(&mut self, entry: &JournalEntry) {
+    /// Applies a change of another store without any check. Returns the deleted table.
+    pub(super) fn replay(&mut self, entry: &JournalEntry) -> Option<Arc<Table>> {
         match entry {
             JournalEntry::Created(name) => {
                 let table = Arc::new(Table::new(name, self.last_deleted));
                 self.tables.insert(name.to_ascii_lowercase(), table);
             }
-            JournalEntry::Deleted(name) => {
-                self.remove(&name.to_ascii_lowercase());
-            }
+            JournalEntry::Deleted(name) => return self.remove(&name.to_ascii_lowercase()),
             JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
                     table.set_policies(Arc::clone(policies));
@@ -150,6 +150,7 @@ impl Store {
                 self.tables().for_each(|table| table.raise_last_deleted(*time));
             }
         }
+        None
     }
 
     pub(super) fn table(&self, name: &str) -> Option<&Arc<Table>> {
@@ -168,6 +169,11 @@ impl Store {
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.values().map(|table| &**table)
+    }
+
+    /// Returns all tables, to read them while the store is not locked.
+    pub(super) fn all(&self) -> Vec<Arc<Table>> {
+        self.tables.values().cloned().collect()
     }
 
     pub(super) fn service_properties(&self) -> &Arc<ServiceProperties> {

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use super::disk::{Disk, Opened};
 #[cfg(feature = "mock-data")]
 use super::snapshot::snapshot;
-use super::{JournalEntry, Store};
+use super::{Deleted, JournalEntry, Store};
 use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
@@ -79,6 +79,8 @@ pub(in crate::mock) struct Journal {
     #[cfg(feature = "mock-data")]
     pub(in crate::mock) disk: Option<Disk>,
     pub(in crate::mock) replica: Option<Replica>,
+    /// The deleted tables of both locations.
+    pub(in crate::mock) deleted: Arc<Deleted>,
 }
 
 impl Journal {
@@ -86,6 +88,7 @@ impl Journal {
         Self {
             #[cfg(feature = "mock-data")]
             disk: None,
+            deleted: replica.as_ref().map(|it| Arc::clone(&it.deleted)).unwrap_or_default(),
             replica,
         }
     }
@@ -119,11 +122,13 @@ pub(in crate::mock) struct Replica {
     /// Changes that have not arrived yet, and the time of each.
     in_flight: Mutex<VecDeque<(SystemTime, JournalEntry)>>,
     store: RwLock<Store>,
+    /// Tables whose rows are dropped later, since the locks of both locations are held.
+    deleted: Arc<Deleted>,
 }
 
 impl Replica {
     pub(in crate::mock) fn new(lag: Duration) -> Self {
-        Self { lag, in_flight: Mutex::default(), store: RwLock::default() }
+        Self { lag, in_flight: Mutex::default(), store: RwLock::default(), deleted: Arc::default() }
     }
 
     pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
@@ -140,7 +145,9 @@ impl Replica {
         if arrived > 0 {
             let mut store = write(&self.store);
             for (_, entry) in in_flight.drain(..arrived) {
-                store.replay(&entry);
+                if let Some(table) = store.replay(&entry) {
+                    self.deleted.add(table);
+                }
             }
         }
     }
@@ -148,7 +155,8 @@ impl Replica {
     /// Applies a change from the disk at once, since it is older than the service.
     #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
-        write(&self.store).replay(entry);
+        let deleted = write(&self.store).replay(entry);
+        drop(deleted);
     }
 
     /// The tables at the secondary location now.
@@ -171,7 +179,9 @@ impl Replica {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{RowText, StoredKey, Version, Written};
     use super::*;
+    use crate::edm::EdmDateTime;
 
     #[test]
     fn a_change_is_there_when_the_lag_is_over() {
@@ -186,6 +196,23 @@ mod tests {
         assert_eq!(tables(at(110)), 1);
         assert_eq!(tables(at(115)), 2);
         assert_eq!(replica.last_sync(at(115)), at(115));
+    }
+
+    #[test]
+    fn the_rows_of_a_deleted_table_are_dropped_by_the_caller() {
+        let replica = Replica::new(Duration::ZERO);
+        let deleted = Arc::clone(&replica.deleted);
+        let row = RowText::new("r", &vec![]).at(Version::at(EdmDateTime::MIN));
+        let rows = vec![Written { key: StoredKey::new("p", "r"), row: Some(row) }];
+        let now = SystemTime::UNIX_EPOCH;
+        replica.add(now, JournalEntry::Created("Blogs".into()));
+        replica.add(now, JournalEntry::Written { table: "Blogs".into(), rows });
+        assert_eq!(replica.store(now).table("Blogs").map(|table| table.len()), Some(1));
+        assert!(deleted.pop().is_none());
+        replica.add(now, JournalEntry::Deleted("Blogs".into()));
+        assert!(replica.store(now).table("Blogs").is_none());
+        assert_eq!(deleted.pop().map(|chunk| chunk.rows().len()), Some(1));
+        assert!(deleted.pop().is_none());
     }
 
     #[test]
