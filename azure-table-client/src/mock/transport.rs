@@ -43,7 +43,7 @@ impl Transport for Direct {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             let Self(service) = self;
-            service.deliver_due();
+            service.deliver_due_in_steps().await;
             let parsed =
                 Request::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
             let response = service.deliver_directly(&parsed).await;
@@ -84,7 +84,7 @@ impl MockTableService {
                 return Err(broken(TransportErrorKind::Interrupted));
             }
             None | Some(Break::LosesReply) if effects.delay_request.is_zero() => {
-                self.deliver_due();
+                self.deliver_due_in_steps().await;
                 self.deliver(&parsed, &effects, self.core().clock.now()).await
             }
             None | Some(Break::LosesReply) => self
