@@ -12,7 +12,6 @@ mod guard;
 mod html;
 mod requests;
 mod rust;
-mod state;
 mod tables;
 mod values;
 mod view;
@@ -27,11 +26,10 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::accounts::Served;
-use crate::exchange::{BUSY, PAGE_BYTES, Shared};
+use crate::shared::{BUSY, PAGE_BYTES, Shared};
 use edit::Target;
 use fields::Fields;
 use html::Html;
-pub(crate) use state::PageState;
 use view::View;
 
 /// Allows only resources and forms of this program, and no frames.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use azure_table_client::{DynamicEntity, TableServiceClient};
+use http::uri::Scheme;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
@@ -36,7 +37,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let options = Arc::from(options);
         let accounts = Arc::new(Accounts::open(&options).unwrap());
-        let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
+        let shared = Arc::new(Shared::new(&options, accounts, Scheme::HTTP, address, limits));
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
         tokio::spawn(async move { accept(&listener, None, &accepted, &stopping).await });

@@ -9,7 +9,7 @@ use http::StatusCode;
 use hyper::body::{Body, Frame};
 
 use super::{Query, Refusal};
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The body of an export. It reads a piece when the connection is ready for it.
 pub(crate) struct Export(Box<dyn Iterator<Item = String> + Send>);

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 use super::Page;
 use super::html::Html;
 use super::view::View;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The choices of requests, by the value of `show`.
 const SHOWN: [(&str, &str); 3] = [("", "All"), ("errors", "Errors"), ("scans", "Table scans")];
