@@ -20,7 +20,7 @@ pub(crate) struct Limits {
     pub(crate) head: Duration,
     /// The longest wait for a body.
     pub(crate) body: Duration,
-    /// The longest pause of a client that reads a response.
+    /// The longest time in which a client receives no byte of a response.
     pub(crate) write: Duration,
     /// The longest time in which a client reads a response, besides 1 s for each 64 KiB of it.
     pub(crate) slow: Duration,

@@ -18,8 +18,7 @@ use crate::lock::lock;
 use crate::transport::{HttpRequest, HttpResponse};
 
 /// Requests that arrived but are delayed. Every access to the service first delivers those that are due, and
-/// so does the task that waits for the response. No access can observe the difference, so no background task
-/// is needed.
+/// so does the task that waits for the response. The effect is that of a background task.
 ///
 /// A delivery runs in steps, like other requests. Each access runs the next step of it, so that the delivery
 /// also ends if the task that began it is dropped.

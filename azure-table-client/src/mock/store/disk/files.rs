@@ -34,7 +34,7 @@ pub(super) fn lock(file: &File) -> Result<(), OpenError> {
 }
 
 /// The path of the new file during a compaction.
-pub(super) fn beside(path: &Path) -> PathBuf {
+pub(super) fn replacement_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
     name.into()
