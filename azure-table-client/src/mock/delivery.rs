@@ -86,7 +86,6 @@ impl MockTableService {
         scan: &mut Option<Scan>,
     ) -> (HttpResponse, Option<Failure>) {
         let core = self.core();
-        #[cfg(feature = "mock-data")]
         if request.raw.method != Method::GET && core.store.journal.has_failed() {
             return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
         }
@@ -132,7 +131,6 @@ impl MockTableService {
     }
 
     /// Returns the response once all changes that it can show are on disk.
-    #[cfg(feature = "mock-data")]
     pub(super) async fn once_written(
         &self,
         request: &Request<'_>,
@@ -144,7 +142,6 @@ impl MockTableService {
         }
     }
 
-    #[cfg(feature = "mock-data")]
     fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
         let failure = Failure::internal_error();
         handlers::refuse(request, &failure, &self.core().clock)

@@ -5,13 +5,11 @@
 mod chunk;
 mod column;
 mod deleted;
-#[cfg(feature = "mock-data")]
 mod disk;
 mod key;
 mod partition;
 mod properties;
 mod row;
-#[cfg(feature = "mock-data")]
 mod snapshot;
 mod storage;
 mod table;
@@ -26,7 +24,6 @@ use std::time::{Duration, SystemTime};
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
 pub(super) use self::deleted::Deleted;
-#[cfg(feature = "mock-data")]
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Member, Properties, StoredProperties};
@@ -69,7 +66,6 @@ pub(super) enum JournalEntry {
     },
     ServiceProperties(Arc<ServiceProperties>),
     /// Every row that is added from now on is newer than this time.
-    #[cfg(feature = "mock-data")]
     LastDeleted(EdmDateTime),
 }
 
@@ -144,7 +140,6 @@ impl Store {
                     table.replay(rows);
                 }
             }
-            #[cfg(feature = "mock-data")]
             JournalEntry::LastDeleted(time) => {
                 self.last_deleted = self.last_deleted.max(*time);
                 self.tables().for_each(|table| table.raise_last_deleted(*time));

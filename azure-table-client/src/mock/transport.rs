@@ -47,7 +47,6 @@ impl Transport for Direct {
             let parsed =
                 Request::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
             let response = service.deliver_directly(&parsed).await;
-            #[cfg(feature = "mock-data")]
             let response = service.once_written(&parsed, response).await;
             Ok(response)
         })
@@ -92,7 +91,6 @@ impl MockTableService {
                 .await
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
-        #[cfg(feature = "mock-data")]
         let response = self.once_written(&parsed, response).await;
         wait(effects.delay_reply).await;
         if effects.connection == Some(Break::LosesReply) {

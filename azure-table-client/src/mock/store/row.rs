@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::properties::{Properties, StoredProperties};
 use super::version::Version;
-#[cfg(any(test, feature = "mock-data"))]
 use crate::edm::EdmDateTime;
 use crate::mock::json::push_property;
 
@@ -53,7 +52,6 @@ impl RowText {
 
 impl StoredEntity {
     /// A row that was read from disk.
-    #[cfg(feature = "mock-data")]
     pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
         RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
     }

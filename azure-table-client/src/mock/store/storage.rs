@@ -2,14 +2,11 @@
 //! location, in their order.
 
 use std::collections::VecDeque;
-#[cfg(feature = "mock-data")]
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-#[cfg(feature = "mock-data")]
 use super::disk::{Disk, Opened};
-#[cfg(feature = "mock-data")]
 use super::snapshot::snapshot;
 use super::{Deleted, JournalEntry, Store};
 use crate::lock::{lock, read, write};
@@ -29,8 +26,7 @@ impl Storage {
         Self { primary: Arc::new(RwLock::new(primary)), journal }
     }
 
-    /// The content of a data file, which keeps all further changes.
-    #[cfg(feature = "mock-data")]
+    /// Returns the tables of a data file, to which all further changes are written.
     pub(in crate::mock) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
         if let Some(replica) = &journal.replica {
             let replayed = snapshot(&opened.store, |entry| {
@@ -76,7 +72,6 @@ impl Storage {
 /// The receivers of changes.
 #[derive(Debug)]
 pub(in crate::mock) struct Journal {
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) disk: Option<Disk>,
     pub(in crate::mock) replica: Option<Replica>,
     /// The deleted tables of both locations.
@@ -86,7 +81,6 @@ pub(in crate::mock) struct Journal {
 impl Journal {
     pub(in crate::mock) fn new(replica: Option<Replica>) -> Self {
         Self {
-            #[cfg(feature = "mock-data")]
             disk: None,
             deleted: replica.as_ref().map(|it| Arc::clone(&it.deleted)).unwrap_or_default(),
             replica,
@@ -94,7 +88,6 @@ impl Journal {
     }
 
     /// Returns `true` if changes cannot be written to the disk now.
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn has_failed(&self) -> bool {
         self.disk.as_ref().is_some_and(Disk::has_failed)
     }
@@ -105,7 +98,6 @@ impl Journal {
         now: impl FnOnce() -> SystemTime,
         entry: impl Fn() -> JournalEntry,
     ) {
-        #[cfg(feature = "mock-data")]
         if let Some(disk) = &self.disk {
             disk.add(entry());
         }
@@ -153,7 +145,6 @@ impl Replica {
     }
 
     /// Applies a change from the disk at once, since it is older than the service.
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
         let deleted = write(&self.store).replay(entry);
         drop(deleted);

@@ -258,7 +258,6 @@ impl Table {
     }
 
     /// Makes every new row newer than this time.
-    #[cfg(feature = "mock-data")]
     pub(super) fn raise_last_deleted(&self, time: EdmDateTime) {
         self.last_deleted.fetch_max(time.ticks(), Ordering::AcqRel);
     }
