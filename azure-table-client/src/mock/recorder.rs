@@ -8,6 +8,7 @@ use std::iter;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use http::Method;
 use percent_encoding::percent_decode_str;
 
 pub use self::recorded::RecordedRequest;
@@ -23,8 +24,8 @@ pub(super) const KEPT_REQUESTS: usize = 10_000;
 pub(super) const KEPT_PAYLOAD_BYTES: usize = 32 * 1024 * 1024;
 /// The number of bytes kept of one payload.
 const PAYLOAD_BYTES: usize = 64 * 1024;
-/// The number of bytes kept of a path and a query.
-const TARGET_BYTES: usize = 2 * 1024;
+/// The number of bytes kept of a URL, and of another text of a request.
+const TEXT_BYTES: usize = 2 * 1024;
 
 /// A hash that the attempts of one call share. `None` if the request has no id.
 type CallHash = Option<u64>;
@@ -214,7 +215,7 @@ pub(super) fn target(request: &RawRequest<'_>) -> String {
     };
     let options = request.query.split('&').filter(|option| !option.is_empty());
     for (option, separator) in options.zip(iter::once('?').chain(iter::repeat('&'))) {
-        if target.len() > TARGET_BYTES {
+        if target.len() > TEXT_BYTES {
             break;
         }
         target.push(separator);
@@ -223,26 +224,43 @@ pub(super) fn target(request: &RawRequest<'_>) -> String {
     if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
         target = target.escape_default().to_string();
     }
-    if target.len() > TARGET_BYTES {
-        target.truncate(TARGET_BYTES);
+    if target.len() > TEXT_BYTES {
+        target.truncate(TEXT_BYTES);
         target.push_str(&format!("...[{}bytes]", request.url_bytes()));
     }
     target
 }
 
+/// Returns the text. The end of a long one is replaced by its length.
+pub(super) fn text(text: &str) -> String {
+    if text.len() <= TEXT_BYTES {
+        return text.to_owned();
+    }
+    let end = (0..=TEXT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}...[{}bytes]", &text[..end], text.len())
+}
+
+/// Returns the method. Only the beginning of a long one is kept.
+pub(super) fn method(method: &Method) -> Method {
+    match method.as_str().as_bytes().get(..TEXT_BYTES) {
+        Some(long) => Method::from_bytes(long).unwrap_or_default(),
+        None => method.clone(),
+    }
+}
+
 /// Returns the text, or a part of it that is longer than the kept part of a target.
 fn head(text: &str) -> &str {
-    if text.len() <= TARGET_BYTES {
+    if text.len() <= TEXT_BYTES {
         return text;
     }
-    text.char_indices().nth(TARGET_BYTES + 1).map_or(text, |(end, _)| &text[..end])
+    text.char_indices().nth(TEXT_BYTES + 1).map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use http::{HeaderMap, Method};
+    use http::HeaderMap;
 
     use super::*;
 
@@ -376,9 +394,9 @@ mod tests {
 
     #[test]
     fn a_long_target_is_shortened() {
-        let kept = "/a/T?".to_owned() + &"x".repeat(TARGET_BYTES - 5);
+        let kept = "/a/T?".to_owned() + &"x".repeat(TEXT_BYTES - 5);
         assert_eq!(target_of("/a/T", &kept[5..]), kept);
-        let option = "x".repeat(TARGET_BYTES - 4);
+        let option = "x".repeat(TEXT_BYTES - 4);
         assert_eq!(target_of("/a/T", &option), format!("{kept}...[2048bytes]"));
         assert_eq!(target_of("/a/T", &option.repeat(99)), format!("{kept}...[202360bytes]"));
         let options = vec!["a=1"; 9000].join("&");
@@ -386,9 +404,45 @@ mod tests {
         assert!(options.starts_with("/a?a=1&a=1&") && options.ends_with("&a=1&a...[36001bytes]"));
         // A part of a character would be escaped differently.
         let path = target_of(&"\u{1f600}".repeat(9000), "sig=secret");
-        assert_eq!(path.len(), TARGET_BYTES + "...[36010bytes]".len());
+        assert_eq!(path.len(), TEXT_BYTES + "...[36010bytes]".len());
         assert!(path.starts_with("\\u{1f600}\\u{1f600}") && !path.contains("fffd"), "{path}");
         assert!(!target_of(&kept, "sig=secret").contains("sec"));
+    }
+
+    #[test]
+    fn the_texts_of_a_record_are_bounded() {
+        let mock = MockTableService::builder().loose(true).build();
+        let long = "x".repeat(1024 * 1024);
+        let part = |target: &str, etag: &str| {
+            format!(
+                "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+                 Content-Type: application/http\r\n\r\nDELETE /devstoreaccount1/{target} HTTP/1.1\r\n\
+                 Accept: */*\r\nIf-Match: {etag}\r\n\r\n\r\n--c--\r\n--b--\r\n"
+            )
+        };
+        let key = "(PartitionKey='p',RowKey='r')";
+        for (method, path, body) in [
+            (long.as_str(), "Blogs", String::new()),
+            ("POST", "$batch", part(&format!("{long}{key}"), "*")),
+            ("POST", "$batch", part(&format!("Blogs{key}"), &long)),
+        ] {
+            let uri = format!("http://127.0.0.1/devstoreaccount1/{path}").parse().unwrap();
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let mut request = crate::transport::HttpRequest::new(method, uri);
+            let kind = "multipart/mixed; boundary=b".parse().unwrap();
+            request.headers.insert("content-type", kind);
+            request.headers.insert("accept", "*/*".parse().unwrap());
+            request.body = body.into();
+            mock.respond(&request);
+        }
+        let all = mock.requests().all();
+        assert_eq!(all[0].method.as_str(), "x".repeat(TEXT_BYTES));
+        let table = all[1].table.as_deref().unwrap();
+        assert!(table.ends_with("x...[1048576bytes]") && table.len() < 2 * TEXT_BYTES, "{table}");
+        let message = all[2].error_message.as_deref().unwrap();
+        assert!(message.starts_with("The etag value 'xx") && message.len() < 2 * TEXT_BYTES);
+        assert!(text(&"é".repeat(TEXT_BYTES)).ends_with("é...[4096bytes]"));
+        assert!(text(&format!("a{}", "é".repeat(TEXT_BYTES))).ends_with("é...[4097bytes]"));
     }
 
     #[test]

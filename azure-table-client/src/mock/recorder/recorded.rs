@@ -10,7 +10,8 @@ use crate::error::ErrorCode;
 use crate::filter::PlanKind;
 use crate::wire::Operation;
 
-/// A recorded request.
+/// A recorded request. Its texts have at most about 2 KiB: the end of a longer one is replaced by
+/// `...[12345bytes]`, the number of all its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedRequest {
@@ -23,8 +24,7 @@ pub struct RecordedRequest {
     pub took: Duration,
     /// The HTTP method as sent. It is POST even if `X-HTTP-Method` replaces it.
     pub method: Method,
-    /// The path and the query as sent, in printable ASCII; the signature in the query is masked. After 2 KiB,
-    /// `...[12345bytes]` with the number of all bytes follows.
+    /// The path and the query as sent, in printable ASCII; the signature in the query is masked.
     pub url: String,
     /// The requested operation.
     pub operation: Operation,
