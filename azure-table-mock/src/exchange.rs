@@ -142,9 +142,11 @@ impl Refusal {
     }
 }
 
-/// Returns `true` for a query, which may have a large response: a read without the keys of an entity.
+/// Returns `true` for a query, which may have a large response: a read whose path quotes neither the keys of an
+/// entity nor the name of a table.
 fn is_query(parts: &Parts) -> bool {
-    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
+    let path = parts.uri.path();
+    parts.method == Method::GET && !path.contains('\'') && !path.contains("%27")
 }
 
 /// The request without its body.
@@ -291,6 +293,22 @@ fn to_hyper(response: HttpResponse) -> Response<Full<Bytes>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queries_are_reads_without_a_quoted_key() {
+        for (method, path, expected) in [
+            ("GET", "/a/Blogs()", true),
+            ("GET", "/a/Blogs?$filter=A%20eq%20'x'", true),
+            ("GET", "/a/Tables", true),
+            ("GET", "/a/Tables('Blogs')", false),
+            ("GET", "/a/Blogs(PartitionKey='p',RowKey='r')", false),
+            ("GET", "/a/Blogs(RowKey=%27r%27,PartitionKey=%27p%27)", false),
+            ("POST", "/a/Blogs", false),
+        ] {
+            let request = Request::builder().method(method).uri(path).body(()).unwrap();
+            assert_eq!(is_query(&request.into_parts().0), expected, "{method} {path}");
+        }
+    }
 
     #[test]
     fn the_service_receives_the_target_as_sent() {

@@ -106,12 +106,12 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
             Ok(form) => form,
             Err((status, reason)) => return text(status, reason),
         };
-        let Some(share) = shared.budget.share(PAGE_BYTES).await else { return busy() };
+        let Some(share) = shared.page_budget.share(PAGE_BYTES).await else { return busy() };
         let found = act(shared, &segments, &form).await;
         let response = finish(found, can_write, &version);
         // A change was applied, so its response is sent without a share too.
         return response
-            .map(|body| shared.budget.hold(body, Some(share)).unwrap_or_else(|body| body));
+            .map(|body| shared.page_budget.hold(body, Some(share)).unwrap_or_else(|body| body));
     }
     let mut bytes = PAGE_BYTES;
     match segments[..] {
@@ -135,11 +135,11 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
         [_, _, "export"] => bytes = export::BYTES,
         _ => {}
     }
-    let Some(share) = shared.budget.share(bytes).await else { return busy() };
+    let Some(share) = shared.page_budget.share(bytes).await else { return busy() };
     let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
     let found = read(shared, &segments, &query).await.unwrap_or(Reply::Missing);
     let (parts, body) = finish(found, can_write, &version).into_parts();
-    match shared.budget.hold(body, Some(share)) {
+    match shared.page_budget.hold(body, Some(share)) {
         Ok(body) => Response::from_parts(parts, body),
         Err(_) => busy(),
     }

@@ -29,7 +29,10 @@ pub(crate) struct Shared {
     /// The address of the listener.
     pub(crate) address: SocketAddr,
     pub(crate) gate: Gate,
+    /// The room for the bodies of the services.
     pub(crate) budget: Budget,
+    /// The room for the page.
+    pub(crate) page_budget: Budget,
     pub(crate) control: Control,
 }
 
@@ -60,7 +63,8 @@ impl Shared {
             scheme,
             address,
             gate,
-            budget: Budget::new(&limits),
+            budget: Budget::new(limits.bytes, limits.room),
+            page_budget: Budget::new(limits.page_bytes, limits.room),
             control: Control {
                 token: options.control_token.clone(),
                 is_read_only: options.read_only,
