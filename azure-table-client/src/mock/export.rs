@@ -13,7 +13,7 @@ use super::store::{StoredEntity, Table};
 /// The largest number of rows in a piece of an export.
 const PIECE_ROWS: usize = 256;
 /// A piece ends after the row with which it reaches this size.
-const PIECE_BYTES: usize = 256 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 
 impl MockTableService {
     /// Returns the tables, their rows and access policies, and the properties of the service as JSON lines,
