@@ -1,9 +1,9 @@
 //! The listener, the connections and the shutdown.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::{fs, io};
 
 use http::uri::Scheme;
 use tokio::net::TcpListener;
@@ -14,7 +14,7 @@ use tokio::time::{Duration, sleep, timeout};
 use crate::accounts::Accounts;
 use crate::connections::accept;
 use crate::limits::Limits;
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::shared::Shared;
 use crate::tls::Https;
 use crate::{print_error, print_line, start};
@@ -99,8 +99,7 @@ async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
         let (path, weak, known) = (file.to_owned(), Arc::downgrade(shared), before.clone());
         // The file and the data of a new account may be on a slow disk.
         let read = spawn_blocking(move || {
-            let text = fs::read_to_string(&path)
-                .map_err(|error| format!("{} cannot be read: {error}", path.display()));
+            let text = options::read(&path).map_err(|error| error.to_string());
             // A read may last longer than the server.
             if text != known
                 && let Some(shared) = weak.upgrade()
