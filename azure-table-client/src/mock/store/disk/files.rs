@@ -56,6 +56,22 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Returns `true` if the file has at least this length and still has a name. A device has no length.
+pub(super) fn is_intact(file: &File, length: u64) -> io::Result<bool> {
+    let file = file.metadata()?;
+    Ok(!file.is_file() || file.len() >= length && has_name(&file))
+}
+
+#[cfg(unix)]
+fn has_name(file: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(file) > 0
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &fs::Metadata) -> bool {
+    true
+}
+
 /// Removes the permissions of other users. Only the owner of the file can do that.
 #[cfg(unix)]
 pub(super) fn make_private(file: &File) -> io::Result<()> {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::files::{lock, make_private, open_locked, replacement_path, sync_folder};
+use super::files::{is_intact, lock, make_private, open_locked, replacement_path, sync_folder};
 use super::open_error::OpenError;
 
 const MAGIC: [u8; 16] = *b"azure-table-data";
@@ -197,6 +197,12 @@ impl Log {
         if self.is_renamed {
             sync_folder(&self.path)?;
             self.is_renamed = false;
+        }
+        // The system accepts writes to a removed file.
+        if !is_intact(&self.file, self.end.offset)? {
+            return Err(io::Error::other(
+                "the data file was removed, replaced or cut while it was in use: restore it and restart",
+            ));
         }
         // A failed write may have left some bytes, and after a failed sync the system forgets its changes.
         self.file.seek(SeekFrom::Start(self.end.offset))?;
