@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub(crate) use self::accounts::{Account, parse_list};
 use self::arguments::Arguments;
+pub(crate) use self::environment::read;
 use self::environment::{Environment, Setting};
 pub(crate) use self::help::HELP;
 

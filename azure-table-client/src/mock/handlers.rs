@@ -91,7 +91,7 @@ pub(super) async fn respond(
             tables::delete(core, &exchange, name).await
         }
         (Resource::Entities(table), Operation::Query) => {
-            // The state of a query is large, and most requests are no queries.
+            // The future of a query is large, and most requests are not queries.
             Box::pin(query::query(core, &exchange, table, scan)).await
         }
         (Resource::Entity(path), Operation::Get) => entities::get(core, &exchange, path, scan),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::properties::{Properties, StoredProperties, push_property};
 use super::version::Version;
-#[cfg(any(test, feature = "mock-data"))]
 use crate::edm::EdmDateTime;
 
 /// The RowKey and the properties of a row. A clone shares the text.
@@ -52,7 +51,6 @@ impl RowText {
 
 impl StoredEntity {
     /// A row that was read from disk.
-    #[cfg(feature = "mock-data")]
     pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
         RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
     }
