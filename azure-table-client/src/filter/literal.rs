@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::edm::EdmValue;
+use crate::edm::{EdmDateTime, EdmValue};
 
 /// Displays a value in the service's format for filters.
 pub(super) struct Literal<'a>(pub(super) &'a EdmValue);
@@ -36,15 +36,17 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// Parses a number in a filter: `5`, `5L`, `5.0`, `1e300`. The error describes the valid numbers.
+/// Parses a number in a filter: `5`, `5L`, `5.0`, `1e300`, `5d`. The error describes the valid numbers.
 ///
 /// An integer beyond Int32 needs the suffix `L`: without it the service responds with 400 "Unrecognized
-/// 'Edm.Int32' literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+/// 'Edm.Int32' literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>). The suffixes `f` and
+/// `m` of OData are those of types that the service does not store.
 pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
     let value = if let Some(integer) = text.strip_suffix(['L', 'l']) {
         integer.parse().ok().map(EdmValue::Int64)
-    } else if text.contains(['.', 'e', 'E']) {
-        text.parse().ok().filter(|value: &f64| value.is_finite()).map(EdmValue::Double)
+    } else if text.contains(['.', 'e', 'E', 'd', 'D']) {
+        let number = text.strip_suffix(['d', 'D']).unwrap_or(text);
+        number.parse().ok().filter(|value: &f64| value.is_finite()).map(EdmValue::Double)
     } else {
         text.parse().ok().map(EdmValue::Int32)
     };
@@ -54,7 +56,7 @@ pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
 /// Parses `prefix'text'`. The error describes the valid literals.
 pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static str> {
     if prefix.eq_ignore_ascii_case("datetime") {
-        let value = text.parse().ok().map(EdmValue::DateTime);
+        let value = time(text).map(EdmValue::DateTime);
         value.ok_or("a UTC time like datetime'2009-04-14T00:00:00Z'")
     } else if prefix.eq_ignore_ascii_case("guid") {
         let value = text.parse().ok().map(EdmValue::Guid);
@@ -64,6 +66,21 @@ pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static st
     } else {
         Err("datetime, guid, X or binary before the quote")
     }
+}
+
+/// Parses a time. OData's literals have no zone, and may omit the seconds; the service's parser also accepts a
+/// date, a zone and more digits (`XmlConvert.ToDateTime`). A time without a zone is UTC.
+fn time(text: &str) -> Option<EdmDateTime> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(zone_at);
+    let clock = match clock.len() {
+        0 => "T00:00:00".to_owned(),
+        6 => format!("{clock}:00"),
+        _ => clock.to_owned(),
+    };
+    let zone = if zone.is_empty() { "Z" } else { zone };
+    EdmDateTime::parse_truncated(&format!("{date}{clock}{zone}")).ok()
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {

@@ -56,7 +56,7 @@ impl Parser<'_> {
     }
 
     fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
-        FilterError::in_text(kind, self.lexer.text(), at, expected)
+        FilterError::in_text(kind, self.lexer.text(), (at, self.lexer.at()), expected)
     }
 
     fn or(&mut self, depth: usize) -> Result<Filter, FilterError> {
@@ -124,11 +124,15 @@ impl Parser<'_> {
         };
         let Some(op) = op else {
             return match (left, self.token) {
-                // A Boolean property is a condition by itself.
+                // A Boolean property and a Boolean literal are conditions by themselves.
                 (
                     Operand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::IsTrue(name)),
+                (
+                    Operand::Literal(EdmValue::Boolean(value)),
+                    Token::End | Token::Close | Token::Word("and" | "or"),
+                ) => Ok(Filter::Constant(value)),
                 _ => Err(self.unexpected(OPERATOR)),
             };
         };
@@ -203,6 +207,8 @@ mod tests {
                 EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap()),
             ),
             ("A eq 5.0", EdmValue::Double(5.0)),
+            ("A eq 5d", EdmValue::Double(5.0)),
+            ("A eq -1.5e3D", EdmValue::Double(-1500.0)),
             ("A eq 1e300", EdmValue::Double(1e300)),
             ("A eq -1.5E-7", EdmValue::Double(-1.5e-7)),
             (
@@ -220,6 +226,48 @@ mod tests {
                 panic!("{text}")
             };
             assert_eq!(literal, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_the_service_reads_them() {
+        for (text, expected) in [
+            ("2020-01-01", "2020-01-01T00:00:00Z"),
+            ("2020-01-01Z", "2020-01-01T00:00:00Z"),
+            ("2020-01-01T10:30", "2020-01-01T10:30:00Z"),
+            ("2020-01-01T10:30Z", "2020-01-01T10:30:00Z"),
+            ("2020-01-01T10:30:05", "2020-01-01T10:30:05Z"),
+            ("2020-01-01T10:30:05.5", "2020-01-01T10:30:05.5Z"),
+            ("2020-01-01T10:30:05.123456789Z", "2020-01-01T10:30:05.1234567Z"),
+            ("2020-01-01T10:30:05+02:00", "2020-01-01T08:30:05Z"),
+        ] {
+            let filter = Filter::parse(&format!("A ge datetime'{text}'")).unwrap();
+            let expected: EdmDateTime = expected.parse().unwrap();
+            assert_eq!(filter, Filter::compare("A", CompareOp::Ge, expected).unwrap(), "{text}");
+        }
+        for text in
+            ["", "2020", "2020-01", "2020-13-01", "2020-01-01T10", "0001-01-01", "é020-01-01"]
+        {
+            let error = Filter::parse(&format!("A ge datetime'{text}'")).unwrap_err();
+            assert_eq!(error.kind(), FilterErrorKind::BadLiteral, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_boolean_literal_is_a_filter() {
+        for (text, expected) in [
+            ("true", "true"),
+            ("(false)", "false"),
+            ("not false", "not (false)"),
+            ("true and A eq 1 or (false)", "true and A eq 1 or false"),
+            ("A eq true", "A eq true"),
+        ] {
+            assert_eq!(Filter::parse(text).unwrap().to_string(), expected);
+        }
+        assert_eq!(Filter::parse("false"), Ok(Filter::Constant(false)));
+        assert_eq!(Filter::parse("true").unwrap().comparisons(), 0);
+        for text in ["5", "'true'", "true true", "true eq", "TRUE eq TRUE"] {
+            assert!(Filter::parse(text).is_err(), "{text}");
         }
     }
 
@@ -262,6 +310,10 @@ mod tests {
             ("A eq B", Unexpected, 5),
             ("1 eq 1", Unexpected, 5),
             ("A eq 12x", BadLiteral, 5),
+            ("A eq 5f", BadLiteral, 5),
+            ("A eq 5m", BadLiteral, 5),
+            ("A eq d", Unexpected, 5),
+            ("A eq nand", Unexpected, 5),
             ("A eq 3000000000", BadLiteral, 5),
             ("A eq 9223372036854775808L", BadLiteral, 5),
             ("A eq null", Unexpected, 5),
@@ -343,6 +395,7 @@ mod tests {
             (name, proptest::sample::select(CompareOp::ALL.to_vec()), value())
                 .prop_map(|(property, op, literal)| Filter::Compare { property, op, literal }),
             name.prop_map(Filter::IsTrue),
+            any::<bool>().prop_map(Filter::Constant),
         ];
         leaf.prop_recursive(6, 40, 2, |inner| {
             let list = proptest::collection::vec(inner.clone(), 2..4);
