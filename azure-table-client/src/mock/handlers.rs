@@ -80,7 +80,7 @@ pub(super) async fn respond(
     }
     let exchange = Exchange { effects: Some(effects), ..Exchange::new(core, request, &grant)? };
     if request.resource() == Ok(&Resource::BelowTable) && !request.raw.body.is_empty() {
-        // The body is read as that of an entity before the table is looked for.
+        // The body is read as that of an entity before the search for the table.
         request.body()?;
     }
     let operation = request.operation()?;

@@ -48,7 +48,7 @@ pub(in crate::mock) enum Resource {
     Entities(String),
     Entity(EntityPath),
     Batch,
-    /// A path below a table, such as `/Blogs/$batch`. The service looks for a table with this name.
+    /// A path below a table, such as `/Blogs/$batch`. It names a table that does not exist.
     BelowTable,
 }
 
