@@ -189,7 +189,7 @@ mod tests {
             ("Boolean", "False", EdmValue::Boolean(false)),
             ("Int32", "-5", EdmValue::Int32(-5)),
             ("Double", "5", EdmValue::Double(5.0)),
-            ("Double", "1.23456789012346e+24", EdmValue::Double(1.23456789012346e24)),
+            ("Double", "1.23456789012346e+24", EdmValue::Double(1.234_567_890_123_46e24)),
         ] {
             let members = format!(r#""A@odata.type":"Edm.{ty}","A":"{text}""#);
             assert_eq!(value_of(&members), Ok(Some(expected)), "{members}");
