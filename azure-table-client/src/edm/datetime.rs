@@ -118,24 +118,40 @@ impl EdmDateTime {
         let days = i32::try_from(seconds / SECONDS_PER_DAY).ok();
         let date = days.and_then(|days| NaiveDate::from_num_days_from_ce_opt(days + 1));
         let date = date.unwrap_or_default();
-        put_digits(&mut text[0..4], date.year().unsigned_abs());
-        put_digits(&mut text[5..7], date.month());
-        put_digits(&mut text[8..10], date.day());
-        put_digits(&mut text[11..13], of_day / 3600);
-        put_digits(&mut text[14..16], of_day / 60 % 60);
-        put_digits(&mut text[17..19], of_day % 60);
-        put_digits(&mut text[20..27], part(self.0 % TICKS_PER_SECOND));
+        let year = date.year().unsigned_abs();
+        let fraction = part(self.0 % TICKS_PER_SECOND);
+        let pairs = [
+            (0, year / 100),
+            (2, year),
+            (5, date.month()),
+            (8, date.day()),
+            (11, of_day / 3600),
+            (14, of_day / 60 % 60),
+            (17, of_day % 60),
+            (20, fraction / 100_000),
+            (22, fraction / 1000),
+            (24, fraction / 10),
+            (25, fraction),
+        ];
+        for (at, number) in pairs {
+            let digits = DIGIT_PAIRS[(number % 100) as usize];
+            text[at] = digits[0];
+            text[at + 1] = digits[1];
+        }
         text
     }
 }
 
-/// Writes a number that is not negative, with zeros before it. Digits that do not fit are lost.
-fn put_digits(text: &mut [u8], mut number: u32) {
-    for digit in text.iter_mut().rev() {
-        *digit = b"0123456789"[(number % 10) as usize];
-        number /= 10;
+/// The two digits of each number below 100.
+const DIGIT_PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number as usize] = [b'0' + number / 10, b'0' + number % 10];
+        number += 1;
     }
-}
+    pairs
+};
 
 impl EdmDateTime {
     /// Parses a text like [`FromStr`], and drops digits below 100 ns.
