@@ -148,7 +148,8 @@ impl<'p> Page<'p> {
     }
 
     fn end_before(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
-        self.next = Some(StoredKey::new(partition_key, row.row_key()));
+        // A page of no rows would begin with the same row forever.
+        self.next = (self.top > 0).then(|| StoredKey::new(partition_key, row.row_key()));
         ControlFlow::Break(())
     }
 }
