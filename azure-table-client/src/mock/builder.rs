@@ -72,6 +72,9 @@ impl MockTableServiceBuilder {
     /// Accepts Entra ID tokens for which `is_valid` returns `true`. The default refuses all tokens. A
     /// request with another token, or without authorization in a version from 2020-12-06 on, receives a
     /// challenge: the all-zero tenant and the resource `https://storage.azure.com`.
+    ///
+    /// A valid token allows every operation, and obtains a user delegation key. The owner of the key is in the claims
+    /// `oid` and `tid` of a JSON Web Token; for other texts both are the all-zero GUID.
     pub fn tokens(mut self, is_valid: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.rules.tokens = Some(Arc::new(is_valid));
         self
@@ -84,8 +87,8 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Refuses longer keys, in UTF-16 code units. The documentation states 1 KiB, which is 512 units.
-    /// The service's own error message states 1,024, which is the default.
+    /// Refuses longer keys, in UTF-16 code units. The default is 1,024, as in the documentation, which used to
+    /// state 1 KiB: 512 units.
     pub fn max_key_units(mut self, units: usize) -> Self {
         self.rules.max_key_units = units.min(KEY_UTF16_UNITS);
         self

@@ -129,7 +129,7 @@ impl Export {
         push_member(out, "PartitionKey", partition_key);
         push_member(out, "RowKey", row_key);
         push_member(out, "Timestamp", row.version.text().as_str());
-        out.extend_from_slice(row.properties().text().as_bytes());
+        row.properties().push_to(out, true);
         // Remove the comma of the last member.
         out.pop();
         out.push(b'}');

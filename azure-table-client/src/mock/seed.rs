@@ -218,7 +218,7 @@ impl MockTableService {
                 is_first = false;
                 push_member(&mut out, "PartitionKey", partition_key);
                 push_member(&mut out, "RowKey", row_key);
-                out.extend_from_slice(row.properties().text().as_bytes());
+                row.properties().push_to(&mut out, true);
                 // Remove the comma of the last member.
                 out.pop();
                 out.push(b'}');

@@ -114,7 +114,7 @@ async fn the_host_may_name_the_account() {
     let signed = ["--loose", "--account", "one", "--account-key", "b25l"];
     for (more, host, path, expected) in [
         (&[][..], "one.localhost", "/Tables", "200 OK"),
-        (&[], "one.localhost", "/one/Tables", "400 Bad Request"),
+        (&[], "one.localhost", "/one/Tables", "404 Not Found"),
         (&[], "other.localhost", "/one/Tables", "200 OK"),
         (&["--disableProductStyleUrl"], "one.localhost", "/one/Tables", "200 OK"),
     ] {

@@ -13,6 +13,9 @@ pub(super) fn of(
     verb: &str,
     resource: &Resource,
 ) -> Result<Operation, Failure> {
+    if *resource == Resource::BelowTable {
+        return Err(Failure::table_not_found());
+    }
     if *resource == Resource::Service || request.comp().is_some() {
         return in_xml(request, verb, resource);
     }
@@ -53,6 +56,10 @@ fn in_xml(request: &RawRequest<'_>, verb: &str, resource: &Resource) -> Result<O
         },
         (Resource::Service, verb) if is_service && is("stats") => match verb {
             "GET" => Ok(Operation::GetStats),
+            _ => Err(Failure::unsupported_verb()),
+        },
+        (Resource::Service, verb) if is_service && is("userdelegationkey") => match verb {
+            "POST" => Ok(Operation::GetUserDelegationKey),
             _ => Err(Failure::unsupported_verb()),
         },
         _ => Err(Failure::invalid_query_value()),
