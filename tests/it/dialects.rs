@@ -149,11 +149,11 @@ async fn limits_of_cosmos_are_checked_before_sending() {
         large
     };
     let mut reserved = DynamicEntity::new("p", "r");
-    reserved.set("etag", "x");
+    reserved.set("Etag", "x");
     let long = DynamicEntity::new("p", "r".repeat(1024));
     let refused = [
         (blogs.insert(&large("r", 66)).await.unwrap_err(), "at most 2097152 are allowed"),
-        (blogs.insert(&reserved).await.unwrap_err(), "\"etag\" is reserved"),
+        (blogs.insert(&reserved).await.unwrap_err(), "\"Etag\" is reserved"),
         (
             blogs.insert(&long).await.unwrap_err(),
             "RowKey has 1024 bytes; Cosmos DB allows at most 1023",

@@ -8,8 +8,8 @@ use http::{StatusCode, header};
 use super::exchange::Exchange;
 use super::query::Scan;
 use super::select::Select;
+use crate::dialect::Dialect;
 use crate::filter::PlanKind;
-use crate::limits::check_table_name;
 use crate::mock::check::{check_keys, check_properties};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -26,7 +26,7 @@ pub(super) fn get(
     path: &EntityPath,
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
-    check_table_name(&path.table)?;
+    core.rules.dialect.check_table_name(&path.table)?;
     let select = Select::of(exchange.request)?;
     let now = core.clock.now();
     let table = {
@@ -41,7 +41,7 @@ pub(super) fn get(
     let payload = exchange.payload(table.name(), select.as_ref());
     let body = payload.one(Item::Entity(key.0, &entity));
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
-    reply.text_header(header::ETAG, entity.version.etag());
+    reply.text_header(header::ETAG, entity.version.etag_in(core.rules.dialect));
     Ok(reply)
 }
 
@@ -73,24 +73,27 @@ pub(super) fn staged<'a>(
 }
 
 fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
-    check_table_name(table)?;
-    let (key, properties) = entity_with_keys(core.rules.max_key_units, exchange.request.body()?)?;
+    core.rules.dialect.check_table_name(table)?;
+    let (key, properties) =
+        entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
     let change = Change::Insert(RowText::new(&key.row, &properties));
     Ok(Write { key, change })
 }
 
 /// Reads and checks an entity whose keys are in the body.
 pub(in crate::mock) fn entity_with_keys(
+    dialect: Dialect,
     max_key_units: usize,
     body: RequestBody<'_>,
 ) -> Result<(StoredKey, Properties<'_>), Failure> {
-    let EntityBody { partition_key, row_key, properties } = EntityBody::parse(body)?;
+    let EntityBody { partition_key, row_key, mut properties } = EntityBody::parse(body)?;
     let (Some(partition_key), Some(row_key)) = (partition_key, row_key) else {
         return Err(Failure::properties_need_value());
     };
     let key = StoredKey::new(partition_key, row_key);
-    check_keys(&key, max_key_units)?;
-    check_properties(&key, &properties)?;
+    check_keys(dialect, &key, max_key_units)?;
+    dialect.remove_system_properties(&mut properties);
+    check_properties(dialect, &key, &properties)?;
     Ok((key, properties))
 }
 
@@ -100,8 +103,9 @@ fn change<'a>(
     verb: &str,
     path: &EntityPath,
 ) -> Result<Write<'a>, Failure> {
-    check_table_name(&path.table)?;
-    let condition = exchange.request.raw.condition()?;
+    let dialect = core.rules.dialect;
+    dialect.check_table_name(&path.table)?;
+    let condition = dialect.condition(exchange.request.raw.condition()?);
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
     if verb == "DELETE" {
         if condition == Condition::None {
@@ -112,15 +116,16 @@ fn change<'a>(
     if condition == Condition::None && !exchange.protocol.has_upserts() {
         return Err(Failure::invalid_input());
     }
-    let body = EntityBody::parse(exchange.request.body()?)?;
+    let mut body = EntityBody::parse(exchange.request.body()?)?;
     let differs = |in_body: Option<Cow<'_, str>>, in_path: &str| {
         in_body.is_some_and(|in_body| in_body != in_path)
     };
     if differs(body.partition_key, &key.partition) || differs(body.row_key, &key.row) {
         return Err(Failure::invalid_input());
     }
-    check_keys(&key, core.rules.max_key_units)?;
-    check_properties(&key, &body.properties)?;
+    check_keys(dialect, &key, core.rules.max_key_units)?;
+    dialect.remove_system_properties(&mut body.properties);
+    check_properties(dialect, &key, &body.properties)?;
     let update = match verb {
         "PUT" => Update::replace(&key.row, body.properties),
         _ => Update::merge(body.properties),
@@ -143,6 +148,6 @@ pub(super) fn reply_to_write(
     } else {
         Reply::no_content()
     };
-    reply.text_header(header::ETAG, row.version.etag());
+    reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
     reply
 }

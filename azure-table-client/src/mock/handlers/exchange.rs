@@ -37,7 +37,7 @@ impl<'a> Exchange<'a> {
         Ok(Self {
             request,
             protocol,
-            format: protocol.format(&request.raw)?,
+            format: request.dialect.format(request, protocol)?,
             base_url: BaseUrl {
                 origin: request.raw.origin,
                 account: core.rules.account(),
@@ -53,7 +53,14 @@ impl<'a> Exchange<'a> {
 
     /// A writer of response bodies with the rows of a table, or with tables.
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
-        Payload { format: self.format, base_url: &self.base_url, set, select, clock: self.clock }
+        Payload {
+            dialect: self.request.dialect,
+            format: self.format,
+            base_url: &self.base_url,
+            set,
+            select,
+            clock: self.clock,
+        }
     }
 
     /// The reply to an operation that created an item of this set.
@@ -68,13 +75,13 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// `$top`, from 1 to 1,000.
+    /// `$top`, from 1 to the limit of the dialect.
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
         let Some(text) = self.request.raw.option("$top") else {
             return Ok(None);
         };
         match text.parse() {
-            Ok(top @ 1..=1000) => Ok(Some(top)),
+            Ok(top) if (1..=self.request.dialect.max_top()).contains(&top) => Ok(Some(top)),
             _ => Err(Failure::invalid_input()),
         }
     }

@@ -12,6 +12,7 @@ use super::disk::{Disk, Opened};
 #[cfg(feature = "mock-data")]
 use super::snapshot::snapshot;
 use super::{JournalEntry, Store};
+use crate::dialect::Dialect;
 use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
@@ -122,8 +123,8 @@ pub(in crate::mock) struct Replica {
 }
 
 impl Replica {
-    pub(in crate::mock) fn new(lag: Duration) -> Self {
-        Self { lag, in_flight: Mutex::default(), store: RwLock::default() }
+    pub(in crate::mock) fn new(lag: Duration, dialect: Dialect) -> Self {
+        Self { lag, in_flight: Mutex::default(), store: RwLock::new(Store::new(dialect)) }
     }
 
     pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_change_is_there_when_the_lag_is_over() {
-        let replica = Replica::new(Duration::from_secs(10));
+        let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         replica.add(at(100), JournalEntry::Created("Blogs".into()));
         replica.add(at(105), JournalEntry::Created("Posts".into()));
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_queue_stays_short_without_reads() {
-        let replica = Replica::new(Duration::from_secs(10));
+        let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         for seconds in 0..1000 {
             let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             replica.add(made, JournalEntry::Created("Blogs".into()));

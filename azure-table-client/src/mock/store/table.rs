@@ -139,8 +139,7 @@ impl Table {
         }
     }
 
-    /// Applies writes to one partition in one step. If one fails, none is applied. Their keys must differ,
-    /// so that no write depends on another.
+    /// Applies writes to one partition in their order and in one step. If one fails, none is applied.
     ///
     /// `now` and `then` are called while the partition is locked.
     pub(in crate::mock) fn apply(
@@ -185,11 +184,17 @@ impl Table {
         writes: &[Write<'_>],
         now: EdmDateTime,
     ) -> Result<Vec<Written>, Refused> {
-        let last_deleted = self.last_deleted();
-        let mut outcomes = Vec::with_capacity(writes.len());
+        let mut last_deleted = self.last_deleted();
+        let mut outcomes: Vec<Written> = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
-            let old = rows.get(&write.key.row);
-            let row = write.outcome(index, old, last_deleted, now)?;
+            let earlier = outcomes.iter().rposition(|earlier| earlier.key.row == write.key.row);
+            let row = match earlier.map(|at| &outcomes[at].row) {
+                None => write.outcome(index, rows.get(&write.key.row), last_deleted, now)?,
+                Some(old) => write.outcome_after(index, old.as_ref(), last_deleted, now)?,
+            };
+            if let (None, Some(old)) = (&row, rows.get(&write.key.row)) {
+                last_deleted = last_deleted.max(old.version.time());
+            }
             outcomes.push(Written { row, key: write.key.clone() });
         }
         let rows = Arc::make_mut(rows);
@@ -277,6 +282,7 @@ mod tests {
 
     use super::super::{Change, Condition, Update};
     use super::*;
+    use crate::dialect::Dialect;
     use crate::edm::EdmCow;
 
     fn put(partition: &str, row: &str, number: i32) -> Write<'static> {
@@ -338,11 +344,11 @@ mod tests {
         let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
         let key = StoredKey::new("p", "r");
         let mut write = Write { key, change: Change::Update(merge, Condition::Exists) };
-        write.prepare(table.get(("p", "r")).as_ref());
+        write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
         apply(&table, &[put("p", "r", 3)]);
         let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
         assert_eq!(stale.unwrap_err(), Refused::Stale);
-        write.prepare(table.get(("p", "r")).as_ref());
+        write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
         apply(&table, &[write]);
         let row = table.get(("p", "r")).unwrap();
         assert_eq!(row.properties().text(), "\"M\":2,\"N\":3,");

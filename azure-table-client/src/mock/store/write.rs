@@ -8,6 +8,7 @@ use super::key::StoredKey;
 use super::properties::Properties;
 use super::row::{RowText, StoredEntity};
 use super::version::Version;
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
 
@@ -65,6 +66,8 @@ pub(in crate::mock) enum Condition<'a> {
     None,
     Exists,
     ETag(&'a str),
+    /// The ETag of a version, in any form.
+    Time(EdmDateTime),
 }
 
 impl Write<'_> {
@@ -77,11 +80,29 @@ impl Write<'_> {
     }
 
     /// Computes a merge with the current row. Other writes need no preparation.
-    pub(in crate::mock) fn prepare(&mut self, old: Option<&StoredEntity>) {
+    pub(in crate::mock) fn prepare(&mut self, old: Option<&StoredEntity>, dialect: Dialect) {
         if let Change::Update(Update::Merge { properties, merged }, _) = &mut self.change {
-            let row = merge(&self.key, old, properties);
+            let row = merge(&self.key, old, properties, dialect);
             *merged = Some(Merged { old: old.map(|old| old.version), row });
         }
+    }
+
+    /// Computes the row after this write and an earlier write to the same row. Only Cosmos DB allows both in
+    /// one step.
+    pub(super) fn outcome_after(
+        &self,
+        index: usize,
+        old: Option<&StoredEntity>,
+        last_deleted: EdmDateTime,
+        now: EdmDateTime,
+    ) -> Result<Option<StoredEntity>, Refused> {
+        let Change::Update(Update::Merge { properties, .. }, condition) = &self.change else {
+            return self.outcome(index, old, last_deleted, now);
+        };
+        let update = Update::Merge { properties: properties.clone(), merged: None };
+        let mut write = Write { key: self.key.clone(), change: Change::Update(update, *condition) };
+        write.prepare(old, Dialect::CosmosDb);
+        write.outcome(index, old, last_deleted, now)
     }
 
     /// Computes the row after this write, without applying it. A new row is newer than `last_deleted`.
@@ -149,6 +170,8 @@ impl Condition<'_> {
                     Err(Failure::update_condition())
                 }
             }
+            (Self::Time(time), Some(row)) if row.version.time() == time => Ok(()),
+            (Self::Time(_), Some(_)) => Err(Failure::update_condition()),
             (_, None) => Err(Failure::resource_not_found()),
         }
     }
@@ -159,6 +182,7 @@ fn merge<'a>(
     key: &StoredKey,
     old: Option<&'a StoredEntity>,
     new: &Properties<'a>,
+    dialect: Dialect,
 ) -> Result<RowText, Failure> {
     let mut all = new.clone();
     if let Some(old) = old {
@@ -166,7 +190,7 @@ fn merge<'a>(
         let kept = old.properties().read().into_iter();
         all.extend(kept.filter(|(name, _)| !named.contains(&**name)));
         // The limits apply to the merged row too.
-        check_entity(key, &all)?;
+        check_entity(dialect, key, &all)?;
     }
     sort(&mut all);
     Ok(RowText::new(&key.row, &all))
@@ -207,7 +231,7 @@ mod tests {
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
         let mut write = Write { key: StoredKey::new("p", "r"), change };
-        write.prepare(table.get(("p", "r")).as_ref());
+        write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
         let written = table.apply(&[write], || now, |_| {}).map_err(|refused| match refused {
             Refused::Failed(0, failure) => failure,
             other => panic!("{other:?}"),
