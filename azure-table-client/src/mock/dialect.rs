@@ -96,14 +96,10 @@ impl Dialect {
 
     /// Checks the name of a table before it is created.
     pub(super) fn check_new_table_name(self, name: &str) -> Result<(), Failure> {
-        self.check_own_table_name(name)?;
-        // The service accepts other characters too. The mock does not, since many test tools cannot put them
-        // into a path, and could not delete such a table.
-        let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
-        if self.is_cosmos() && !name.bytes().all(is_printable) {
-            return Err(Failure::invalid_name());
+        match self {
+            Self::AzureStorage => Ok(self.check_own_table_name(name)?),
+            Self::CosmosDb => failures::check_new_table_name(name),
         }
-        Ok(())
     }
 
     /// Checks the keys of a new row by the rules that only Cosmos DB has.

@@ -39,6 +39,29 @@ impl Dialect {
     }
 }
 
+/// Checks the name of a table before it is created. The failures are those that the official Python client
+/// expects (`_validate_tablename_error` in its `_error.py`).
+pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
+    let failure = |status, code, message| {
+        Err(Failure { status, code: Cow::Borrowed(code), message: Cow::Borrowed(message) })
+    };
+    let internal =
+        |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
+    if name.contains(['/', '\\', '#', '?']) {
+        return internal("The resource name presented contains invalid character.");
+    }
+    if name.ends_with(' ') {
+        return internal("The resource name can't end with space.");
+    }
+    // The service accepts other characters too. The mock does not, since many test tools cannot put them into a
+    // path, and could not delete such a table.
+    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    if Dialect::CosmosDb.check_own_table_name(name).is_err() || !name.bytes().all(is_printable) {
+        return failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.");
+    }
+    Ok(())
+}
+
 /// The reply for a failure.
 pub(in crate::mock) fn refusal(
     request: &Request<'_>,
@@ -92,6 +115,17 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
     let is_read = matches!(operation, Operation::Query | Operation::ListTables | Operation::Get);
     match (failure.status, &*failure.code) {
         (StatusCode::NOT_FOUND, "TableNotFound") => Failure::resource_not_found(),
+        // The name of a table in a URL.
+        (StatusCode::BAD_REQUEST, "InvalidResourceName") => {
+            in_cosmos(Failure::invalid_input(), operation)
+        }
+        // Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-unauthorized>
+        (StatusCode::FORBIDDEN, "AuthenticationFailed") => Failure {
+            status: StatusCode::UNAUTHORIZED,
+            code: "Unauthorized".into(),
+            message: "The MAC signature found in the HTTP request is not the same as the computed signature."
+                .into(),
+        },
         (StatusCode::CONFLICT, "TableAlreadyExists") => with("The specified table already exists."),
         (StatusCode::BAD_REQUEST, "PropertiesNeedValue") => {
             with("PartitionKey/RowKey cannot be empty")

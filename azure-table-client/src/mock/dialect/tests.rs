@@ -244,6 +244,17 @@ fn failures_have_the_codes_messages_and_media_types_of_cosmos_db() {
 }
 
 #[test]
+fn a_wrong_signature_is_unauthorized() {
+    let service = MockTableService::builder().dialect(Dialect::CosmosDb).build();
+    let headers =
+        [("authorization", "SharedKey devstoreaccount1:AAAA"), ("x-ms-version", "2019-02-02")];
+    let response = send(&service, "GET", "/Tables", &headers, "");
+    assert!(matches!(response.status.as_u16(), 401 | 403), "{}", text(&response));
+    let (status, code, _, message) = refusal(&response);
+    assert_eq!((status, &*code), (401, "Unauthorized"), "{message}");
+}
+
+#[test]
 fn etags_match_by_their_time() {
     let service = cosmos();
     let inserted = insert(&service, ("p", "r"));
@@ -305,10 +316,18 @@ fn names_of_tables_are_case_sensitive() {
     assert_eq!(send(&service, "GET", "/my-table%201()", &[], "").status, 200);
     assert_eq!(send(&service, "DELETE", "/Tables('Blogs')", &[], "").status, 204);
     assert_eq!(service.table_names(), ["blogs", "my-table 1"]);
-    for name in ["a/b", "tables", "é"] {
+    for (name, expected) in [
+        ("a/b", (500, "InternalServerError")),
+        ("a ", (500, "InternalServerError")),
+        (&*"t".repeat(255), (400, "BadRequest")),
+        ("tables", (400, "BadRequest")),
+        ("é", (400, "BadRequest")),
+    ] {
         let body = format!(r#"{{"TableName":"{name}"}}"#);
-        assert_eq!(send(&service, "POST", "/Tables", &[], &body).status, 400, "{name}");
+        let (status, code, ..) = refusal(&send(&service, "POST", "/Tables", &[], &body));
+        assert_eq!((status, &*code), expected, "{name}");
     }
+    assert_eq!(refusal(&send(&service, "GET", "/a%5Cb()", &[], "")).1, "InvalidInput");
     let seeded = service.seed_json(r#"{"my-table 2":[{"PartitionKey":"p","RowKey":"r"}]}"#);
     assert_eq!(seeded.map_err(|error| error.to_string()), Ok(()));
     let refused = MockTableService::new().seed_json(r#"{"my-table":[]}"#).unwrap_err();
