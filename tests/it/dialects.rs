@@ -1,6 +1,7 @@
 //! The differences of Cosmos DB, and verbs that are sent as POST. The suite runs in both ways in
 //! `formats`.
 
+mod cosmos;
 mod proxy;
 mod refusals;
 mod unordered;

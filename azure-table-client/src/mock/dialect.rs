@@ -1,6 +1,6 @@
 //! The differences of Cosmos DB from Azure Storage.
 //!
-//! Handlers ask the [`Dialect`] of the service. The rules follow recordings of Azure Cosmos DB for Table of 2020
+//! Handlers call these methods of the service's [`Dialect`]. The rules follow recordings of Azure Cosmos DB for Table of 2020
 //! and 2021 (`docs/emulator-cosmos.md` lists the facts), and the [FAQ][faq] and the [quotas][quotas] where the
 //! recordings are silent. Every other rule is that of Azure Storage.
 //!
@@ -15,6 +15,7 @@ use http::{Method, StatusCode};
 
 pub(super) use self::failures::refusal;
 pub(super) use self::order::CreationOrder;
+use super::core::ServiceClock;
 use super::failure::Failure;
 use super::json::push_property;
 use super::reply::Reply;
@@ -171,8 +172,13 @@ impl Dialect {
         }
     }
 
-    /// Gives a response the headers of Cosmos DB.
-    pub(super) fn finish_reply(self, request: &Request<'_>, reply: &mut Reply, now: EdmDateTime) {
+    /// Sets the headers of Cosmos DB in a response.
+    pub(super) fn finish_reply(
+        self,
+        request: &Request<'_>,
+        reply: &mut Reply,
+        clock: &ServiceClock,
+    ) {
         if !self.is_cosmos() {
             return;
         }
@@ -190,7 +196,7 @@ impl Dialect {
             reply.text_header(header::CONTENT_TYPE, kind);
         }
         if operation == Operation::CreateTable && reply.status.is_success() {
-            reply.text_header(header::ETAG, Version::at(now).etag_in(self));
+            reply.text_header(header::ETAG, Version::at(clock.edm_now()).etag_in(self));
         }
     }
 

@@ -118,7 +118,7 @@ fn get(
         (Resource::Entity(path), "GET") => {
             grant.allows(Operation::Get, Some(&path.table))?;
             let mut reply = entities::get(core, &Exchange::new(core, request, grant)?, path, scan)?;
-            request.dialect.finish_reply(request, &mut reply, core.clock.edm_now());
+            request.dialect.finish_reply(request, &mut reply, &core.clock);
             Ok(reply)
         }
         _ => Err(Failure::invalid_input()),
@@ -150,11 +150,11 @@ async fn apply(
     for (index, request) in operations.iter().enumerate() {
         let (exchange, table, write) =
             stage(core, request, grant).map_err(|failure| early(index, failure))?;
-        group
+        let is_new = group
             .add(core.rules.dialect, table, &write.key)
             .map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
-        writes.push(write);
+        writes.push(if is_new { write } else { write.again() });
         work.add(Work::of_bytes(4 * request.raw.body.len()));
         work.step().await;
     }
@@ -175,11 +175,7 @@ async fn apply(
         .zip(inserts.into_iter().zip(&written))
         .map(|(exchange, (inserts, written))| {
             let mut reply = reply_to_write(exchange, table.name(), inserts, written);
-            exchange.request.dialect.finish_reply(
-                exchange.request,
-                &mut reply,
-                core.clock.edm_now(),
-            );
+            exchange.request.dialect.finish_reply(exchange.request, &mut reply, &core.clock);
             reply
         })
         .collect())
@@ -270,7 +266,8 @@ struct EntityGroup {
 }
 
 impl EntityGroup {
-    fn add(&mut self, dialect: Dialect, name: &str, key: &StoredKey) -> Result<(), Failure> {
+    /// Returns `false` if an earlier change concerns the same row.
+    fn add(&mut self, dialect: Dialect, name: &str, key: &StoredKey) -> Result<bool, Failure> {
         let (table, partition) = self
             .table_and_partition
             .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
@@ -280,7 +277,7 @@ impl EntityGroup {
             return Err(Failure::different_partitions());
         }
         let is_new = self.row_keys.insert(key.row.clone());
-        (is_new || dialect.repeats_rows()).then_some(()).ok_or_else(Failure::duplicate_row)
+        (is_new || dialect.repeats_rows()).then_some(is_new).ok_or_else(Failure::duplicate_row)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Queries of Cosmos DB, whose results are not in the order of the keys but in that of their creation.
+//! Queries of Cosmos DB, whose results are in the order of their creation instead of the order of the keys.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

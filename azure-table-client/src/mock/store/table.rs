@@ -187,12 +187,13 @@ impl Table {
         let mut last_deleted = self.last_deleted();
         let mut outcomes: Vec<Written> = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
-            let earlier = outcomes.iter().rposition(|earlier| earlier.key.row == write.key.row);
-            let row = match earlier.map(|at| &outcomes[at].row) {
-                None => write.outcome(index, rows.get(&write.key.row), last_deleted, now)?,
-                Some(old) => write.outcome_after(index, old.as_ref(), last_deleted, now)?,
+            let earlier = |outcome: &&Written| outcome.key.row == write.key.row;
+            let old = match outcomes.iter().filter(|_| write.is_again()).rfind(earlier) {
+                Some(outcome) => outcome.row.as_ref(),
+                None => rows.get(&write.key.row),
             };
-            if let (None, Some(old)) = (&row, rows.get(&write.key.row)) {
+            let row = write.outcome(index, old, last_deleted, now)?;
+            if let (None, Some(old)) = (&row, old) {
                 last_deleted = last_deleted.max(old.version.time());
             }
             outcomes.push(Written { row, key: write.key.clone() });

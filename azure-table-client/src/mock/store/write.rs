@@ -28,6 +28,8 @@ pub(in crate::mock) enum Change<'a> {
     Delete(Condition<'a>),
     /// A row with the Timestamp that it had before. It replaces any row.
     Restore(RowText, EdmDateTime),
+    /// A change of a row that an earlier write of the same step changes. Only Cosmos DB allows it.
+    Again(Box<Self>),
 }
 
 /// The treatment of properties that an update does not name.
@@ -72,7 +74,19 @@ pub(in crate::mock) enum Condition<'a> {
 
 impl Write<'_> {
     pub(in crate::mock) fn inserts(&self) -> bool {
-        matches!(self.change, Change::Insert(_))
+        match &self.change {
+            Change::Again(change) => matches!(**change, Change::Insert(_)),
+            change => matches!(change, Change::Insert(_)),
+        }
+    }
+
+    /// The same write after another one to its row in the same step.
+    pub(in crate::mock) fn again(self) -> Self {
+        Self { change: Change::Again(Box::new(self.change)), ..self }
+    }
+
+    pub(super) fn is_again(&self) -> bool {
+        matches!(self.change, Change::Again(_))
     }
 
     pub(in crate::mock) fn merges(&self) -> bool {
@@ -87,24 +101,6 @@ impl Write<'_> {
         }
     }
 
-    /// Computes the row after this write and an earlier write to the same row. Only Cosmos DB allows both in
-    /// one step.
-    pub(super) fn outcome_after(
-        &self,
-        index: usize,
-        old: Option<&StoredEntity>,
-        last_deleted: EdmDateTime,
-        now: EdmDateTime,
-    ) -> Result<Option<StoredEntity>, Refused> {
-        let Change::Update(Update::Merge { properties, .. }, condition) = &self.change else {
-            return self.outcome(index, old, last_deleted, now);
-        };
-        let update = Update::Merge { properties: properties.clone(), merged: None };
-        let mut write = Write { key: self.key.clone(), change: Change::Update(update, *condition) };
-        write.prepare(old, Dialect::CosmosDb);
-        write.outcome(index, old, last_deleted, now)
-    }
-
     /// Computes the row after this write, without applying it. A new row is newer than `last_deleted`.
     pub(super) fn outcome(
         &self,
@@ -114,7 +110,17 @@ impl Write<'_> {
         now: EdmDateTime,
     ) -> Result<Option<StoredEntity>, Refused> {
         let failed = |failure| Refused::Failed(index, failure);
-        let text = match &self.change {
+        let last = old.map_or(last_deleted, |old| old.version.time());
+        let change = match &self.change {
+            Change::Again(change) => &**change,
+            change => change,
+        };
+        let text = match change {
+            Change::Update(Update::Merge { properties, .. }, condition) if self.is_again() => {
+                condition.check(old).map_err(failed)?;
+                let text = merge(&self.key, old, properties, Dialect::CosmosDb).map_err(failed)?;
+                return Ok(Some(text.at(Version::after(last, now))));
+            }
             Change::Insert(_) if old.is_some() => {
                 return Err(failed(Failure::entity_already_exists()));
             }
@@ -140,8 +146,9 @@ impl Write<'_> {
             Change::Restore(text, time) => {
                 return Ok(Some(text.clone().at(Version::at(*time))));
             }
+            // A change is repeated at most once.
+            Change::Again(_) => return Err(failed(Failure::internal_error())),
         };
-        let last = old.map_or(last_deleted, |old| old.version.time());
         Ok(Some(text.clone().at(Version::after(last, now))))
     }
 }
