@@ -18,8 +18,8 @@ pub(super) use self::order::CreationOrder;
 use super::core::ServiceClock;
 use super::failure::Failure;
 use super::json::push_property;
-use super::reply::Reply;
-use super::request::{Protocol, Request};
+use super::reply::{Protection, Reply};
+use super::request::Request;
 use super::store::{Condition, Properties, StoredKey, Version};
 use crate::dialect::Dialect;
 use crate::edm::{EdmCow, EdmDateTime};
@@ -62,22 +62,18 @@ impl Dialect {
         Ok(())
     }
 
-    /// The format of the response. Cosmos DB requires JSON, and `*/*` is not JSON. Deletions have no format.
-    pub(super) fn format(
-        self,
-        request: &Request<'_>,
-        protocol: &Protocol,
-    ) -> Result<PayloadFormat, Failure> {
+    /// The format of a response of Cosmos DB. It must be JSON, and `*/*` is not JSON. Deletions have no format.
+    pub(super) fn format(self, request: &Request<'_>) -> Option<Result<PayloadFormat, Failure>> {
         if !self.is_cosmos() {
-            return protocol.format(&request.raw);
+            return None;
         }
         let option = request.raw.option("$format");
         let accept = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT));
         let Some(accept) = accept.filter(|_| request.verb() != Ok("DELETE")) else {
-            return Ok(PayloadFormat::Json(Metadata::Minimal));
+            return Some(Ok(PayloadFormat::Json(Metadata::Minimal)));
         };
         let mut levels = accept.split(',').filter_map(Metadata::of_media_type);
-        levels.next().map(PayloadFormat::Json).ok_or_else(Failure::media_type_not_supported)
+        Some(levels.next().map(PayloadFormat::Json).ok_or_else(Failure::media_type_not_supported))
     }
 
     /// The largest `$top`. Cosmos DB has [no limit][faq].
@@ -182,7 +178,7 @@ impl Dialect {
         if !self.is_cosmos() {
             return;
         }
-        reply.is_odata = false;
+        reply.protection = Protection::None;
         reply.remove(&HeaderName::from_static("dataserviceid"));
         let operation = request.operation_or_other();
         let is_upsert = matches!(operation, Operation::InsertOrReplace | Operation::InsertOrMerge)
@@ -217,8 +213,8 @@ impl Dialect {
 fn accepted(request: &Request<'_>) -> Option<String> {
     let accept = request.raw.header(&header::ACCEPT).unwrap_or_default();
     let written = accept.split(',').find(|kind| Metadata::of_media_type(kind).is_some());
-    let level = || match request.protocol().and_then(|it| request.dialect.format(request, it)) {
-        Ok(PayloadFormat::Json(level)) => Some(level.media_type()),
+    let level = || match request.dialect.format(request) {
+        Some(Ok(PayloadFormat::Json(level))) => Some(level.media_type()),
         _ => None,
     };
     written.map(str::trim).or_else(level).map(str::to_owned)

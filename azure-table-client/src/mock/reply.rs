@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::failure::Failure;
+use super::failure::{Failure, Stage};
 use super::payload;
 use super::request::{Preference, RawRequest, Request};
 use crate::edm::EdmDateTime;
@@ -26,15 +26,31 @@ pub(super) struct Reply {
     /// The headers, each at most once. A list is cheaper than a map, since a batch has a hundred replies.
     headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Vec<u8>,
-    /// The response is in an OData format.
-    pub(super) is_odata: bool,
+    pub(super) protection: Protection,
     /// The failure in the body, for the record.
     pub(super) failure: Option<Failure>,
 }
 
+/// The headers against caches and against guesses of the media type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// `Cache-Control: no-cache` and `X-Content-Type-Options: nosniff`, like most responses in an OData format.
+    Full,
+    /// `X-Content-Type-Options: nosniff`.
+    NoSniff,
+    /// None, like the responses that are XML in every format.
+    None,
+}
+
 impl Reply {
     pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
-        Self { status, headers: Vec::with_capacity(8), body, is_odata: true, failure: None }
+        Self {
+            status,
+            headers: Vec::with_capacity(8),
+            body,
+            protection: Protection::Full,
+            failure: None,
+        }
     }
 
     pub(super) fn no_content() -> Self {
@@ -45,12 +61,12 @@ impl Reply {
 
     /// A response without a body to an operation on the service or on policies.
     pub(super) fn of_service(status: StatusCode) -> Self {
-        Self { status, is_odata: false, ..Self::no_content() }
+        Self { status, protection: Protection::None, ..Self::no_content() }
     }
 
     /// A document that is XML in every version and format.
     pub(super) fn xml(body: Vec<u8>) -> Self {
-        let mut reply = Self { is_odata: false, ..Self::new(StatusCode::OK, body) };
+        let mut reply = Self { protection: Protection::None, ..Self::new(StatusCode::OK, body) };
         reply.set(header::CONTENT_TYPE, headers::XML.clone());
         reply
     }
@@ -73,6 +89,11 @@ impl Reply {
         let mut reply = Self::new(failure.status, body);
         reply.set(header::CONTENT_TYPE, media_type);
         reply.failure = Some(failure.clone());
+        reply.protection = match failure.stage {
+            Stage::FrontEnd => Protection::None,
+            Stage::Preparation => Protection::NoSniff,
+            Stage::Operation => Protection::Full,
+        };
         reply
     }
 
@@ -117,11 +138,6 @@ impl Reply {
         self.set(PREFERENCE_APPLIED.clone(), applied);
     }
 
-    /// Removes the header that [`preference_applied`](Self::preference_applied) sets.
-    pub(super) fn no_preference_applied(&mut self) {
-        self.remove(&PREFERENCE_APPLIED);
-    }
-
     /// Sets the URL of a created resource.
     pub(super) fn location(&mut self, address: String, preference: Preference) {
         let Ok(address) = HeaderValue::try_from(address) else { return };
@@ -138,9 +154,8 @@ impl Reply {
         request_id: String,
         now: SystemTime,
     ) -> HttpResponse {
-        if self.is_odata {
-            self.set(header::CACHE_CONTROL, NO_CACHE.clone());
-            self.set(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFF.clone());
+        for (name, value) in self.protection.headers() {
+            self.set(name.clone(), value.clone());
         }
         if !request.dialect.is_cosmos() {
             self.set_headers_of_storage(&request.raw);
@@ -173,8 +188,20 @@ impl Reply {
     }
 }
 
-pub(super) static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
-pub(super) static NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+impl Protection {
+    /// The names and values of the headers.
+    pub(super) fn headers(self) -> &'static [(HeaderName, HeaderValue)] {
+        static HEADERS: [(HeaderName, HeaderValue); 2] = [
+            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        ];
+        match self {
+            Self::Full => &HEADERS,
+            Self::NoSniff => &HEADERS[..1],
+            Self::None => &[],
+        }
+    }
+}
 
 /// A random id for a request or a boundary.
 pub(super) fn new_id() -> String {

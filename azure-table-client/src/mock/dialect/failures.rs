@@ -8,7 +8,7 @@ use super::accepted;
 use crate::dialect::Dialect;
 use crate::mock::failure::Failure;
 use crate::mock::json::push_text;
-use crate::mock::reply::Reply;
+use crate::mock::reply::{Protection, Reply};
 use crate::mock::request::{Headers, Request};
 use crate::wire::Operation;
 
@@ -43,7 +43,8 @@ impl Dialect {
 /// expects (`_validate_tablename_error` in its `_error.py`).
 pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
     let failure = |status, code, message| {
-        Err(Failure { status, code: Cow::Borrowed(code), message: Cow::Borrowed(message) })
+        let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
+        Err(Failure { status, code, message, ..Failure::internal_error() })
     };
     let internal =
         |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
@@ -89,7 +90,7 @@ pub(in crate::mock) fn refusal(
     let kind = accepted(request).filter(|_| has_accepted_format(request, failure.status));
     let kind = kind.and_then(|kind| HeaderValue::try_from(kind).ok());
     reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
-    reply.is_odata = false;
+    reply.protection = Protection::None;
     reply.failure = Some(failure);
     reply
 }
@@ -125,6 +126,7 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
             code: "Unauthorized".into(),
             message: "The MAC signature found in the HTTP request is not the same as the computed signature."
                 .into(),
+            ..failure
         },
         (StatusCode::CONFLICT, "TableAlreadyExists") => with("The specified table already exists."),
         (StatusCode::BAD_REQUEST, "PropertiesNeedValue") => {

@@ -9,8 +9,9 @@ use super::exchange::Exchange;
 use super::page::Page;
 use super::scan::{Partitions, range};
 use super::select::Select;
+use super::syntax;
 use super::unordered;
-use crate::filter::{Filter, FilterErrorKind, Plan, PlanKind};
+use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::PAGE_ENTITIES;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -31,10 +32,7 @@ pub(super) fn filter(core: &Core, exchange: &Exchange<'_>) -> Result<Option<Filt
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Ok(None);
     };
-    let filter = Filter::parse(&text).map_err(|error| match error.kind() {
-        FilterErrorKind::Function => Failure::not_implemented(),
-        _ => Failure::invalid_input(),
-    })?;
+    let filter = Filter::parse(&text).map_err(|error| syntax::failure(&text, &error))?;
     match core.rules.max_comparisons {
         Some(max) if filter.comparisons() > max => Err(Failure::invalid_input()),
         _ => Ok(Some(filter)),

@@ -193,6 +193,7 @@ struct Page<T> {
     /// All items from the first one of the page on, in their order.
     left: Vec<(Place, T)>,
     len: usize,
+    is_last: bool,
 }
 
 impl<T> Page<T> {
@@ -208,7 +209,7 @@ impl<T> Page<T> {
         let cut = exchange.effects.and_then(|effects| effects.page_end?.of(len));
         // A page with a token has a row, so that a list advances.
         let len = cut.map_or(len, |cut| cut.max(usize::from(from.is_some())).min(len));
-        Self { left: items, len }
+        Self { left: items, len, is_last: top == 0 }
     }
 
     /// Returns the body and the place at which the next page begins.
@@ -230,6 +231,8 @@ impl<T> Page<T> {
             written += 1;
         }
         payload.close_page(&mut body, written == 0);
-        (body, self.left.get(written).map(|(place, _)| place))
+        // A page of no rows by `$top=0` is the last one.
+        let next = self.left.get(written).filter(|_| !self.is_last);
+        (body, next.map(|(place, _)| place))
     }
 }

@@ -20,8 +20,17 @@ pub(super) const KNOWN: &[Known] = &[
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |sent, mock, azurite| {
-            let is_odd = matches!(sent.option("$top"), Some("0" | "-1" | "x" | "1001"));
+            let is_odd = matches!(sent.option("$top"), Some("-1" | "x" | "1001"));
             is_odd && is(mock, 400, "InvalidInput") && put_aside(mock, azurite)
+        },
+    },
+    Known {
+        name: "ignores a $top of 0 (Azurite#1428)",
+        fault: Fault::Azurite,
+        source: LIVE,
+        recognise: |sent, mock, azurite| {
+            let is_zero = sent.option("$top") == Some("0") && mock.status == 200;
+            is_zero && mock != azurite && put_aside(mock, azurite)
         },
     },
     Known {
