@@ -17,7 +17,7 @@ pub(super) use self::failures::refusal;
 pub(super) use self::order::CreationOrder;
 use super::core::ServiceClock;
 use super::failure::Failure;
-use super::json::push_property;
+use super::json::{push_text, push_value};
 use super::reply::{Protection, Reply};
 use super::request::Request;
 use super::store::{Condition, Properties, StoredKey, Version};
@@ -145,7 +145,10 @@ impl Dialect {
         }
         let mut text = Vec::new();
         for (name, value) in properties {
-            push_property(&mut text, name, value);
+            push_text(&mut text, name);
+            push_value(&mut text, value);
+            // The colon and the comma.
+            text.extend_from_slice(b":,");
         }
         Ok(self.check_body(text.len() + key.partition.len() + key.row.len())?)
     }

@@ -334,7 +334,6 @@ fn names_of_tables_are_case_sensitive() {
     assert!(refused.to_string().contains("the table \"my-table\": "), "{refused}");
 }
 
-#[cfg(feature = "mock-data")]
 #[test]
 fn a_data_file_keeps_tables_whose_names_differ_by_case() {
     let file = std::env::temp_dir().join(format!("atm-dialect-{}.tables", std::process::id()));

@@ -5,8 +5,6 @@
 //!
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
-use std::collections::HashSet;
-
 use http::{HeaderName, StatusCode, header};
 
 use super::entities::{self, reply_to_write, staged};
@@ -149,7 +147,7 @@ async fn apply(
         let (exchange, table, write) =
             stage(core, request, grant).map_err(|failure| early(index, failure))?;
         let is_new = group
-            .add(core.rules.dialect, table, &write.key)
+            .add(core.rules.dialect, table, &write.key, &writes)
             .map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
         writes.push(if is_new { write } else { write.again() });
@@ -258,12 +256,19 @@ fn refuse(
 #[derive(Default)]
 struct EntityGroup {
     table_and_partition: Option<(String, Box<str>)>,
-    row_keys: HashSet<Box<str>>,
+    /// The indexes of the writes in the order of their RowKeys.
+    by_row_key: Vec<usize>,
 }
 
 impl EntityGroup {
-    /// Returns `false` if an earlier change concerns the same row.
-    fn add(&mut self, dialect: Dialect, name: &str, key: &StoredKey) -> Result<bool, Failure> {
+    /// Adds the write after these. Returns `false` if one of them concerns the same row.
+    fn add(
+        &mut self,
+        dialect: Dialect,
+        name: &str,
+        key: &StoredKey,
+        writes: &[Write<'_>],
+    ) -> Result<bool, Failure> {
         let (table, partition) = self
             .table_and_partition
             .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
@@ -272,8 +277,15 @@ impl EntityGroup {
         {
             return Err(Failure::different_partitions());
         }
-        let is_new = self.row_keys.insert(key.row.clone());
-        (is_new || dialect.repeats_rows()).then_some(is_new).ok_or_else(Failure::duplicate_row)
+        let found = self.by_row_key.binary_search_by(|&at| writes[at].key.row.cmp(&key.row));
+        match found {
+            Ok(_) if dialect.repeats_rows() => Ok(false),
+            Ok(_) => Err(Failure::duplicate_row()),
+            Err(place) => {
+                self.by_row_key.insert(place, writes.len());
+                Ok(true)
+            }
+        }
     }
 }
 

@@ -120,7 +120,7 @@ fn push_value(out: &mut Vec<u8>, level: Metadata, member: &Member<'_>) {
             }
             push(out, &name, std::str::from_utf8(&time.text()).unwrap_or_default());
         }
-        _ => out.extend_from_slice(member.text(is_typed).as_bytes()),
+        _ => member.push_to(out, is_typed),
     }
 }
 
