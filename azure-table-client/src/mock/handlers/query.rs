@@ -52,7 +52,9 @@ pub(super) async fn query(
     let select = Select::of(exchange.request)?;
     if let Some(order) = &core.creation_order {
         let read = unordered::Read { filter: filter.as_ref(), plan, select, top };
-        return unordered::query(core, order, exchange, table, &read, scan).await;
+        let (reply, rows) = unordered::query(core, order, exchange, table, &read).await?;
+        *scan = Some(Scan { plan: read.plan.kind(), rows });
+        return Ok(reply);
     }
     let token = token(exchange)?;
     let (granted, start) = (exchange.grant.keys(), start(token.as_ref(), &plan));

@@ -18,7 +18,7 @@ use crate::mock::store::{JournalEntry, Table};
 use crate::wire::headers;
 
 /// The name of the set of all tables.
-pub(super) const TABLES: &str = "Tables";
+const TABLES: &str = "Tables";
 
 /// The cost of dropping the rows of a chunk, in units of [`Work`].
 const CHUNK_COST: usize = 2 * 1024;
@@ -71,7 +71,8 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     if let Some(order) = &core.creation_order {
-        return unordered::list(core, order, exchange, filter.as_ref(), top).await;
+        let payload = exchange.payload(TABLES, None);
+        return unordered::list(core, order, exchange, &payload, filter.as_ref(), top).await;
     }
     let from = exchange.token("NextTableName")?.unwrap_or_default();
     let tables: Vec<Arc<Table>> = {

@@ -7,12 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 
-use super::evaluate::Matcher;
+use super::evaluate::{Columns, Matcher};
 use super::exchange::Exchange;
-use super::query::Scan;
 use super::scan::{Partitions, columns, range};
 use super::select::Select;
-use super::tables::TABLES;
 use crate::filter::{Filter, Plan};
 use crate::mock::core::Core;
 use crate::mock::dialect::CreationOrder;
@@ -63,14 +61,14 @@ impl Place {
     }
 }
 
+/// Returns the reply to a query, and the number of rows scanned.
 pub(super) async fn query(
     core: &Core,
     order: &CreationOrder,
     exchange: &Exchange<'_>,
     table: &str,
     read: &Read<'_>,
-    scan: &mut Option<Scan>,
-) -> Result<Reply, Failure> {
+) -> Result<(Reply, usize), Failure> {
     let token = exchange.request.raw.option("NextPartitionKey").filter(|token| !token.is_empty());
     // `{"token":"…","range":…}`
     let in_json =
@@ -92,7 +90,6 @@ pub(super) async fn query(
         // A page with some of its rows would look complete.
         return Err(Failure::table_not_found());
     }
-    *scan = Some(Scan { plan: read.plan.kind(), rows: scanned });
     let payload = exchange.payload(table.name(), read.select.as_ref());
     let page = Page::of(exchange, rows, from.as_ref(), read.top);
     let (body, next) = page.write(&payload, |(place, row)| Item::Entity(&place.key.partition, row));
@@ -102,7 +99,7 @@ pub(super) async fn query(
         reply.text_header(headers::NEXT_PARTITION_KEY.clone(), token);
         reply.text_header(headers::NEXT_ROW_KEY.clone(), "NA");
     }
-    Ok(reply)
+    Ok((reply, scanned))
 }
 
 /// Lists tables.
@@ -110,6 +107,7 @@ pub(super) async fn list(
     core: &Core,
     order: &CreationOrder,
     exchange: &Exchange<'_>,
+    payload: &Payload<'_>,
     filter: Option<&Filter>,
     top: usize,
 ) -> Result<Reply, Failure> {
@@ -131,8 +129,7 @@ pub(super) async fn list(
         }
     }
     let page = Page::of(exchange, found, from.as_ref(), top);
-    let payload = exchange.payload(TABLES, None);
-    let (body, next) = page.write(&payload, |(place, ())| Item::Table(&place.key.partition));
+    let (body, next) = page.write(payload, |(place, ())| Item::Table(&place.key.partition));
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
     if let Some(next) = next {
         reply.text_header(headers::NEXT_TABLE_NAME.clone(), next.text());
@@ -163,7 +160,7 @@ async fn matching(
                 let mut compared = rows.clone();
                 let columns = match &matcher {
                     Some(matcher) => columns(chunk, &mut compared, matcher, &mut work).await,
-                    None => Default::default(),
+                    None => Columns::default(),
                 };
                 for at in compared.clone() {
                     let row = &chunk.rows()[at];
