@@ -1,5 +1,7 @@
 //! Batches of Cosmos DB.
 
+use std::fmt::Write as _;
+
 use super::*;
 
 /// An operation: its first line below the account, its headers and its body.
@@ -8,11 +10,13 @@ type Operation<'a> = (&'a str, &'a str, &'a str, &'a str);
 fn batch(service: &MockTableService, operations: &[Operation<'_>]) -> HttpResponse {
     let mut body = String::from("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n");
     for (at, (verb, path, headers, content)) in operations.iter().enumerate() {
-        body += &format!(
+        write!(
+            body,
             "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: {at}\r\n\r\n\
              {verb} http://127.0.0.1:1/devstoreaccount1{path} HTTP/1.1\r\nAccept: application/json\r\n\
              Content-Type: application/json\r\n{headers}\r\n{content}\r\n"
-        );
+        )
+        .unwrap();
     }
     body += "--c--\r\n--b--\r\n";
     send(service, "POST", "/$batch", &[("content-type", "multipart/mixed; boundary=b")], &body)
