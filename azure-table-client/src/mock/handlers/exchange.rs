@@ -34,10 +34,11 @@ impl<'a> Exchange<'a> {
         grant: &'a Grant,
     ) -> Result<Self, Failure> {
         let protocol = request.protocol()?;
+        let format = request.dialect.format(request);
         Ok(Self {
             request,
             protocol,
-            format: protocol.format(&request.raw)?,
+            format: format.unwrap_or_else(|| protocol.format(&request.raw))?,
             base_url: BaseUrl {
                 origin: request.raw.origin,
                 account: core.rules.account(),
@@ -53,7 +54,14 @@ impl<'a> Exchange<'a> {
 
     /// A writer of response bodies with the rows of a table, or with tables.
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
-        Payload { format: self.format, base_url: &self.base_url, set, select, clock: self.clock }
+        Payload {
+            dialect: self.request.dialect,
+            format: self.format,
+            base_url: &self.base_url,
+            set,
+            select,
+            clock: self.clock,
+        }
     }
 
     /// The reply to an operation that created an item of this set.
@@ -68,8 +76,8 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// `$top`, up to 1,000. A developer of Storage Explorer reports that the service accepts 0 and returns no rows
-    /// ([Azurite#1428][top]). No source shows a continuation token with it, so the mock sends none.
+    /// `$top`, up to the limit of the dialect. A developer of Storage Explorer reports that the service accepts 0 and
+    /// returns no rows ([Azurite#1428][top]). No source shows a continuation token with it, so the mock sends none.
     ///
     /// [top]: https://github.com/Azure/Azurite/issues/1428
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
@@ -77,7 +85,7 @@ impl<'a> Exchange<'a> {
             return Ok(None);
         };
         match text.parse() {
-            Ok(top @ 0..=1000) => Ok(Some(top)),
+            Ok(top) if top <= self.request.dialect.max_top() => Ok(Some(top)),
             _ => Err(Failure::invalid_input()),
         }
     }
