@@ -91,6 +91,9 @@ pub enum Filter {
     /// A Boolean property that must be true; see [`Filter::is_true`].
     #[non_exhaustive]
     IsTrue(String),
+    /// `true` or `false`, which matches every entity or none. Health checks query for none.
+    #[non_exhaustive]
+    Constant(bool),
     /// Two or more filters. All must match. A list keeps the tree of a long chain flat.
     #[non_exhaustive]
     And(Vec<Filter>),
@@ -138,7 +141,7 @@ impl Filter {
             Self::Compare { .. } | Self::IsTrue(_) => 1,
             Self::And(filters) | Self::Or(filters) => filters.iter().map(Self::comparisons).sum(),
             Self::Not(inner) => inner.comparisons(),
-            Self::TooDeep => 0,
+            Self::Constant(_) | Self::TooDeep => 0,
         }
     }
 }

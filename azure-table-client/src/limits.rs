@@ -12,10 +12,12 @@ pub use error::LimitError;
 
 /// The number of characters of a table name: 3 to 63.
 pub const TABLE_NAME_CHARS: std::ops::RangeInclusive<usize> = 3..=63;
-/// The limit of the client on the UTF-16 code units of a PartitionKey or RowKey.
+/// The limit on the UTF-16 code units of a PartitionKey or RowKey.
 ///
-/// The documented limit is 1 KiB (512 units). The actual limit of the service is unknown, so the client sends
-/// keys of 513 to 1,024 units and the service decides.
+/// Source: [Scalability targets][targets], "a string up to 1,024 characters in size". The data model used to state
+/// 1 KiB.
+///
+/// [targets]: https://learn.microsoft.com/azure/storage/tables/scalability-targets
 pub const KEY_UTF16_UNITS: usize = 1024;
 /// The limit on the characters of a property name.
 pub const PROPERTY_NAME_CHARS: usize = 255;

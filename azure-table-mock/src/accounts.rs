@@ -18,7 +18,7 @@ use crate::options::{Account, Options, parse_list};
 /// The number of requests of an account that the page and the control API show.
 const KEPT_REQUESTS: usize = 1_000;
 /// The number of bytes of request bodies of an account that the page shows.
-const KEPT_PAYLOAD_BYTES: usize = 4 * 1024 * 1024;
+const KEPT_PAYLOAD_BYTES: usize = 1024 * 1024;
 
 /// The accounts in the order of the options. There is at least one.
 #[derive(Debug)]

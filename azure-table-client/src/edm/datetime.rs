@@ -118,22 +118,97 @@ impl EdmDateTime {
         let days = i32::try_from(seconds / SECONDS_PER_DAY).ok();
         let date = days.and_then(|days| NaiveDate::from_num_days_from_ce_opt(days + 1));
         let date = date.unwrap_or_default();
-        put_digits(&mut text[0..4], date.year().unsigned_abs());
-        put_digits(&mut text[5..7], date.month());
-        put_digits(&mut text[8..10], date.day());
-        put_digits(&mut text[11..13], of_day / 3600);
-        put_digits(&mut text[14..16], of_day / 60 % 60);
-        put_digits(&mut text[17..19], of_day % 60);
-        put_digits(&mut text[20..27], part(self.0 % TICKS_PER_SECOND));
+        let year = date.year().unsigned_abs();
+        let fraction = part(self.0 % TICKS_PER_SECOND);
+        let pairs = [
+            (0, year / 100),
+            (2, year),
+            (5, date.month()),
+            (8, date.day()),
+            (11, of_day / 3600),
+            (14, of_day / 60 % 60),
+            (17, of_day % 60),
+            (20, fraction / 100_000),
+            (22, fraction / 1000),
+            (24, fraction / 10),
+            (25, fraction),
+        ];
+        for (at, number) in pairs {
+            let digits = DIGIT_PAIRS[(number % 100) as usize];
+            text[at] = digits[0];
+            text[at + 1] = digits[1];
+        }
         text
     }
 }
 
-/// Writes a number that is not negative, with zeros before it. Digits that do not fit are lost.
-fn put_digits(text: &mut [u8], mut number: u32) {
-    for digit in text.iter_mut().rev() {
-        *digit = b"0123456789"[(number % 10) as usize];
-        number /= 10;
+/// The two digits of each number below 100.
+const DIGIT_PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number as usize] = [b'0' + number / 10, b'0' + number % 10];
+        number += 1;
+    }
+    pairs
+};
+
+impl EdmDateTime {
+    /// Parses a text like [`FromStr`], and drops digits below 100 ns.
+    pub(crate) fn parse_truncated(text: &str) -> Result<Self, DateTimeError> {
+        Self::parse(text, false)
+    }
+
+    fn parse(text: &str, is_exact: bool) -> Result<Self, DateTimeError> {
+        let bytes = text.as_bytes();
+        let (head, mut rest) = bytes.split_at_checked(19).ok_or(DateTimeError::Malformed)?;
+        let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+        if separators.iter().any(|&(at, c)| head[at] != c) {
+            return Err(DateTimeError::Malformed);
+        }
+        let year = digits(&head[0..4])?;
+        let (month, day) = (digits(&head[5..7])?, digits(&head[8..10])?);
+        let (hour, minute, second) =
+            (digits(&head[11..13])?, digits(&head[14..16])?, digits(&head[17..19])?);
+        if hour > 23 || minute > 59 || second > 59 {
+            return Err(DateTimeError::Malformed);
+        }
+        let date = i32::try_from(year)
+            .ok()
+            .and_then(|year| NaiveDate::from_ymd_opt(year, month, day))
+            .ok_or(DateTimeError::Malformed)?;
+
+        let mut fraction = 0;
+        if let [b'.', after @ ..] = rest {
+            let count = after.iter().take_while(|b| b.is_ascii_digit()).count();
+            let (figures, tail) = after.split_at(count);
+            let (kept, below) = figures.split_at(count.min(7));
+            if figures.is_empty() {
+                return Err(DateTimeError::Malformed);
+            }
+            if is_exact && below.iter().any(|&b| b != b'0') {
+                return Err(DateTimeError::TooPrecise);
+            }
+            fraction = kept.iter().fold(0, |sum, b| sum * 10 + i64::from(b - b'0'))
+                * 10_i64.pow(7 - u32::try_from(kept.len()).unwrap_or(7));
+            rest = tail;
+        }
+        let offset = match rest {
+            b"Z" | b"z" => 0,
+            [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+                let (hours, minutes) = (digits(&[*h1, *h2])?, digits(&[*m1, *m2])?);
+                if hours > 23 || minutes > 59 {
+                    return Err(DateTimeError::Malformed);
+                }
+                let seconds = i64::from(hours * 3600 + minutes * 60);
+                if *sign == b'-' { -seconds } else { seconds }
+            }
+            _ => return Err(DateTimeError::Malformed),
+        };
+        let days = i64::from(date.num_days_from_ce() - 1);
+        let seconds =
+            days * SECONDS_PER_DAY + i64::from(hour * 3600 + minute * 60 + second) - offset;
+        Self::from_ticks(seconds * TICKS_PER_SECOND + fraction)
     }
 }
 
@@ -169,55 +244,7 @@ impl FromStr for EdmDateTime {
     /// Another form, no offset (the instant would be a guess), more than seven digits of fraction
     /// other than zeros, or an instant outside the service's range.
     fn from_str(text: &str) -> Result<Self, DateTimeError> {
-        let bytes = text.as_bytes();
-        let (head, mut rest) = bytes.split_at_checked(19).ok_or(DateTimeError::Malformed)?;
-        let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-        if separators.iter().any(|&(at, c)| head[at] != c) {
-            return Err(DateTimeError::Malformed);
-        }
-        let year = digits(&head[0..4])?;
-        let (month, day) = (digits(&head[5..7])?, digits(&head[8..10])?);
-        let (hour, minute, second) =
-            (digits(&head[11..13])?, digits(&head[14..16])?, digits(&head[17..19])?);
-        if hour > 23 || minute > 59 || second > 59 {
-            return Err(DateTimeError::Malformed);
-        }
-        let date = i32::try_from(year)
-            .ok()
-            .and_then(|year| NaiveDate::from_ymd_opt(year, month, day))
-            .ok_or(DateTimeError::Malformed)?;
-
-        let mut fraction = 0;
-        if let [b'.', after @ ..] = rest {
-            let count = after.iter().take_while(|b| b.is_ascii_digit()).count();
-            let (figures, tail) = after.split_at(count);
-            let (kept, below) = figures.split_at(count.min(7));
-            if figures.is_empty() {
-                return Err(DateTimeError::Malformed);
-            }
-            if below.iter().any(|&b| b != b'0') {
-                return Err(DateTimeError::TooPrecise);
-            }
-            fraction = kept.iter().fold(0, |sum, b| sum * 10 + i64::from(b - b'0'))
-                * 10_i64.pow(7 - u32::try_from(kept.len()).unwrap_or(7));
-            rest = tail;
-        }
-        let offset = match rest {
-            b"Z" | b"z" => 0,
-            [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
-                let (hours, minutes) = (digits(&[*h1, *h2])?, digits(&[*m1, *m2])?);
-                if hours > 23 || minutes > 59 {
-                    return Err(DateTimeError::Malformed);
-                }
-                let seconds = i64::from(hours * 3600 + minutes * 60);
-                if *sign == b'-' { -seconds } else { seconds }
-            }
-            _ => return Err(DateTimeError::Malformed),
-        };
-        let days = i64::from(date.num_days_from_ce() - 1);
-        let seconds =
-            days * SECONDS_PER_DAY + i64::from(hour * 3600 + minute * 60 + second) - offset;
-        Self::from_ticks(seconds * TICKS_PER_SECOND + fraction)
+        Self::parse(text, true)
     }
 }
 
@@ -291,6 +318,8 @@ mod tests {
         );
         assert_eq!(parse("2017-11-10T02:43:55.12345670Z"), parse("2017-11-10T02:43:55.1234567Z"));
         assert_eq!(parse("2017-11-10T02:43:55.12345678Z"), Err(DateTimeError::TooPrecise));
+        let truncated = EdmDateTime::parse_truncated("2017-11-10T02:43:55.12345678Z");
+        assert_eq!(truncated, parse("2017-11-10T02:43:55.1234567Z"));
         assert_eq!(parse("2017-11-10T02:43:55+01:30"), parse("2017-11-10T01:13:55Z"));
     }
 

@@ -153,7 +153,11 @@ fn listed<'f>(filter: &'f Filter, key: &str, exact: bool) -> Option<HashSet<&'f 
             }
             Some(union)
         }
-        Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) | Filter::TooDeep => None,
+        Filter::Compare { .. }
+        | Filter::IsTrue(_)
+        | Filter::Constant(_)
+        | Filter::Not(_)
+        | Filter::TooDeep => None,
     }
 }
 
@@ -169,6 +173,8 @@ fn within(filter: &Filter, partition: &str) -> Condition {
                 Condition::Never
             }
         }
+        Filter::Constant(true) => Condition::Always,
+        Filter::Constant(false) => Condition::Never,
         Filter::Compare { .. } | Filter::IsTrue(_) | Filter::TooDeep => {
             Condition::If(filter.clone())
         }

@@ -31,7 +31,7 @@ impl Filter {
             None => true,
         };
         match self {
-            Self::Compare { .. } | Self::IsTrue(_) => false,
+            Self::Compare { .. } | Self::IsTrue(_) | Self::Constant(_) => false,
             Self::And(filters) | Self::Or(filters) => {
                 filters.iter().any(|filter| inner(filter, self.encloses(filter)))
             }

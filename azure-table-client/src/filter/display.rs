@@ -13,6 +13,7 @@ impl fmt::Display for Filter {
                 write!(f, "{property} {} {}", op.as_str(), Literal(literal))
             }
             Self::IsTrue(property) => f.write_str(property),
+            Self::Constant(value) => write!(f, "{value}"),
             Self::And(filters) => self.join(f, filters, " and "),
             Self::Or(filters) => self.join(f, filters, " or "),
             Self::Not(inner) => write!(f, "not ({inner})"),

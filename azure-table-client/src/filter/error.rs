@@ -13,6 +13,8 @@ pub struct FilterError {
     kind: FilterErrorKind,
     /// `None` for a filter that was built without a text.
     position: Option<usize>,
+    /// The end of the last token that was read, in characters.
+    end: usize,
     expected: &'static str,
     found: String,
 }
@@ -48,17 +50,18 @@ pub enum FilterErrorKind {
 }
 
 impl FilterError {
-    /// An error at this byte of a text.
+    /// An error at the first of these bytes of a text. The last token that was read ends at the second.
     pub(super) fn in_text(
         kind: FilterErrorKind,
         text: &str,
-        byte: usize,
+        (byte, end): (usize, usize),
         expected: &'static str,
     ) -> Self {
         let (before, after) = text.split_at(byte);
         Self {
             kind,
             position: Some(before.chars().count()),
+            end: text[..end].chars().count(),
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
         }
@@ -75,7 +78,7 @@ impl FilterError {
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
-        Self { kind, position: None, expected, found }
+        Self { kind, position: None, end: 0, expected, found }
     }
 
     /// Returns the kind of the error.
@@ -86,6 +89,12 @@ impl FilterError {
     /// Returns the position in the text, in characters from 0; 0 for a filter that was built without a text.
     pub fn position(&self) -> usize {
         self.position.unwrap_or_default()
+    }
+
+    /// Returns the end of the last token that was read, in characters.
+    #[cfg(feature = "mock")]
+    pub(crate) fn end(&self) -> usize {
+        self.end
     }
 
     /// Returns a description of the valid tokens or values.

@@ -33,6 +33,11 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
+    /// Returns the end of the last token.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     pub(super) fn next(&mut self) -> (usize, Token<'a>) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();

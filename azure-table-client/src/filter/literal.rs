@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::edm::EdmValue;
+use crate::edm::{EdmDateTime, EdmValue};
 
 /// Displays a value in the service's format for filters.
 pub(super) struct Literal<'a>(pub(super) &'a EdmValue);
@@ -36,15 +36,17 @@ impl fmt::Display for Literal<'_> {
     }
 }
 
-/// Parses a number in a filter: `5`, `5L`, `5.0`, `1e300`. The error describes the valid numbers.
+/// Parses a number in a filter: `5`, `5L`, `5.0`, `1e300`, `5d`. The error describes the valid numbers.
 ///
 /// An integer beyond Int32 needs the suffix `L`: without it the service responds with 400 "Unrecognized
-/// 'Edm.Int32' literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+/// 'Edm.Int32' literal" (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>). The suffixes `f` and
+/// `m` of OData are those of types that the service does not store.
 pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
     let value = if let Some(integer) = text.strip_suffix(['L', 'l']) {
         integer.parse().ok().map(EdmValue::Int64)
-    } else if text.contains(['.', 'e', 'E']) {
-        text.parse().ok().filter(|value: &f64| value.is_finite()).map(EdmValue::Double)
+    } else if text.contains(['.', 'e', 'E', 'd', 'D']) {
+        let number = text.strip_suffix(['d', 'D']).unwrap_or(text);
+        number.parse().ok().filter(|value: &f64| value.is_finite()).map(EdmValue::Double)
     } else {
         text.parse().ok().map(EdmValue::Int32)
     };
@@ -54,7 +56,7 @@ pub(super) fn number(text: &str) -> Result<EdmValue, &'static str> {
 /// Parses `prefix'text'`. The error describes the valid literals.
 pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static str> {
     if prefix.eq_ignore_ascii_case("datetime") {
-        let value = text.parse().ok().map(EdmValue::DateTime);
+        let value = time(text).map(EdmValue::DateTime);
         value.ok_or("a UTC time like datetime'2009-04-14T00:00:00Z'")
     } else if prefix.eq_ignore_ascii_case("guid") {
         let value = text.parse().ok().map(EdmValue::Guid);
@@ -66,6 +68,21 @@ pub(super) fn prefixed(prefix: &str, text: &str) -> Result<EdmValue, &'static st
     }
 }
 
+/// Parses a time. OData's literals have no zone, and may omit the seconds; the service's parser also accepts a
+/// date, a zone and more digits (`XmlConvert.ToDateTime`). A time without a zone is UTC.
+fn time(text: &str) -> Option<EdmDateTime> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let zone_at = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+    let (clock, zone) = rest.split_at(zone_at);
+    let clock = match clock.len() {
+        0 => "T00:00:00".to_owned(),
+        6 => format!("{clock}:00"),
+        _ => clock.to_owned(),
+    };
+    let zone = if zone.is_empty() { "Z" } else { zone };
+    EdmDateTime::parse_truncated(&format!("{date}{clock}{zone}")).ok()
+}
+
 fn hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text
         .chars()
@@ -73,4 +90,34 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         .collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);
     pairs.remainder().is_empty().then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edm::EdmDateTime;
+    use crate::filter::{CompareOp, Filter, FilterErrorKind};
+
+    #[test]
+    fn times_are_read_as_the_service_reads_them() {
+        for (text, expected) in [
+            ("2020-01-01", "2020-01-01T00:00:00Z"),
+            ("2020-01-01Z", "2020-01-01T00:00:00Z"),
+            ("2020-01-01T10:30", "2020-01-01T10:30:00Z"),
+            ("2020-01-01T10:30Z", "2020-01-01T10:30:00Z"),
+            ("2020-01-01T10:30:05", "2020-01-01T10:30:05Z"),
+            ("2020-01-01T10:30:05.5", "2020-01-01T10:30:05.5Z"),
+            ("2020-01-01T10:30:05.123456789Z", "2020-01-01T10:30:05.1234567Z"),
+            ("2020-01-01T10:30:05+02:00", "2020-01-01T08:30:05Z"),
+        ] {
+            let filter = Filter::parse(&format!("A ge datetime'{text}'")).unwrap();
+            let expected: EdmDateTime = expected.parse().unwrap();
+            assert_eq!(filter, Filter::compare("A", CompareOp::Ge, expected).unwrap(), "{text}");
+        }
+        for text in
+            ["", "2020", "2020-01", "2020-13-01", "2020-01-01T10", "0001-01-01", "é020-01-01"]
+        {
+            let error = Filter::parse(&format!("A ge datetime'{text}'")).unwrap_err();
+            assert_eq!(error.kind(), FilterErrorKind::BadLiteral, "{text}");
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl Parser<'_> {
     }
 
     fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
-        FilterError::in_text(kind, self.lexer.text(), at, expected)
+        FilterError::in_text(kind, self.lexer.text(), (at, self.lexer.at()), expected)
     }
 
     fn or(&mut self, depth: usize) -> Result<Filter, FilterError> {
@@ -124,11 +124,15 @@ impl Parser<'_> {
         };
         let Some(op) = op else {
             return match (left, self.token) {
-                // A Boolean property is a condition by itself.
+                // A Boolean property and a Boolean literal are conditions by themselves.
                 (
                     Operand::Property(name),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::IsTrue(name)),
+                (
+                    Operand::Literal(EdmValue::Boolean(value)),
+                    Token::End | Token::Close | Token::Word("and" | "or"),
+                ) => Ok(Filter::Constant(value)),
                 _ => Err(self.unexpected(OPERATOR)),
             };
         };
@@ -203,6 +207,8 @@ mod tests {
                 EdmValue::Guid("c9da6455-213d-42c9-9a79-3e9149a57833".parse().unwrap()),
             ),
             ("A eq 5.0", EdmValue::Double(5.0)),
+            ("A eq 5d", EdmValue::Double(5.0)),
+            ("A eq -1.5e3D", EdmValue::Double(-1500.0)),
             ("A eq 1e300", EdmValue::Double(1e300)),
             ("A eq -1.5E-7", EdmValue::Double(-1.5e-7)),
             (
@@ -220,6 +226,24 @@ mod tests {
                 panic!("{text}")
             };
             assert_eq!(literal, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_boolean_literal_is_a_filter() {
+        for (text, expected) in [
+            ("true", "true"),
+            ("(false)", "false"),
+            ("not false", "not (false)"),
+            ("true and A eq 1 or (false)", "true and A eq 1 or false"),
+            ("A eq true", "A eq true"),
+        ] {
+            assert_eq!(Filter::parse(text).unwrap().to_string(), expected);
+        }
+        assert_eq!(Filter::parse("false"), Ok(Filter::Constant(false)));
+        assert_eq!(Filter::parse("true").unwrap().comparisons(), 0);
+        for text in ["5", "'true'", "true true", "true eq", "TRUE eq TRUE"] {
+            assert!(Filter::parse(text).is_err(), "{text}");
         }
     }
 
@@ -262,6 +286,10 @@ mod tests {
             ("A eq B", Unexpected, 5),
             ("1 eq 1", Unexpected, 5),
             ("A eq 12x", BadLiteral, 5),
+            ("A eq 5f", BadLiteral, 5),
+            ("A eq 5m", BadLiteral, 5),
+            ("A eq d", Unexpected, 5),
+            ("A eq nand", Unexpected, 5),
             ("A eq 3000000000", BadLiteral, 5),
             ("A eq 9223372036854775808L", BadLiteral, 5),
             ("A eq null", Unexpected, 5),
@@ -343,6 +371,7 @@ mod tests {
             (name, proptest::sample::select(CompareOp::ALL.to_vec()), value())
                 .prop_map(|(property, op, literal)| Filter::Compare { property, op, literal }),
             name.prop_map(Filter::IsTrue),
+            any::<bool>().prop_map(Filter::Constant),
         ];
         leaf.prop_recursive(6, 40, 2, |inner| {
             let list = proptest::collection::vec(inner.clone(), 2..4);

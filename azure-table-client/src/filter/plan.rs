@@ -100,9 +100,11 @@ impl<'f> Plan<'f> {
                 });
                 hull.unwrap_or_default()
             }
-            Filter::Compare { .. } | Filter::IsTrue(_) | Filter::Not(_) | Filter::TooDeep => {
-                Self::default()
-            }
+            Filter::Compare { .. }
+            | Filter::IsTrue(_)
+            | Filter::Constant(_)
+            | Filter::Not(_)
+            | Filter::TooDeep => Self::default(),
         }
     }
 

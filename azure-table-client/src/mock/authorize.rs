@@ -52,6 +52,9 @@ pub(super) fn authorize(
         }
         (false, true) => {
             let (fields, now) = (SasFields::of(request), edm_time(arrived));
+            if fields.is_repeated() {
+                return Err(refused("a field of the SAS is repeated"));
+            }
             if fields.get("ss").is_some() || fields.get("srt").is_some() {
                 account_sas::check(keys, &fields, request, now)?
             } else {

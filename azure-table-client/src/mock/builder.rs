@@ -87,8 +87,8 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Refuses longer keys, in UTF-16 code units. The documentation states 1 KiB, which is 512 units.
-    /// The service's own error message states 1,024, which is the default.
+    /// Refuses longer keys, in UTF-16 code units. The default is 1,024, as in the documentation, which used to
+    /// state 1 KiB: 512 units.
     pub fn max_key_units(mut self, units: usize) -> Self {
         self.rules.max_key_units = units.min(KEY_UTF16_UNITS);
         self

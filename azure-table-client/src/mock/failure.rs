@@ -18,21 +18,48 @@ pub(super) struct Failure {
     pub(super) status: StatusCode,
     pub(super) code: Cow<'static, str>,
     pub(super) message: Cow<'static, str>,
+    pub(super) stage: Stage,
+}
+
+/// The stage of a request at which the service refuses it. The headers of the response depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The front end, which authenticates requests (recorded in `test_new_invalid_key`).
+    FrontEnd,
+    /// The steps before the operation: parsing the filter (recorded in `test_query_invalid_filter`), and finding the
+    /// table of a batch (recorded in `test_new_non_existent_table`).
+    Preparation,
+    /// The operation itself.
+    Operation,
 }
 
 macro_rules! failures {
-    ($($name:ident: $status:ident, $code:literal, $message:literal;)*) => {
+    ($stage:ident: $($name:ident: $status:ident, $code:literal, $message:literal;)*) => {
         impl Failure {
             $(pub(super) const fn $name() -> Self {
-                Self { status: StatusCode::$status, code: Cow::Borrowed($code), message: Cow::Borrowed($message) }
+                Self {
+                    status: StatusCode::$status,
+                    code: Cow::Borrowed($code),
+                    message: Cow::Borrowed($message),
+                    stage: Stage::$stage,
+                }
             })*
         }
     };
 }
 
 failures! {
-    atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
+    FrontEnd:
     authentication_failed: FORBIDDEN, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
+    invalid_authentication_info: BAD_REQUEST, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.";
+    invalid_token: UNAUTHORIZED, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+    invalid_version: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
+    no_authentication_information: UNAUTHORIZED, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+}
+
+failures! {
+    Operation:
+    atom_not_supported: UNSUPPORTED_MEDIA_TYPE, "AtomFormatNotSupported", "Atom format is not supported.";
     authorization_failure: FORBIDDEN, "AuthorizationFailure", "This request is not authorized to perform this operation.";
     body_too_large: PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.";
     cors_preflight: FORBIDDEN, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.";
@@ -42,12 +69,9 @@ failures! {
     entity_already_exists: CONFLICT, "EntityAlreadyExists", "The specified entity already exists.";
     entity_too_large: BAD_REQUEST, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).";
     internal_error: INTERNAL_SERVER_ERROR, "InternalError", "Server encountered an internal error. Please try again after some time.";
-    invalid_authentication_info: BAD_REQUEST, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.";
-    invalid_header: BAD_REQUEST, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";
     invalid_input: BAD_REQUEST, "InvalidInput", "One of the request inputs is not valid.";
     invalid_name: BAD_REQUEST, "InvalidResourceName", "The specifed resource name contains invalid characters.";
     invalid_query_value: BAD_REQUEST, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.";
-    invalid_token: UNAUTHORIZED, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     invalid_uri: BAD_REQUEST, "InvalidUri", "The requested URI does not represent any resource on the server.";
     invalid_xml: BAD_REQUEST, "InvalidXmlDocument", "XML specified is not syntactically valid.";
     invalid_xml_value: BAD_REQUEST, "InvalidXmlNodeValue", "The value for one of the XML nodes is not in the correct format.";
@@ -57,7 +81,6 @@ failures! {
     missing_cors_header: BAD_REQUEST, "InvalidHeaderValue", "A required CORS header is not present.";
     missing_header: BAD_REQUEST, "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified.";
     name_length: BAD_REQUEST, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.";
-    no_authentication_information: UNAUTHORIZED, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     not_implemented: NOT_IMPLEMENTED, "NotImplemented", "The requested operation is not implemented on the specified resource.";
     operation_timed_out: INTERNAL_SERVER_ERROR, "OperationTimedOut", "Operation could not be completed within the specified time.";
     out_of_range_query_value: BAD_REQUEST, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.";
@@ -99,6 +122,11 @@ impl Failure {
              Please make sure only one etag value is specified and is valid."
         );
         Self { message: message.into(), ..Self::invalid_input() }
+    }
+
+    /// The parser of queries refuses the text.
+    pub(super) fn syntax(message: String) -> Self {
+        Self { message: message.into(), stage: Stage::Preparation, ..Self::invalid_input() }
     }
 
     /// The signature does not allow this address.

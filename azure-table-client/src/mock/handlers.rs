@@ -11,6 +11,7 @@ mod query;
 mod scan;
 mod select;
 mod service;
+mod syntax;
 mod tables;
 
 use std::time::SystemTime;
@@ -26,9 +27,9 @@ pub(super) use self::query::Scan;
 pub(super) use self::select::Select;
 use super::authorize::{CHALLENGE, authorize};
 use super::core::{Core, ServiceClock};
-use super::failure::Failure;
+use super::failure::{Failure, Stage};
 use super::faults::Effects;
-use super::reply::{self, Reply};
+use super::reply::{self, Protection, Reply};
 use super::request::{Location, MAX_BODY_BYTES, Request, Resource};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
@@ -78,6 +79,10 @@ pub(super) async fn respond(
         return batch::respond(core, request, &grant, request_id, scan).await;
     }
     let exchange = Exchange { effects: Some(effects), ..Exchange::new(core, request, &grant)? };
+    if request.resource() == Ok(&Resource::BelowTable) && !request.raw.body.is_empty() {
+        // The body is read as that of an entity before the search for the table.
+        request.body()?;
+    }
     let operation = request.operation()?;
     let resource = request.resource()?;
     grant.allows(operation, resource.table())?;
@@ -113,7 +118,10 @@ pub(super) fn refusal(
     if failure.status == StatusCode::UNAUTHORIZED {
         reply.text_header(header::WWW_AUTHENTICATE, CHALLENGE);
     }
-    if let Some(protocol) = protocol {
+    if request.is_xml() {
+        reply.protection = Protection::None;
+    }
+    if let Some(protocol) = protocol.filter(|_| failure.stage == Stage::Operation) {
         reply.preference_applied(protocol.preference(&request.raw));
     }
     reply

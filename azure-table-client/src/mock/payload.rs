@@ -6,7 +6,7 @@ mod json;
 use http::HeaderValue;
 
 use super::core::ServiceClock;
-use super::failure::Failure;
+use super::failure::{Failure, Stage};
 use super::handlers::Select;
 use super::request::Origin;
 use super::store::StoredEntity;
@@ -63,13 +63,17 @@ pub(super) fn media_type(format: PayloadFormat) -> HeaderValue {
     }
 }
 
-/// The body of a failure, and its media type: XML if the accepted format is Atom or unknown.
+/// The body of a failure, and its media type: XML if the accepted format is Atom or unknown. The front end does
+/// not state the level of JSON (recorded in `test_new_invalid_key`).
 pub(super) fn failure_body(
     format: Option<PayloadFormat>,
     failure: &Failure,
     message: &str,
 ) -> (HeaderValue, Vec<u8>) {
     match format {
+        Some(PayloadFormat::Json(_)) if failure.stage == Stage::FrontEnd => {
+            (HeaderValue::from_static("application/json"), json::failure(failure, message))
+        }
         Some(format @ PayloadFormat::Json(_)) => {
             (media_type(format), json::failure(failure, message))
         }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::failure::Failure;
+use super::failure::{Failure, Stage};
 use super::payload;
 use super::request::{Preference, RawRequest};
 use crate::edm::EdmDateTime;
@@ -17,6 +17,9 @@ static DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
 static RETURN_CLIENT_REQUEST_ID: HeaderName =
     HeaderName::from_static("x-ms-return-client-request-id");
 
+/// A longer id of a client is not repeated.
+const MAX_CLIENT_REQUEST_ID: usize = 1024;
+
 /// The largest number of headers of most responses, with those that hosts add.
 const USUAL_HEADERS: usize = 14;
 
@@ -26,15 +29,31 @@ pub(super) struct Reply {
     /// The headers, each at most once. A list is cheaper than a map, since a batch has a hundred replies.
     headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) body: Vec<u8>,
-    /// The response is in an OData format.
-    pub(super) is_odata: bool,
+    pub(super) protection: Protection,
     /// The failure in the body, for the record.
     pub(super) failure: Option<Failure>,
 }
 
+/// The headers against caches and against guesses of the media type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protection {
+    /// `Cache-Control: no-cache` and `X-Content-Type-Options: nosniff`, like most responses in an OData format.
+    Full,
+    /// `X-Content-Type-Options: nosniff`.
+    NoSniff,
+    /// None, like the responses that are XML in every format.
+    None,
+}
+
 impl Reply {
     pub(super) fn new(status: StatusCode, body: Vec<u8>) -> Self {
-        Self { status, headers: Vec::with_capacity(8), body, is_odata: true, failure: None }
+        Self {
+            status,
+            headers: Vec::with_capacity(8),
+            body,
+            protection: Protection::Full,
+            failure: None,
+        }
     }
 
     pub(super) fn no_content() -> Self {
@@ -45,12 +64,12 @@ impl Reply {
 
     /// A response without a body to an operation on the service or on policies.
     pub(super) fn of_service(status: StatusCode) -> Self {
-        Self { status, is_odata: false, ..Self::no_content() }
+        Self { status, protection: Protection::None, ..Self::no_content() }
     }
 
     /// A document that is XML in every version and format.
     pub(super) fn xml(body: Vec<u8>) -> Self {
-        let mut reply = Self { is_odata: false, ..Self::new(StatusCode::OK, body) };
+        let mut reply = Self { protection: Protection::None, ..Self::new(StatusCode::OK, body) };
         reply.set(header::CONTENT_TYPE, headers::XML.clone());
         reply
     }
@@ -73,6 +92,11 @@ impl Reply {
         let mut reply = Self::new(failure.status, body);
         reply.set(header::CONTENT_TYPE, media_type);
         reply.failure = Some(failure.clone());
+        reply.protection = match failure.stage {
+            Stage::FrontEnd => Protection::None,
+            Stage::Preparation => Protection::NoSniff,
+            Stage::Operation => Protection::Full,
+        };
         reply
     }
 
@@ -109,11 +133,6 @@ impl Reply {
         self.set(PREFERENCE_APPLIED.clone(), applied);
     }
 
-    /// Removes the header that [`preference_applied`](Self::preference_applied) sets.
-    pub(super) fn no_preference_applied(&mut self) {
-        self.headers.retain(|(name, _)| *name != PREFERENCE_APPLIED);
-    }
-
     /// Sets the URL of a created resource.
     pub(super) fn location(&mut self, address: String, preference: Preference) {
         let Ok(address) = HeaderValue::try_from(address) else { return };
@@ -130,9 +149,8 @@ impl Reply {
         request_id: String,
         now: SystemTime,
     ) -> HttpResponse {
-        if self.is_odata {
-            self.set(header::CACHE_CONTROL, NO_CACHE.clone());
-            self.set(header::X_CONTENT_TYPE_OPTIONS, NO_SNIFF.clone());
+        for (name, value) in self.protection.headers() {
+            self.set(name.clone(), value.clone());
         }
         // Earlier versions did not return the header.
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
@@ -141,9 +159,9 @@ impl Reply {
         {
             self.set(headers::X_MS_VERSION.clone(), version);
         }
-        let returns_id = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
-        if returns_id.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
+        if returns_id(request)
             && let Some(id) = request.headers.get(&headers::X_MS_CLIENT_REQUEST_ID)
+            && id.len() <= MAX_CLIENT_REQUEST_ID
             && let Ok(id) = HeaderValue::from_bytes(id)
         {
             self.set(headers::X_MS_CLIENT_REQUEST_ID.clone(), id);
@@ -158,8 +176,29 @@ impl Reply {
     }
 }
 
-pub(super) static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
-pub(super) static NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+/// Returns whether the response repeats the id that the client gave to the request: from version 2019-02-02 on in
+/// recordings, while those of 2017-04-17 lack it, and in each version where the request asks for it.
+fn returns_id(request: &RawRequest<'_>) -> bool {
+    let version = request.headers.get(&headers::X_MS_VERSION);
+    let asked = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
+    version.is_some_and(|version| version >= b"2019-02-02".as_slice())
+        || asked.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
+}
+
+impl Protection {
+    /// The names and values of the headers.
+    pub(super) fn headers(self) -> &'static [(HeaderName, HeaderValue)] {
+        static HEADERS: [(HeaderName, HeaderValue); 2] = [
+            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        ];
+        match self {
+            Self::Full => &HEADERS,
+            Self::NoSniff => &HEADERS[..1],
+            Self::None => &[],
+        }
+    }
+}
 
 /// A random id for a request or a boundary.
 pub(super) fn new_id() -> String {

@@ -291,7 +291,7 @@ impl<'a> RawRequest<'a> {
             return Ok(self.option("sv").and_then(|date| ServiceVersion::of_date(&date)));
         };
         let version = text(value).and_then(ServiceVersion::of_date);
-        version.map(Some).ok_or_else(Failure::invalid_header)
+        version.map(Some).ok_or_else(Failure::invalid_version)
     }
 
     /// Checks `timeout`, in seconds. Versions before 2016-05-31 ignore it. The value has no effect, since

@@ -31,7 +31,9 @@ pub(super) use self::properties::{Member, Properties, StoredProperties};
 pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
 pub(super) use self::table::{Snapshot, Table, Written};
+#[cfg(test)]
 pub(super) use self::version::Version;
+pub(super) use self::version::VersionText;
 pub(super) use self::write::{Change, Condition, Refused, Update, Write};
 use super::failure::Failure;
 use super::policies::Policies;

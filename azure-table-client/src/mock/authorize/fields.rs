@@ -13,12 +13,27 @@ use crate::auth::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
+/// The fields of signatures for tables and accounts.
+const FIELDS: [&str; 15] = [
+    "sig", "sv", "ss", "srt", "st", "se", "sp", "sip", "spr", "tn", "si", "spk", "srk", "epk",
+    "erk",
+];
+
 /// The decoded options of a query, which include the fields of the signature.
 pub(super) struct SasFields<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
 
 impl<'q> SasFields<'q> {
     pub(super) fn of(request: &RawRequest<'q>) -> Self {
         Self(form_urlencoded::parse(request.query.as_bytes()).collect())
+    }
+
+    /// Returns `true` if the query has a field of the signature twice ([azure-sdk-for-rust#867][twice]).
+    ///
+    /// [twice]: https://github.com/Azure/azure-sdk-for-rust/issues/867
+    pub(super) fn is_repeated(&self) -> bool {
+        FIELDS.iter().any(|field| {
+            self.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case(field)).nth(1).is_some()
+        })
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::super::failure::Failure;
+use super::super::failure::{Failure, Stage};
 use super::effects::{Break, FaultKind, Replacement, ReplacementBody, RetryAfter};
 use super::scope::{Scope, Subject};
 use crate::wire::Operation;
@@ -113,6 +113,7 @@ impl Fault {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code: code.into(),
             message: "The fault plan refuses this request.".into(),
+            stage: Stage::Operation,
         })
     }
 

@@ -69,12 +69,8 @@ impl Subject {
                 self.keys.push((path.partition_key.clone(), path.row_key.clone()));
             }
             Ok(Resource::Entities(_)) if is_post => {
-                if let Ok(EntityBody {
-                    partition_key: Some(partition_key),
-                    row_key: Some(row_key),
-                    ..
-                }) = request.body().and_then(EntityBody::parse)
-                {
+                let body = request.body().and_then(EntityBody::parse);
+                if let Ok(((partition_key, row_key), _)) = body.and_then(EntityBody::into_keys) {
                     self.keys.push((partition_key.into_owned(), row_key.into_owned()));
                 }
             }

@@ -15,8 +15,8 @@ use super::query::Scan;
 use super::refusal;
 use crate::mock::authorize::Grant;
 use crate::mock::core::{Core, NotApplied};
-use crate::mock::failure::Failure;
-use crate::mock::reply::{NO_CACHE, NO_SNIFF, Reply, new_id};
+use crate::mock::failure::{Failure, Stage};
+use crate::mock::reply::{Reply, new_id};
 use crate::mock::request::{BatchPart, Request, Resource};
 use crate::mock::step::Work;
 use crate::mock::store::{StoredKey, Write};
@@ -35,8 +35,6 @@ static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 struct BatchFailure {
     index: usize,
     failure: Failure,
-    /// Whether the batch broke a rule of batches. If not, the operation would also have failed alone.
-    is_of_batch: bool,
 }
 
 /// Responds to a batch. A batch that can be read is accepted even if its operations fail.
@@ -129,7 +127,7 @@ async fn apply(
     let of_operation = |(index, failure): (usize, Failure)| {
         // The message of a changeset with one operation has no index.
         let failure = if count > 1 { failure.at(index) } else { failure };
-        BatchFailure { index, failure, is_of_batch: false }
+        BatchFailure { index, failure }
     };
     let mut work = Work::default();
     let mut group = EntityGroup::default();
@@ -150,7 +148,10 @@ async fn apply(
 
     let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
     let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
-        NotApplied::Table(failure) => BatchFailure::of_batch(0, failure),
+        NotApplied::Table(failure) => {
+            let failure = Failure { stage: Stage::Preparation, ..failure };
+            BatchFailure::of_batch(0, failure)
+        }
         NotApplied::Write(index, failure) => of_operation((index, failure)),
     })?;
     Ok(exchanges
@@ -202,11 +203,9 @@ fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: &Reply) {
         _ => "3.0;",
     };
     let id = operation.raw.headers.get(&CONTENT_ID);
-    let of_part = [
-        (header::X_CONTENT_TYPE_OPTIONS.as_str(), NO_SNIFF.as_bytes()),
-        (header::CACHE_CONTROL.as_str(), NO_CACHE.as_bytes()),
-        (DATA_SERVICE_VERSION.as_str(), version.as_bytes()),
-    ];
+    let of_part = reply.protection.headers().iter();
+    let of_part = of_part.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let of_part = of_part.chain([(DATA_SERVICE_VERSION.as_str(), version.as_bytes())]);
     let headers = reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH);
     let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
     let headers = headers.chain(id.map(|id| (CONTENT_ID.as_str(), id))).chain(of_part);
@@ -226,10 +225,7 @@ fn refuse(
         return;
     };
     let now = core.clock.edm_now();
-    let mut reply = refusal(operation, &failure.failure, request_id, now);
-    if failure.is_of_batch {
-        reply.no_preference_applied();
-    }
+    let reply = refusal(operation, &failure.failure, request_id, now);
     write_part(writer, operation, &reply);
 }
 
@@ -256,7 +252,7 @@ impl EntityGroup {
 impl BatchFailure {
     /// A failure of the batch itself. Its message always has the index.
     fn of_batch(index: usize, failure: Failure) -> Self {
-        Self { index, failure: failure.at(index), is_of_batch: true }
+        Self { index, failure: failure.at(index) }
     }
 }
 

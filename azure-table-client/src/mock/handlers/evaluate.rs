@@ -61,10 +61,11 @@ impl<'f> Matcher<'f> {
             Filter::IsTrue(property) => {
                 self.comparison(property, CompareOp::Eq, &EdmValue::Boolean(true))
             }
+            Filter::Constant(true) => Condition::All(Vec::new()),
+            Filter::Constant(false) | Filter::TooDeep => Condition::Never,
             Filter::And(filters) => Condition::All(all(filters)),
             Filter::Or(filters) => Condition::Any(all(filters)),
             Filter::Not(inner) => Condition::Not(Box::new(self.condition_of(inner))),
-            Filter::TooDeep => Condition::Never,
         }
     }
 
@@ -247,6 +248,9 @@ mod tests {
             "S lt '\u{ffff}'",
             "5 ge I",
             "not (I ne 5)",
+            "true",
+            "I eq 5 and true",
+            "I eq 6 or not false",
             "PartitionKey eq 'p' and RowKey ge 'r' and RowKey lt 's'",
             "Timestamp eq datetime'2020-01-01T00:00:00Z'",
             "Timestamp lt datetime'2020-01-02T00:00:00Z'",
@@ -265,6 +269,9 @@ mod tests {
             "N ne 5.0",
             "I",
             "not T",
+            "false",
+            "I eq 5 and false",
+            "not true",
             "RowKey",
             "RowKey ne 5",
             "PartitionKey gt 'p'",

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{HeaderName, StatusCode};
+use http::{HeaderName, Method, StatusCode, header};
 
 use super::Select;
 use crate::mock::authorize::Grant;
@@ -11,8 +11,8 @@ use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
 use crate::mock::payload::{BaseUrl, Item, Payload};
 use crate::mock::reply::Reply;
-use crate::mock::request::{Preference, Protocol, Request};
-use crate::wire::PayloadFormat;
+use crate::mock::request::{Headers, Preference, Protocol, RawRequest, Request};
+use crate::wire::{Metadata, PayloadFormat};
 
 /// An authorized request and the settings of its response.
 pub(super) struct Exchange<'a> {
@@ -37,7 +37,7 @@ impl<'a> Exchange<'a> {
         Ok(Self {
             request,
             protocol,
-            format: protocol.format(&request.raw)?,
+            format: format(protocol, &request.raw)?,
             base_url: BaseUrl {
                 origin: request.raw.origin,
                 account: core.rules.account(),
@@ -68,13 +68,16 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// `$top`, from 1 to 1,000.
+    /// `$top`, up to 1,000. With 0 the service returns no rows ([Azurite#1428][top]). No source shows a continuation
+    /// token with it, so the page is the last one.
+    ///
+    /// [top]: https://github.com/Azure/Azurite/issues/1428
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
         let Some(text) = self.request.raw.option("$top") else {
             return Ok(None);
         };
         match text.parse() {
-            Ok(top @ 1..=1000) => Ok(Some(top)),
+            Ok(top @ 0..=1000) => Ok(Some(top)),
             _ => Err(Failure::invalid_input()),
         }
     }
@@ -90,6 +93,22 @@ impl<'a> Exchange<'a> {
     /// Adds a continuation token to a reply.
     pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
         reply.text_header(name.clone(), write_token(key));
+    }
+}
+
+/// The format of the response. A DELETE outside of a batch may omit `Accept` (recorded in
+/// `test_get_entity_with_select` of the asynchronous Python client of 2020); in a batch it may not
+/// ([azure-sdk-for-rust#364][batch]).
+///
+/// [batch]: https://github.com/Azure/azure-sdk-for-rust/issues/364
+fn format(protocol: &Protocol, request: &RawRequest<'_>) -> Result<PayloadFormat, Failure> {
+    let may_omit = request.method == Method::DELETE
+        && matches!(request.headers, Headers::Request(_))
+        && !request.headers.contains(&header::ACCEPT)
+        && request.option("$format").is_none();
+    match protocol.format(request) {
+        Err(_) if may_omit => Ok(PayloadFormat::Json(Metadata::Minimal)),
+        format => format,
     }
 }
 

@@ -11,6 +11,9 @@ use crate::mock::store::{Chunk, StoredEntity, StoredKey};
 /// The largest body of a page with more than one row.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
+/// The usual number of bytes of a row's keys, Timestamp and ETag in a body.
+const MEMBERS_BYTES: usize = 192;
+
 pub(super) struct Page<'p> {
     payload: &'p Payload<'p>,
     matcher: Option<&'p Matcher<'p>>,
@@ -67,13 +70,27 @@ impl<'p> Page<'p> {
         }
         let for_all = |matcher: &Matcher<'_>| matcher.for_all(partition_key, (first, last));
         match self.matcher.map_or(Some(true), for_all) {
-            Some(true) => self.add_matching(partition_key, chunk, range, None).await,
+            Some(true) => {
+                self.reserve(&rows[range.clone()], range.end == rows.len());
+                self.add_matching(partition_key, chunk, range, None).await
+            }
             Some(false) => {
                 self.scanned += range.len();
                 ControlFlow::Continue(())
             }
             None => self.add_matching(partition_key, chunk, range, self.matcher).await,
         }
+    }
+
+    /// Allocates the body at once if all rows match, since a body of many rows is copied each time it grows.
+    fn reserve(&mut self, rows: &[StoredEntity], has_more: bool) {
+        if self.found > 0 {
+            return;
+        }
+        let expected = if has_more { self.top } else { self.top.min(rows.len()) };
+        let of_row = |row: &StoredEntity| MEMBERS_BYTES + row.properties().text().len();
+        let bytes = expected.saturating_mul(rows.first().map_or(0, of_row));
+        self.body.reserve(bytes.min(MAX_PAGE_BYTES));
     }
 
     async fn add_matching(
@@ -130,7 +147,8 @@ impl<'p> Page<'p> {
     }
 
     fn end_before(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
-        self.next = Some(StoredKey::new(partition_key, row.row_key()));
+        // A page of no rows would begin with the same row forever.
+        self.next = (self.top > 0).then(|| StoredKey::new(partition_key, row.row_key()));
         ControlFlow::Break(())
     }
 }

@@ -9,7 +9,8 @@ use super::exchange::Exchange;
 use super::page::Page;
 use super::scan::{Partitions, range};
 use super::select::Select;
-use crate::filter::{Filter, FilterErrorKind, Plan, PlanKind};
+use super::syntax;
+use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::{PAGE_ENTITIES, check_table_name};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -30,10 +31,7 @@ pub(super) fn filter(core: &Core, exchange: &Exchange<'_>) -> Result<Option<Filt
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Ok(None);
     };
-    let filter = Filter::parse(&text).map_err(|error| match error.kind() {
-        FilterErrorKind::Function => Failure::not_implemented(),
-        _ => Failure::invalid_input(),
-    })?;
+    let filter = Filter::parse(&text).map_err(|error| syntax::failure(&text, &error))?;
     match core.rules.max_comparisons {
         Some(max) if filter.comparisons() > max => Err(Failure::invalid_input()),
         _ => Ok(Some(filter)),

@@ -1,14 +1,20 @@
 //! `$select`: the properties in a response.
 
+use percent_encoding::{AsciiSet, utf8_percent_encode};
+
 use crate::limits::{SYSTEM_PROPERTIES, check_property_name};
 use crate::mock::failure::Failure;
 use crate::mock::names::Names;
 use crate::mock::request::Request;
 use crate::mock::store::{Member, StoredProperties};
 
+/// The characters that the text of a selection can contain and a URL cannot, besides those outside of ASCII.
+const ESCAPED: &AsciiSet = &percent_encoding::CONTROLS.add(b' ');
+
 /// The selected properties, and the text that the response repeats.
 pub(in crate::mock) struct Select {
     names: Names<String>,
+    /// As sent, and percent-encoded like in the service's responses.
     text: String,
 }
 
@@ -30,7 +36,7 @@ impl Select {
             }
             names.add(name.to_owned());
         }
-        Ok(Some(Self { text: names.list().join(","), names }))
+        Ok(Some(Self { text: utf8_percent_encode(&text, ESCAPED).to_string(), names }))
     }
 
     /// Returns `true` if all properties are selected, by an empty list or by `*`.
@@ -59,5 +65,34 @@ impl Select {
     /// The part of `odata.metadata` that repeats the selection.
     pub(in crate::mock) fn suffix(select: Option<&Self>) -> String {
         select.map_or_else(String::new, |select| format!("&$select={}", select.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mock::MockTableService;
+    use crate::transport::HttpRequest;
+
+    #[test]
+    fn the_context_url_repeats_the_text_of_the_selection() {
+        let service = MockTableService::builder().loose(true).build();
+        let now = std::time::UNIX_EPOCH;
+        service.core().store.write().create("Blogs", now).unwrap();
+        for (query, expected) in [
+            ("age,%20sex", "age,%20sex"),
+            ("age%2Csex", "age,sex"),
+            ("age+,sex,", "age%20,sex,"),
+            ("age,age", "age,age"),
+            ("%C3%A9", "%C3%A9"),
+            ("", ""),
+            ("*", "*"),
+        ] {
+            let url = format!("http://h/devstoreaccount1/Blogs()?$select={query}");
+            let response =
+                service.respond(&HttpRequest::new(http::Method::GET, url.parse().unwrap()));
+            let body = String::from_utf8(response.body.to_vec()).unwrap();
+            let expected = format!("$metadata#Blogs&$select={expected}\"");
+            assert!(body.contains(&expected), "{query}: {body}");
+        }
     }
 }

@@ -92,7 +92,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
             continue;
         }
         if page.len() == top {
-            next = Some(table);
+            next = Some(table).filter(|_| top > 0);
             break;
         }
         page.push(table);

@@ -3,7 +3,7 @@
 use super::super::failure::Failure;
 use super::super::handlers::Select;
 use super::super::json::{push_member, push_text};
-use super::super::store::{StoredEntity, Version};
+use super::super::store::{StoredEntity, VersionText};
 use super::{Item, Payload};
 use crate::wire::Metadata;
 
@@ -53,28 +53,42 @@ impl Payload<'_> {
     /// Writes the members of an item, without braces.
     fn members(&self, out: &mut Vec<u8>, level: Metadata, item: Item<'_>) {
         let start = out.len();
-        if level == Metadata::Full {
-            let path = self.path(item);
-            push_member(out, "odata.type", &self.type_name());
-            push_member(out, "odata.id", &self.base_url.absolute(&path));
-            if let Item::Entity(_, entity) = item {
-                push_etag(out, entity.version);
-            }
-            push_member(out, "odata.editLink", &path[1..]);
-        } else if level == Metadata::Minimal
-            && let Item::Entity(_, entity) = item
-        {
-            push_etag(out, entity.version);
-        }
         match item {
             Item::Entity(partition_key, entity) => {
-                self.properties(out, level, partition_key, entity);
+                let version = entity.version.text();
+                self.annotations(out, level, item, Some(&version));
+                self.properties(out, level, partition_key, entity, &version);
             }
-            Item::Table(name) => push_member(out, "TableName", name),
+            Item::Table(name) => {
+                self.annotations(out, level, item, None);
+                push_member(out, "TableName", name);
+            }
         }
         // Remove the comma of the last member.
         if out.len() > start {
             out.pop();
+        }
+    }
+
+    fn annotations(
+        &self,
+        out: &mut Vec<u8>,
+        level: Metadata,
+        item: Item<'_>,
+        version: Option<&VersionText>,
+    ) {
+        let path = (level == Metadata::Full).then(|| self.path(item));
+        if let Some(path) = &path {
+            push_member(out, "odata.type", &self.type_name());
+            push_member(out, "odata.id", &self.base_url.absolute(path));
+        }
+        if level != Metadata::None
+            && let Some(version) = version
+        {
+            push_etag(out, version);
+        }
+        if let Some(path) = &path {
+            push_member(out, "odata.editLink", &path[1..]);
         }
     }
 
@@ -84,12 +98,13 @@ impl Payload<'_> {
         level: Metadata,
         partition_key: &str,
         entity: &StoredEntity,
+        version: &VersionText,
     ) {
         let properties = entity.properties();
         let Some(select) = self.select.filter(|select| !select.is_all()) else {
             push_key(out, "\"PartitionKey\":", partition_key);
             push_key(out, "\"RowKey\":", entity.row_key());
-            push_timestamp(out, level, entity.version);
+            push_timestamp(out, level, version);
             if level == Metadata::None {
                 properties.members().for_each(|member| push(out, member.text(false)));
             } else {
@@ -101,7 +116,7 @@ impl Payload<'_> {
             match (name, member) {
                 ("PartitionKey", _) => push_key(out, "\"PartitionKey\":", partition_key),
                 ("RowKey", _) => push_key(out, "\"RowKey\":", entity.row_key()),
-                ("Timestamp", _) => push_timestamp(out, level, entity.version),
+                ("Timestamp", _) => push_timestamp(out, level, version),
                 (_, Some(member)) => push(out, member.text(level != Metadata::None)),
                 (_, None) => {
                     push_text(out, name);
@@ -123,17 +138,17 @@ fn push(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn push_etag(out: &mut Vec<u8>, version: Version) {
+fn push_etag(out: &mut Vec<u8>, version: &VersionText) {
     out.extend_from_slice(br#""odata.etag":"W/\""#);
-    version.text().push_tag(out);
+    version.push_tag(out);
     out.extend_from_slice(br#"\"","#);
 }
 
-fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: Version) {
+fn push_timestamp(out: &mut Vec<u8>, level: Metadata, version: &VersionText) {
     if level == Metadata::Full {
         push(out, "\"Timestamp@odata.type\":\"Edm.DateTime\",");
     }
     push(out, "\"Timestamp\":\"");
-    out.extend_from_slice(version.text().as_bytes());
+    out.extend_from_slice(version.as_bytes());
     push(out, "\",");
 }

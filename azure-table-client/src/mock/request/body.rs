@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-use crate::edm::{DateTimeError, EdmDateTime, EdmType};
+use crate::edm::{DateTimeError, EdmCow, EdmDateTime, EdmType};
 use crate::entity::{Annotation, Columns, DynamicEntity, Form, RawProperty, RawValue, Row};
 use crate::mock::failure::Failure;
 use crate::mock::store::Properties;
 use crate::wire::{atom, json_read};
+
+/// The PartitionKey and the RowKey of a body.
+pub(in crate::mock) type Keys<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The body of a request in its format.
 #[derive(Debug, Clone, Copy)]
@@ -32,11 +35,10 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// The entity of a body: its keys, if it has them, and its properties in order, without nulls.
+/// The entity of a body: its properties in order, without nulls, and its keys, which only an insert reads.
 #[derive(Debug)]
 pub(in crate::mock) struct EntityBody<'a> {
-    pub(in crate::mock) partition_key: Option<Cow<'a, str>>,
-    pub(in crate::mock) row_key: Option<Cow<'a, str>>,
+    keys: [RawProperty<'a>; 2],
     pub(in crate::mock) properties: Properties<'a>,
 }
 
@@ -46,15 +48,7 @@ impl<'a> EntityBody<'a> {
         if row.repeated {
             return Err(Failure::duplicate_properties());
         }
-        let mut key = |slot: usize| match std::mem::take(row.slot(slot)) {
-            RawProperty { value: RawValue::Missing | RawValue::Null, .. } => Ok(None),
-            RawProperty {
-                annotation: Annotation::None | Annotation::Edm(EdmType::String),
-                value: RawValue::Text(text),
-            } => Ok(Some(text)),
-            _ => Err(Failure::invalid_input()),
-        };
-        let (partition_key, row_key) = (key(0)?, key(1)?);
+        let keys = [0, 1].map(|slot| std::mem::take(row.slot(slot)));
         let others = row.take_raw_others();
         let mut properties = Vec::with_capacity(others.len());
         for (name, RawProperty { annotation, value }) in others {
@@ -63,7 +57,11 @@ impl<'a> EntityBody<'a> {
             }
             let value = match value {
                 RawValue::Text(text) if annotation == Annotation::Edm(EdmType::DateTime) => {
-                    RawValue::Text(checked_time(text)?)
+                    properties.push((name, EdmCow::DateTime(read_time(&text)?)));
+                    continue;
+                }
+                RawValue::Text(text) if annotation == Annotation::Edm(EdmType::Boolean) => {
+                    read_boolean(text)
                 }
                 // An untyped number outside of the Int32 range is a Double
                 // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
@@ -79,28 +77,50 @@ impl<'a> EntityBody<'a> {
             let value = value.map_err(|_| Failure::invalid_input())?;
             properties.push((name, value));
         }
-        Ok(Self { partition_key, row_key, properties })
+        Ok(Self { keys, properties })
+    }
+
+    /// Returns the PartitionKey and the RowKey.
+    pub(in crate::mock) fn into_keys(self) -> Result<(Keys<'a>, Properties<'a>), Failure> {
+        let [partition_key, row_key] = self.keys.map(|key| match key {
+            RawProperty { value: RawValue::Missing | RawValue::Null, .. } => {
+                Err(Failure::properties_need_value())
+            }
+            RawProperty {
+                annotation: Annotation::None | Annotation::Edm(EdmType::String),
+                value: RawValue::Text(text),
+            } => Ok(text),
+            _ => Err(Failure::invalid_input()),
+        });
+        Ok(((partition_key?, row_key?), self.properties))
     }
 }
 
-/// A time without a zone is UTC, like in the examples of [Insert Entity][insert].
+/// A Boolean as text, in any case ([Azurite#1947][case]).
+///
+/// [case]: https://github.com/Azure/Azurite/issues/1947
+fn read_boolean(text: Cow<'_, str>) -> RawValue<'_> {
+    match &*text {
+        value if value.eq_ignore_ascii_case("true") => RawValue::Boolean(true),
+        value if value.eq_ignore_ascii_case("false") => RawValue::Boolean(false),
+        _ => RawValue::Text(text),
+    }
+}
+
+/// A time without a zone is UTC, like in the examples of [Insert Entity][insert]. Digits below 100 ns are dropped
+/// (recorded in `TestAddAnnotatedEntity`).
 ///
 /// [insert]: https://learn.microsoft.com/rest/api/storageservices/insert-entity
-fn checked_time(text: Cow<'_, str>) -> Result<Cow<'_, str>, Failure> {
-    let mut time = text;
-    let mut read = time.parse::<EdmDateTime>();
+fn read_time(text: &str) -> Result<EdmDateTime, Failure> {
+    let mut read = EdmDateTime::parse_truncated(text);
     if read == Err(DateTimeError::Malformed) {
-        let utc = format!("{time}Z");
-        let read_as_utc = utc.parse();
-        if read_as_utc != Err(DateTimeError::Malformed) {
-            (time, read) = (utc.into(), read_as_utc);
-        }
+        read = EdmDateTime::parse_truncated(&format!("{text}Z"));
     }
-    match read {
+    read.map_err(|error| match error {
         // A .NET DateTime outside of the service's range, for example `MinValue`.
-        Err(DateTimeError::OutOfRange) => Err(Failure::out_of_range()),
-        _ => Ok(time),
-    }
+        DateTimeError::OutOfRange => Failure::out_of_range(),
+        _ => Failure::invalid_input(),
+    })
 }
 
 #[cfg(test)]
@@ -151,10 +171,63 @@ mod tests {
             (r#""A@odata.type":"Edm.Int32","A":3000000000"#, "InvalidInput"),
             (r#""A":{"b":1}"#, "InvalidInput"),
             (r#""A":"\ud800""#, "InvalidInput"),
-            (r#""PartitionKey":5"#, "InvalidInput"),
-            (r#""PartitionKey@odata.type":"Edm.Int64","PartitionKey":"5""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Boolean","A":"yes""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Boolean","A":" true""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Int32","A":"5.0""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Int32","A":"3000000000""#, "InvalidInput"),
+            (r#""A@odata.type":"Edm.Double","A":"inf""#, "InvalidInput"),
         ] {
             assert_eq!(value_of(members), Err(code), "{members}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_booleans_may_be_text() {
+        for (ty, text, expected) in [
+            ("Boolean", "true", EdmValue::Boolean(true)),
+            ("Boolean", "TRUE", EdmValue::Boolean(true)),
+            ("Boolean", "False", EdmValue::Boolean(false)),
+            ("Int32", "-5", EdmValue::Int32(-5)),
+            ("Double", "5", EdmValue::Double(5.0)),
+            ("Double", "1.23456789012346e+24", EdmValue::Double(1.234_567_890_123_46e24)),
+        ] {
+            let members = format!(r#""A@odata.type":"Edm.{ty}","A":"{text}""#);
+            assert_eq!(value_of(&members), Ok(Some(expected)), "{members}");
+        }
+    }
+
+    #[test]
+    fn times_are_kept_to_100_ns() {
+        for (text, expected) in [
+            ("2021-04-01T01:01:01.000000001Z", "2021-04-01T01:01:01Z"),
+            ("2021-04-01T01:01:01.123456789Z", "2021-04-01T01:01:01.1234567Z"),
+            ("2021-04-01T01:01:01.123456789", "2021-04-01T01:01:01.1234567Z"),
+            ("2021-04-01T03:01:01.123456789+02:00", "2021-04-01T01:01:01.1234567Z"),
+        ] {
+            let members = format!(r#""A@odata.type":"Edm.DateTime","A":"{text}""#);
+            let expected = EdmValue::DateTime(expected.parse().unwrap());
+            assert_eq!(value_of(&members), Ok(Some(expected)), "{members}");
+        }
+    }
+
+    #[test]
+    fn keys_of_an_insert_are_text() {
+        let keys_of = |members: &str| {
+            let body = format!("{{{members}}}");
+            let body = EntityBody::parse(RequestBody::Json(body.as_bytes())).unwrap();
+            let keys = body.into_keys().map(|((partition, row), _)| format!("{partition} {row}"));
+            keys.map_err(Failure::known_code)
+        };
+        let row = r#""RowKey":"r""#;
+        for (partition, expected) in [
+            (r#""PartitionKey":"p","#, Ok("p r".to_owned())),
+            (r#""PartitionKey@odata.type":"Edm.String","PartitionKey":"","#, Ok(" r".to_owned())),
+            ("", Err("PropertiesNeedValue")),
+            (r#""PartitionKey":null,"#, Err("PropertiesNeedValue")),
+            (r#""PartitionKey":5,"#, Err("InvalidInput")),
+            (r#""PartitionKey@odata.type":"Edm.Int64","PartitionKey":"5","#, Err("InvalidInput")),
+        ] {
+            assert_eq!(keys_of(&format!("{partition}{row}")), expected, "{partition}");
         }
     }
 

@@ -13,6 +13,9 @@ pub(super) fn of(
     verb: &str,
     resource: &Resource,
 ) -> Result<Operation, Failure> {
+    if *resource == Resource::BelowTable {
+        return Err(Failure::table_not_found());
+    }
     if *resource == Resource::Service || request.comp().is_some() {
         return in_xml(request, verb, resource);
     }

@@ -48,6 +48,8 @@ pub(in crate::mock) enum Resource {
     Entities(String),
     Entity(EntityPath),
     Batch,
+    /// A path below a table, such as `/Blogs/$batch`. It names a table that does not exist.
+    BelowTable,
 }
 
 /// The table and the keys of one entity.
@@ -63,6 +65,9 @@ impl Resource {
     pub(in crate::mock) fn parse(path: &str) -> Result<Self, Failure> {
         let path = percent_decode_str(path).decode_utf8().map_err(|_| Failure::invalid_input())?;
         let path = path.trim_matches('/');
+        if path.split(['(', '\'']).next().is_some_and(|table| table.contains('/')) {
+            return Ok(Self::BelowTable);
+        }
         let (name, arguments) = match path.split_once('(') {
             Some((name, rest)) => {
                 let arguments = rest.strip_suffix(')').ok_or_else(Failure::invalid_input)?;
@@ -94,7 +99,7 @@ impl Resource {
             Self::Table(table) | Self::Entities(table) | Self::Entity(EntityPath { table, .. }) => {
                 Some(table)
             }
-            Self::Service | Self::Tables | Self::Batch => None,
+            Self::Service | Self::Tables | Self::Batch | Self::BelowTable => None,
         }
     }
 }
@@ -187,6 +192,9 @@ mod tests {
             ("/Tables('T')", Resource::Table("T".into())),
             ("/Tables(TableName='T')", Resource::Table("T".into())),
             ("/T", Resource::Entities("T".into())),
+            ("/T/$batch", Resource::BelowTable),
+            ("/T/Tables('T')", Resource::BelowTable),
+            ("/T/U(PartitionKey='p',RowKey='r')", Resource::BelowTable),
             ("/T()", Resource::Entities("T".into())),
             ("/T(PartitionKey='p',RowKey='r')", entity("p", "r")),
             ("/T(RowKey='r',%20PartitionKey='')", entity("", "r")),

@@ -111,7 +111,7 @@ fn the_account_in_the_host_can_be_ignored() {
     let service = MockTableService::builder().loose(true).account_in_host(false).build();
     let url = "http://devstoreaccount1.localhost/devstoreaccount1/Tables";
     assert_eq!(respond(&service, url).status, 200);
-    assert_eq!(respond(&loose(), url).status, 400, "otherwise the path names a table");
+    assert_eq!(respond(&loose(), url).status, 404, "otherwise the path is below a table");
 }
 
 #[test]

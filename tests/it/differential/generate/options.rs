@@ -62,7 +62,7 @@ const SELECTS: [&str; 16] = [
 ];
 /// Names that no property can have.
 const BAD_SELECTS: [&str; 7] = ["my-name", "odata.etag", "I S", "I;S", "'I'", "I/x", "I,a b"];
-const TOPS: [&str; 7] = ["1", "2", "2", "3", "1000", "+1", "02"];
+const TOPS: [&str; 8] = ["1", "2", "2", "3", "1000", "+1", "02", "0"];
 const BAD_TOPS: [&str; 12] = [
     "1001",
     "-1",
@@ -143,9 +143,6 @@ impl Generator {
         if self.chance(15) {
             sent.query.push(("$top", self.pick(&BAD_TOPS).to_owned()));
             sent.odd.push(Odd::Top);
-        } else if self.chance(5) {
-            sent.query.push(("$top", "0".into()));
-            sent.odd.push(Odd::Doubtful);
         } else {
             sent.query.push(("$top", self.pick(&TOPS).to_owned()));
             sent.continues = self.chance(60);

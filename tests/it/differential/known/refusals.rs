@@ -24,6 +24,15 @@ pub(super) const KNOWN: &[Known] = &[
         },
     },
     Known {
+        name: "ignores a $top of 0 (Azurite#1428)",
+        fault: Fault::Azurite,
+        source: LIVE,
+        recognise: |sent, mock, azurite| {
+            let is_zero = sent.option("$top") == Some("0") && mock.status == 200;
+            is_zero && mock != azurite && put_aside(mock, azurite)
+        },
+    },
+    Known {
         name: "knows no X-HTTP-Method",
         fault: Fault::Azurite,
         source: DOCUMENTED,
