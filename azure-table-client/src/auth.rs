@@ -14,6 +14,8 @@ mod sas_terms;
 mod sas_time;
 mod shared_key;
 mod table_sas;
+#[cfg(feature = "entra")]
+mod user_delegation;
 #[cfg(test)]
 mod vectors;
 
@@ -38,6 +40,10 @@ pub(crate) use sas_time::read_time;
 pub use shared_key::SharedKey;
 pub(crate) use shared_key::{canonicalized_resource, string_to_sign, string_to_sign_lite};
 pub use table_sas::TableSas;
+#[cfg(feature = "entra")]
+pub(crate) use user_delegation::KeyInfo;
+#[cfg(feature = "entra")]
+pub use user_delegation::{UserDelegationKey, UserDelegationKeyRequest};
 
 /// The development account of emulators; public knowledge, and no secret.
 pub const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
@@ -81,6 +87,11 @@ impl Credential {
             Self::Token(_) => true,
             _ => false,
         }
+    }
+
+    /// Returns whether the credential is a signature with a user delegation key.
+    pub(crate) fn is_delegated(&self) -> bool {
+        matches!(self, Self::Sas(token) if token.field("skoid").is_some())
     }
 
     /// The account's key, if requests are signed with it.

@@ -108,7 +108,6 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub struct MockTableService(Arc<Inner>);
 
 /// The state of the [data](MockTableServiceBuilder::data) file of a [`MockTableService`].
-#[cfg(feature = "mock-data")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiskStatus {
@@ -197,7 +196,6 @@ impl MockTableService {
     }
 
     /// Returns the state of the file of [`data`](MockTableServiceBuilder::data). `None` without one.
-    #[cfg(feature = "mock-data")]
     pub fn disk(&self) -> Option<DiskStatus> {
         self.core().store.journal.disk.as_ref().map(store::Disk::status)
     }
@@ -207,7 +205,6 @@ impl MockTableService {
     ///
     /// # Errors
     /// The disk has failed.
-    #[cfg(feature = "mock-data")]
     pub async fn written(&self) -> Result<(), crate::Error> {
         match &self.core().store.journal.disk {
             Some(disk) => disk.written().await.map_err(|_| {

@@ -19,6 +19,8 @@ pub(crate) mod stats;
 pub(crate) mod table;
 mod target;
 pub(crate) mod transaction;
+#[cfg(feature = "entra")]
+pub(crate) mod user_delegation_key;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};

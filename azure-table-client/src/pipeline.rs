@@ -167,7 +167,7 @@ impl Pipeline {
     }
 
     /// Returns the current time of the service's clock, as far as it is known.
-    fn now(&self) -> SystemTime {
+    pub(crate) fn now(&self) -> SystemTime {
         self.skew.of(self.clock.now())
     }
 }

@@ -24,7 +24,7 @@ const KEPT_PAYLOAD_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Accounts {
     current: RwLock<Arc<[Arc<Served>]>>,
-    /// Removed accounts. Their tables return with them.
+    /// Accounts that were removed, with their tables. An account that is added again has its old tables.
     removed: Mutex<Vec<Arc<Served>>>,
     options: Arc<Options>,
     log: Option<Arc<Log>>,

@@ -17,8 +17,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Duration, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::exchange::{self, Shared};
+use crate::exchange;
 use crate::print_error;
+use crate::shared::Shared;
 use crate::stream::{Progress, TimedStream};
 
 /// The largest head of a request. The service limits the URL to 16 KiB.

@@ -26,7 +26,7 @@ use url::form_urlencoded;
 pub(crate) use self::export::Export;
 pub(crate) use self::seed::load;
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The largest body.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;

@@ -2,92 +2,31 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpResponse, TransportError};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
-use http::uri::{Authority, PathAndQuery};
+use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body as _, Frame, Incoming};
-use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::accounts::Accounts;
 use crate::control::{self, Reply};
-use crate::gate::{Gate, Target, text};
-use crate::limits::{Budget, Limits, Share};
-use crate::options::Options;
-use crate::page::{self, PageState};
+use crate::gate::{Target, text};
+use crate::limits::{Budget, Share};
+use crate::page;
+use crate::shared::{BUSY, PAGE_BYTES, Shared};
 
 /// The part of a body that the service receives. It refuses more than 4 MiB.
 const PASSED_BYTES: usize = 4 * 1024 * 1024 + 1;
 /// The largest buffer that is reserved for a declared content length, which may be false.
 const RESERVED_BYTES: usize = 128 * 1024;
-/// The share of the response to a query, until its size is known. Few pages are larger.
-pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
-/// The text of a response if there is no room in the byte budget.
-pub(crate) const BUSY: &str =
-    "azure-table-mock has too many large requests and responses in flight.\n";
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("azure-table-mock/", env!("CARGO_PKG_VERSION")));
-
-/// The state that all connections share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) accounts: Arc<Accounts>,
-    pub(crate) has_page: bool,
-    pub(crate) page: PageState,
-    pub(crate) limits: Limits,
-    /// `http` or `https`.
-    scheme: &'static str,
-    /// The address of the listener.
-    address: SocketAddr,
-    pub(crate) gate: Gate,
-    pub(crate) budget: Budget,
-    pub(crate) control: Control,
-}
-
-/// The settings of the control API.
-#[derive(Debug)]
-pub(crate) struct Control {
-    /// The token that it requires.
-    pub(crate) token: Option<String>,
-    pub(crate) is_read_only: bool,
-    /// Held by the request whose body is in memory.
-    pub(crate) reading: Mutex<()>,
-}
-
-impl Shared {
-    pub(crate) fn new(
-        options: &Options,
-        accounts: Arc<Accounts>,
-        scheme: &'static str,
-        address: SocketAddr,
-        limits: Limits,
-    ) -> Self {
-        let gate = Gate::new(address, &options.allow_hosts);
-        Self {
-            accounts,
-            has_page: options.page,
-            page: PageState::new(options, gate.is_loopback()),
-            limits,
-            scheme,
-            address,
-            gate,
-            budget: Budget::new(&limits),
-            control: Control {
-                token: options.control_token.clone(),
-                is_read_only: options.read_only,
-                reading: Mutex::new(()),
-            },
-        }
-    }
-}
 
 /// The fault plan breaks the connection, so it ends without a response.
 #[derive(Debug)]
@@ -203,26 +142,28 @@ impl Refusal {
     }
 }
 
-/// Returns `true` for a query, which may have a large response: a read without the keys of an entity.
+/// Returns `true` for a query, which may have a large response: a read whose path quotes neither the keys of an
+/// entity nor the name of a table.
 fn is_query(parts: &Parts) -> bool {
-    parts.method == Method::GET && !parts.uri.path().contains("PartitionKey=")
+    let path = parts.uri.path();
+    parts.method == Method::GET && !path.contains('\'') && !path.contains("%27")
 }
 
 /// The request without its body.
-fn to_service(shared: &Shared, parts: Parts) -> HttpRequest {
-    let uri = uri(&parts, shared.scheme, shared.address);
+fn to_service(shared: &Shared, mut parts: Parts) -> HttpRequest {
+    let uri = uri(&mut parts, &shared.scheme, shared.address);
     let Parts { method, headers, .. } = parts;
     HttpRequest { headers, ..HttpRequest::new(method, uri) }
 }
 
 /// The URI with the host as the client names it, and with the path and query as sent.
-fn uri(parts: &Parts, scheme: &str, address: SocketAddr) -> Uri {
-    let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let at = |authority: &str| {
-        let uri = Uri::builder().scheme(scheme).authority(authority).path_and_query(target);
-        uri.build().ok()
-    };
-    host(parts).and_then(at).or_else(|| at(&address.to_string())).unwrap_or_default()
+fn uri(parts: &mut Parts, scheme: &Scheme, address: SocketAddr) -> Uri {
+    let named = host(parts).and_then(|host| host.parse::<Authority>().ok());
+    let mut uri = std::mem::take(&mut parts.uri).into_parts();
+    uri.scheme = Some(scheme.clone());
+    uri.authority = named.or_else(|| address.to_string().parse().ok());
+    uri.path_and_query.get_or_insert_with(|| PathAndQuery::from_static("/"));
+    Uri::from_parts(uri).unwrap_or_default()
 }
 
 /// The host and the port as the client names them.
@@ -354,6 +295,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn queries_are_reads_without_a_quoted_key() {
+        for (method, path, expected) in [
+            ("GET", "/a/Blogs()", true),
+            ("GET", "/a/Blogs?$filter=A%20eq%20'x'", true),
+            ("GET", "/a/Tables", true),
+            ("GET", "/a/Tables('Blogs')", false),
+            ("GET", "/a/Blogs(PartitionKey='p',RowKey='r')", false),
+            ("GET", "/a/Blogs(RowKey=%27r%27,PartitionKey=%27p%27)", false),
+            ("POST", "/a/Blogs", false),
+        ] {
+            let request = Request::builder().method(method).uri(path).body(()).unwrap();
+            assert_eq!(is_query(&request.into_parts().0), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
     fn the_service_receives_the_target_as_sent() {
         let address = SocketAddr::from(([127, 0, 0, 1], 10002));
         for (target, host, expected) in [
@@ -370,8 +327,8 @@ mod tests {
             if let Some(host) = host {
                 request = request.header("host", host);
             }
-            let (parts, ()) = request.body(()).unwrap().into_parts();
-            assert_eq!(uri(&parts, "http", address), expected, "{target}");
+            let (mut parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(uri(&mut parts, &Scheme::HTTP, address), expected, "{target}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The listener, the connections and the shutdown.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::{fs, io};
 
+use http::uri::Scheme;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -12,9 +13,9 @@ use tokio::time::{Duration, sleep, timeout};
 
 use crate::accounts::Accounts;
 use crate::connections::accept;
-use crate::exchange::Shared;
 use crate::limits::Limits;
-use crate::options::Options;
+use crate::options::{self, Options};
+use crate::shared::Shared;
 use crate::tls::Https;
 use crate::{print_error, print_line, start};
 
@@ -40,7 +41,7 @@ pub(crate) async fn serve(
         print_error(warning);
     }
     print_line(start::lines(options, https.as_ref(), address).trim_end());
-    let scheme = if https.is_some() { "https" } else { "http" };
+    let scheme = if https.is_some() { Scheme::HTTPS } else { Scheme::HTTP };
     let mut limits = Limits::new(options.max_connections);
     limits.idle = options.keep_alive.unwrap_or(limits.idle);
     if let Some(warning) = limits.fit_open_files() {
@@ -98,8 +99,7 @@ async fn follow(file: Option<&Path>, shared: &Arc<Shared>) {
         let (path, weak, known) = (file.to_owned(), Arc::downgrade(shared), before.clone());
         // The file and the data of a new account may be on a slow disk.
         let read = spawn_blocking(move || {
-            let text = fs::read_to_string(&path)
-                .map_err(|error| format!("{} cannot be read: {error}", path.display()));
+            let text = options::read(&path).map_err(|error| error.to_string());
             // A read may last longer than the server.
             if text != known
                 && let Some(shared) = weak.upgrade()

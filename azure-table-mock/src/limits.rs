@@ -20,15 +20,18 @@ pub(crate) struct Limits {
     pub(crate) head: Duration,
     /// The longest wait for a body.
     pub(crate) body: Duration,
-    /// The longest pause of a client that reads a response.
+    /// The longest time in which a client receives no byte of a response.
     pub(crate) write: Duration,
     /// The longest time in which a client reads a response, besides 1 s for each 64 KiB of it.
     pub(crate) slow: Duration,
     /// The longest wait for the client to close a connection after a response that refuses its body.
     pub(crate) linger: Duration,
-    /// The bytes of large bodies in flight, of requests and responses of all connections.
+    /// The bytes of large bodies in flight, of requests to the services and their responses.
     pub(crate) bytes: usize,
-    /// The longest wait for room in `bytes`.
+    /// The bytes of large responses of the page in flight. Clients that read them slowly do not delay the
+    /// services.
+    pub(crate) page_bytes: usize,
+    /// The longest wait for room in `bytes` or `page_bytes`.
     pub(crate) room: Duration,
 }
 
@@ -45,6 +48,8 @@ impl Limits {
             slow: Duration::from_secs(60),
             linger: Duration::from_secs(5),
             bytes: 128 * 1024 * 1024,
+            // Two exports.
+            page_bytes: 64 * 1024 * 1024,
             // Longer than `write`, so that clients that never read do not cause refusals of others.
             room: Duration::from_secs(30),
         }
@@ -99,9 +104,10 @@ impl Budget {
     /// Smaller bodies need no share, since the number of connections bounds them.
     pub(crate) const SMALL: usize = 16 * 1024;
 
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let all = limits.bytes / UNIT;
-        Self { units: Arc::new(Semaphore::new(all)), all, wait: limits.room }
+    /// Returns a budget of this number of bytes. A request waits for room for this time.
+    pub(crate) fn new(bytes: usize, wait: Duration) -> Self {
+        let all = bytes / UNIT;
+        Self { units: Arc::new(Semaphore::new(all)), all, wait }
     }
 
     /// Waits for room for this number of bytes. Returns `None` if there is none in time.
@@ -163,8 +169,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_keeps_a_share_of_its_size() {
-        let limits = Limits { bytes: 1024 * UNIT, room: Duration::ZERO, ..Limits::new(1) };
-        let budget = Budget::new(&limits);
+        let budget = Budget::new(1024 * UNIT, Duration::ZERO);
         let body = |units: usize| Bytes::from(vec![0; units * UNIT]);
         let share = budget.share(100 * UNIT).await;
         assert_eq!(budget.used(), 100 * UNIT);

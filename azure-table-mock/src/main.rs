@@ -1,8 +1,8 @@
 //! `azure-table-mock`, the emulator: a stand-alone Azure Table Storage for development and tests. It hosts
 //! the service of `azure_table_client::mock` and a page that shows the stored tables.
 //!
-//! Each module uses only modules to its left: `(folder, options) <- (limits, stream, log, oauth, tls) <- (accounts, health, start)
-//! <- gate <- page <- control <- exchange <- connections <- host`.
+//! Each module uses only modules to its left: `(folder, limits, options) <- (log, oauth, stream, tls) <- (accounts, health, start)
+//! <- gate <- page_state <- shared <- page <- control <- exchange <- connections <- host`.
 
 mod accounts;
 mod connections;
@@ -17,6 +17,8 @@ mod log;
 mod oauth;
 mod options;
 mod page;
+mod page_state;
+mod shared;
 mod start;
 mod stream;
 mod tls;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub(crate) use self::accounts::{Account, parse_list};
 use self::arguments::Arguments;
+pub(crate) use self::environment::read;
 use self::environment::{Environment, Setting};
 pub(crate) use self::help::HELP;
 
@@ -243,7 +244,7 @@ fn control_token(
             return error("--control-token and --control-token-file exclude each other");
         }
         (Some(token), None) => token.value,
-        (None, Some(file)) => environment::read(&file)?.trim().to_owned(),
+        (None, Some(file)) => read(&file)?.trim().to_owned(),
         (None, None) => return Ok(None),
     };
     if token.is_empty() {
@@ -259,9 +260,7 @@ fn password_of(
     match (password, file) {
         (Some(_), Some(_)) => error("--pwd and --pwd-file exclude each other"),
         // A password may begin or end with spaces.
-        (None, Some(file)) => {
-            Ok(Some(environment::read(&file)?.trim_end_matches(['\r', '\n']).to_owned()))
-        }
+        (None, Some(file)) => Ok(Some(read(&file)?.trim_end_matches(['\r', '\n']).to_owned())),
         (password, None) => Ok(password.map(|password| password.value)),
     }
 }

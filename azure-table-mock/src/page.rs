@@ -12,7 +12,6 @@ mod guard;
 mod html;
 mod requests;
 mod rust;
-mod state;
 mod tables;
 mod values;
 mod view;
@@ -27,11 +26,10 @@ use hyper::body::Incoming;
 use serde_json::json;
 
 use crate::accounts::Served;
-use crate::exchange::{BUSY, PAGE_BYTES, Shared};
+use crate::shared::{BUSY, PAGE_BYTES, Shared};
 use edit::Target;
 use fields::Fields;
 use html::Html;
-pub(crate) use state::PageState;
 use view::View;
 
 /// Allows only resources and forms of this program, and no frames.
@@ -108,12 +106,12 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
             Ok(form) => form,
             Err((status, reason)) => return text(status, reason),
         };
-        let Some(share) = shared.budget.share(PAGE_BYTES).await else { return busy() };
+        let Some(share) = shared.page_budget.share(PAGE_BYTES).await else { return busy() };
         let found = act(shared, &segments, &form).await;
         let response = finish(found, can_write, &version);
         // A change was applied, so its response is sent without a share too.
         return response
-            .map(|body| shared.budget.hold(body, Some(share)).unwrap_or_else(|body| body));
+            .map(|body| shared.page_budget.hold(body, Some(share)).unwrap_or_else(|body| body));
     }
     let mut bytes = PAGE_BYTES;
     match segments[..] {
@@ -137,11 +135,11 @@ async fn respond_to(shared: &Shared, request: &Parts, body: Incoming) -> Respons
         [_, _, "export"] => bytes = export::BYTES,
         _ => {}
     }
-    let Some(share) = shared.budget.share(bytes).await else { return busy() };
+    let Some(share) = shared.page_budget.share(bytes).await else { return busy() };
     let query = Fields::parse(request.uri.query().unwrap_or_default().as_bytes());
     let found = read(shared, &segments, &query).await.unwrap_or(Reply::Missing);
     let (parts, body) = finish(found, can_write, &version).into_parts();
-    match shared.budget.hold(body, Some(share)) {
+    match shared.page_budget.hold(body, Some(share)) {
         Ok(body) => Response::from_parts(parts, body),
         Err(_) => busy(),
     }

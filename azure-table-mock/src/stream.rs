@@ -48,7 +48,8 @@ impl Drop for Handling<'_> {
     }
 }
 
-/// The wait for a request.
+/// The wait for a request. The stream does not see where a request ends. If the begin of a head arrives with the
+/// request before it, the wait for the rest is thus that of an idle connection, which costs no less.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
     /// Since the last request.

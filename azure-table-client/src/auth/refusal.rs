@@ -118,8 +118,27 @@ fn not_authentic(token: &SasToken, refused: &RefusedRequest<'_>) -> String {
             now.trimmed()
         );
     }
+    if let (Some(expiry), Some(now)) = (time("ske"), now)
+        && expiry <= now
+    {
+        return format!(
+            "The user delegation key of the shared access signature expired at {}; get a new \
+             signature.",
+            expiry.trimmed()
+        );
+    }
     if let Some(sentence) = by_https_only(token, refused) {
         return sentence;
+    }
+    if token.field("sduoid").is_some() {
+        return "The shared access signature is bound to a user, whose token must be in the same \
+                request; this client sends one credential only."
+            .to_owned();
+    }
+    if token.field("skoid").is_some() {
+        return "The shared access signature was changed after it was signed, or its user \
+                delegation key was revoked: get a new one."
+            .to_owned();
     }
     match token.field("si") {
         Some(policy) => format!(
@@ -227,6 +246,14 @@ mod tests {
             ("se=2017-11-11&spr=https", failed, get, "https only"),
             ("se=2017-11-11&si=readers", failed, get, "stored access policy \"readers\""),
             ("se=2017-11-11", failed, get, "changed after it was signed"),
+            (
+                "se=2017-11-11&ske=2017-11-10",
+                failed,
+                get,
+                "key of the shared access signature expired",
+            ),
+            ("se=2017-11-11&ske=2017-11-11&skoid=a", failed, get, "key was revoked"),
+            ("se=2017-11-11&skoid=a&sduoid=b", failed, get, "bound to a user"),
             ("sp=au", denied, get, "permits \"au\", and Get needs \"r\"."),
             ("sp=r", denied, Operation::InsertOrMerge, "needs \"a\" and \"u\"."),
             ("sp=r&srt=c", denied, Operation::CreateTable, "needs \"c\" or \"w\"."),

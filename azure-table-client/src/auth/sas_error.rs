@@ -48,6 +48,26 @@ pub enum SasError {
     },
     /// The client does not have the account's key, with which it would be signed.
     NoKey,
+    /// The signature names a stored access policy, and is signed with a user delegation key.
+    PolicyWithUserDelegation,
+    /// The signature is bound to a user, and is signed with the account's key.
+    UserWithoutUserDelegation,
+    /// The signature expires after the user delegation key that signs it.
+    ExpiresAfterKey {
+        /// The expiry of the signature.
+        expiry: EdmDateTime,
+        /// The expiry of the key.
+        key_expiry: EdmDateTime,
+    },
+    /// The user delegation key would be valid for more than 7 days.
+    KeyLifetime {
+        /// The start of the key, or the current time if the request has no start.
+        start: EdmDateTime,
+        /// The expiry of the key.
+        expiry: EdmDateTime,
+    },
+    /// The endpoint does not name the account, which a user delegation key belongs to.
+    NoAccount,
 }
 
 impl fmt::Display for SasError {
@@ -88,9 +108,32 @@ impl fmt::Display for SasError {
             Self::VersionTooEarly { first } => {
                 write!(f, "needs version {first} or a later one for its fields")
             }
-            Self::NoKey => {
-                f.write_str("is signed with the account's key, which this client does not have")
+            Self::NoKey => f.write_str(
+                "is signed with the account's key, which this client does not have; a client with \
+                 a token of Entra ID can request a user delegation key (feature entra)",
+            ),
+            Self::PolicyWithUserDelegation => f.write_str(
+                "names a stored access policy, which no signature with a user delegation key can have",
+            ),
+            Self::UserWithoutUserDelegation => {
+                f.write_str("is bound to a user, so it must be signed with a user delegation key")
             }
+            Self::ExpiresAfterKey { expiry, key_expiry } => write!(
+                f,
+                "expires at {}, after the user delegation key at {}",
+                expiry.trimmed(),
+                key_expiry.trimmed()
+            ),
+            Self::KeyLifetime { start, expiry } => write!(
+                f,
+                "needs a user delegation key, which is valid for at most 7 days ({} to {})",
+                start.trimmed(),
+                expiry.trimmed()
+            ),
+            Self::NoAccount => f.write_str(
+                "needs the name of the account, which the endpoint does not have: set it with \
+                 UserDelegationKeyRequest::account",
+            ),
         }
     }
 }

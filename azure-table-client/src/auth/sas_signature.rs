@@ -1,7 +1,7 @@
 //! The strings to sign of shared access signatures.
 //!
 //! Source: [Create a service SAS][service] and [Create an account SAS][account], "Construct the
-//! signature string".
+//! signature string". `user_delegation.rs` lists the sources of signatures with a user delegation key.
 //!
 //! [service]: https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 //! [account]: https://learn.microsoft.com/rest/api/storageservices/create-account-sas
@@ -17,16 +17,36 @@ pub(crate) const HAS_ENCRYPTION_SCOPE: &str = "2020-12-06";
 /// if the signature does not have it.
 pub(crate) type StringToSign = for<'f> fn(&str, &dyn Fn(&str) -> &'f str) -> String;
 
-/// The string to sign of a signature for one table.
-pub(crate) fn for_table<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
+/// The signed resource: the table, in lower case.
+fn table_of<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
     // Versions are dates, which sort as texts.
     let service = if field("sv") >= NAMES_SERVICE { "/table" } else { "" };
-    let resource = format!("{service}/{account}/{}", field("tn").to_ascii_lowercase());
+    format!("{service}/{account}/{}", field("tn").to_ascii_lowercase())
+}
+
+/// The string to sign of a signature for one table.
+pub(crate) fn for_table<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
+    let resource = table_of(account, field);
     let mut lines = vec![field("sp"), field("st"), field("se"), &resource, field("si")];
     if field("sv") >= RESTRICTS_ORIGIN {
         lines.extend(["sip", "spr"].map(field));
     }
     lines.extend(["sv", "spk", "srk", "epk", "erk"].map(field));
+    lines.join("\n")
+}
+
+/// The first version with user delegation keys for tables.
+#[cfg(any(feature = "entra", feature = "mock"))]
+pub(crate) const HAS_USER_DELEGATION: &str = "2025-07-05";
+
+/// The string to sign of a signature for one table, with a user delegation key.
+#[cfg(any(feature = "entra", feature = "mock"))]
+pub(crate) fn for_user_delegation<'f>(account: &str, field: &dyn Fn(&str) -> &'f str) -> String {
+    let resource = table_of(account, field);
+    let mut lines = vec![field("sp"), field("st"), field("se"), &resource];
+    // The key: its owner, its times, its service and version; and the user who may use the signature.
+    lines.extend(["skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid"].map(field));
+    lines.extend(["sip", "spr", "sv", "spk", "srk", "epk", "erk"].map(field));
     lines.join("\n")
 }
 

@@ -11,7 +11,7 @@ use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 use crate::wire::encoding::QueryString;
 
-/// The default version of signatures.
+/// The default version of signatures with an account's key.
 const VERSION: &str = "2019-02-02";
 
 /// The protocols with which a shared access signature can be used.
@@ -33,7 +33,7 @@ impl SasProtocol {
 }
 
 /// A time; `None` is one that the service does not know.
-type Time = Option<EdmDateTime>;
+pub(super) type Time = Option<EdmDateTime>;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Terms {
@@ -57,12 +57,13 @@ pub(super) struct TermTexts<'a> {
 impl Terms {
     /// The texts, for signatures that there are from version `first` on.
     pub(super) fn checked(&self, first: &'static str) -> Result<TermTexts<'_>, SasError> {
-        let version = self.version.as_deref().unwrap_or(VERSION);
+        // Versions are dates, which sort as texts.
+        let version = self.version.as_deref().unwrap_or(VERSION.max(first));
         if ServiceVersion::of_date(version).is_none() {
             return Err(SasError::MalformedVersion);
         }
         let restricts_origin = self.addresses.is_some() || self.protocol.is_some();
-        let first = if restricts_origin { RESTRICTS_ORIGIN } else { first };
+        let first = if restricts_origin { first.max(RESTRICTS_ORIGIN) } else { first };
         if version < first {
             return Err(SasError::VersionTooEarly { first });
         }
@@ -94,7 +95,7 @@ impl Terms {
 }
 
 /// The service accepts no fractions of seconds here.
-fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
+pub(super) fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
     let Some(time) = time else { return Ok(None) };
     let ticks = time.ok_or(SasError::TimeOutOfRange)?.ticks();
     let second = EdmDateTime::from_ticks(ticks - ticks % 10_000_000);
@@ -157,7 +158,8 @@ macro_rules! terms_setters {
             self
         }
 
-        /// The version of the service by whose rules it is read; 2019-02-02 by default.
+        /// The version of the service by whose rules it is read: by default 2019-02-02, with a user
+        /// delegation key 2025-07-05.
         pub fn version(mut self, version: impl Into<String>) -> Self {
             self.terms.version = Some(version.into());
             self

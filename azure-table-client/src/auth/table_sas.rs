@@ -1,6 +1,8 @@
 //! Building shared access signatures for one table.
 
-use super::sas_terms::{Terms, signed, terms_setters};
+use super::sas_terms::{TermTexts, Terms, signed, terms_setters};
+#[cfg(feature = "entra")]
+use super::user_delegation::UserDelegationKey;
 use super::{SasError, SasToken, SharedKey, TablePermissions, sas_signature};
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
@@ -12,7 +14,7 @@ const FIRST_VERSION: &str = "2012-02-12";
 const POLICY_IDENTIFIER_UNITS: usize = 64;
 
 /// A shared access signature for one table (a service SAS): set what it permits, then sign it with the
-/// account's key.
+/// account's key, or with a user delegation key (feature `entra`).
 ///
 /// Anyone who has the token can use it, until it expires, the key is regenerated, or the stored access policy
 /// that it names is removed.
@@ -41,6 +43,8 @@ pub struct TableSas {
     table: String,
     permissions: TablePermissions,
     policy: Option<String>,
+    #[cfg(feature = "entra")]
+    user: Option<String>,
     terms: Terms,
     first: Bound,
     last: Bound,
@@ -60,6 +64,8 @@ impl TableSas {
             table: table.into(),
             permissions: TablePermissions::default(),
             policy: None,
+            #[cfg(feature = "entra")]
+            user: None,
             terms: Terms::default(),
             first: Bound::default(),
             last: Bound::default(),
@@ -77,6 +83,17 @@ impl TableSas {
     /// can be withdrawn.
     pub fn policy(mut self, identifier: impl Into<String>) -> Self {
         self.policy = Some(identifier.into());
+        self
+    }
+
+    /// Binds the signature to the user with this object id in Microsoft Entra ID (`sduoid`). It needs a user
+    /// delegation key.
+    ///
+    /// The service accepts such a signature only with a token of that user in the same request. This client signs
+    /// the field, but sends one credential only, so it cannot use the signature.
+    #[cfg(feature = "entra")]
+    pub fn delegated_user(mut self, object_id: impl Into<String>) -> Self {
+        self.user = Some(object_id.into());
         self
     }
 
@@ -117,17 +134,57 @@ impl TableSas {
     /// # Errors
     /// The service would refuse the signature. Nothing is sent.
     pub fn sign(&self, key: &SharedKey) -> Result<SasToken, SasError> {
+        #[cfg(feature = "entra")]
+        if self.user.is_some() {
+            return Err(SasError::UserWithoutUserDelegation);
+        }
+        let terms = self.checked(FIRST_VERSION)?;
+        let permissions = self.permissions.to_string();
+        let fields = self.fields(&terms, &permissions);
+        Ok(signed(key, &fields, sas_signature::for_table))
+    }
+
+    /// The token, signed with a user delegation key: see [`UserDelegationKey`] for an example.
+    ///
+    /// # Errors
+    /// The service would refuse the signature: besides the errors of [`sign`](Self::sign), it names a stored access
+    /// policy, expires after the key, or has a [`version`](Self::version) before 2025-07-05. Nothing is sent.
+    ///
+    /// REST: [Create a user delegation SAS](https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas)
+    #[cfg(feature = "entra")]
+    pub fn sign_delegated(&self, key: &UserDelegationKey) -> Result<SasToken, SasError> {
+        if self.policy.is_some() {
+            return Err(SasError::PolicyWithUserDelegation);
+        }
+        let terms = self.checked(sas_signature::HAS_USER_DELEGATION)?;
+        key.check_expiry(self.terms.expiry)?;
+        let permissions = self.permissions.to_string();
+        let mut fields = self.fields(&terms, &permissions).to_vec();
+        fields.extend(key.fields());
+        fields.push(("sduoid", self.user.as_deref()));
+        Ok(signed(key.shared(), &fields, sas_signature::for_user_delegation))
+    }
+
+    /// Returns the checked terms of a signature that there is from version `first` on.
+    fn checked(&self, first: &'static str) -> Result<TermTexts<'_>, SasError> {
         check_table_name(&self.table)?;
         self.check_policy()?;
         self.check_keys()?;
-        let terms = self.terms.checked(FIRST_VERSION)?;
-        let permissions = self.permissions.to_string();
-        let fields = [
+        self.terms.checked(first)
+    }
+
+    /// The fields of all signatures.
+    fn fields<'a>(
+        &'a self,
+        terms: &'a TermTexts<'_>,
+        permissions: &'a str,
+    ) -> [(&'static str, Option<&'a str>); 12] {
+        [
             ("sv", Some(terms.version)),
-            ("tn", Some(&*self.table)),
+            ("tn", Some(&self.table)),
             ("st", terms.start.as_deref()),
             ("se", terms.expiry.as_deref()),
-            ("sp", Some(&*permissions).filter(|letters| !letters.is_empty())),
+            ("sp", Some(permissions).filter(|letters| !letters.is_empty())),
             ("spk", self.first.partition_key.as_deref()),
             ("srk", self.first.row_key.as_deref()),
             ("epk", self.last.partition_key.as_deref()),
@@ -135,8 +192,7 @@ impl TableSas {
             ("sip", terms.ip.as_deref()),
             ("spr", terms.protocol),
             ("si", self.policy.as_deref()),
-        ];
-        Ok(signed(key, &fields, sas_signature::for_table))
+        ]
     }
 
     /// Without a policy the signature needs permissions and an expiry.

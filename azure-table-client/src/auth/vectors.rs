@@ -83,6 +83,54 @@ fn account_signatures() {
     }
 }
 
+#[cfg(any(feature = "entra", feature = "mock"))]
+#[test]
+fn user_delegation_signatures() {
+    for vector in vectors(include_str!("vectors/user_delegation.json")) {
+        let of = |name: &str| field(&vector, name);
+        let string = super::sas_signature::for_user_delegation(of("account"), &of);
+        assert_eq!(string, text(&vector, "string"));
+        assert_eq!(key(&vector, of("account")).sign(&string), text(&vector, "signature"));
+    }
+}
+
+#[cfg(feature = "entra")]
+#[test]
+fn builders_make_the_user_delegation_signatures_of_the_vectors() {
+    use super::UserDelegationKey;
+    use crate::wire::xml_tree::Element;
+
+    for vector in vectors(include_str!("vectors/user_delegation.json")) {
+        let of = |name: &str| field(&vector, name);
+        let parts = [
+            ("SignedOid", of("skoid")),
+            ("SignedTid", of("sktid")),
+            ("SignedStart", of("skt")),
+            ("SignedExpiry", of("ske")),
+            ("SignedService", of("sks")),
+            ("SignedVersion", of("skv")),
+            ("SignedDelegatedUserTid", of("skdutid")),
+            ("Value", text(&vector, "key")),
+        ];
+        let present = parts.iter().filter(|(_, text)| !text.is_empty());
+        let parts: Vec<_> =
+            present.map(|(name, text)| format!("<{name}>{text}</{name}>")).collect();
+        let response = format!("<UserDelegationKey>{}</UserDelegationKey>", parts.concat());
+        let root = Element::read(response.as_bytes()).unwrap();
+        let key = UserDelegationKey::read(root, of("account")).unwrap();
+        let sas = table_sas(&vector);
+        let sas = if of("sduoid").is_empty() { sas } else { sas.delegated_user(of("sduoid")) };
+        let token = sas.sign_delegated(&key).unwrap();
+        assert_eq!(token.field("sig").unwrap(), text(&vector, "signature"), "{vector}");
+        for (name, expected) in vector["fields"].as_object().unwrap() {
+            if name != "account" {
+                assert_eq!(token.field(name).as_deref(), expected.as_str(), "{name}");
+            }
+        }
+        assert_eq!(token.field("si"), None);
+    }
+}
+
 fn time(text: &str) -> EdmDateTime {
     text.parse().unwrap()
 }

@@ -324,7 +324,7 @@ impl TableServiceClientBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Configuration`](crate::ErrorKind::Configuration): the endpoint is not the URL of a service,
-    /// a secret would be sent over plain HTTP, the version or the dialect of the service does not have the
+    /// a secret would be sent over plain HTTP, Cosmos DB does not accept the credential, the version or the dialect of the service does not have the
     /// format, a setting has no effect on the [transport](Self::transport), or the HTTP client cannot be built.
     /// Without the features `reqwest` and `hyper`, a builder without a transport is an error too.
     pub fn build(self) -> Result<TableServiceClient, Error> {
@@ -351,6 +351,7 @@ impl TableServiceClientBuilder {
         let accepted = AcceptedCredentials {
             keys: everywhere(Endpoint::is_private),
             tokens: everywhere(Endpoint::is_https),
+            delegated: dialect != Dialect::CosmosDb,
         };
         let credential = CurrentCredential::new(self.credential, endpoint.base(), accepted)?;
         let endpoints: Vec<_> = std::iter::once(&endpoint).chain(&secondary).collect();

@@ -5,11 +5,15 @@ use zeroize::Zeroizing;
 
 use super::{Call, ListTables, TableClient, TableServiceClientBuilder};
 use crate::auth::{AccountSas, Credential, SasError, SasToken, SharedKey, TableSas};
+#[cfg(feature = "entra")]
+use crate::auth::{UserDelegationKey, UserDelegationKeyRequest};
 use crate::client_core::{ClientCore, Settings};
 use crate::entity::{NamedTable, TableEntity};
 use crate::error::Error;
 use crate::operation::service_properties::{self, ServiceProperties};
 use crate::operation::stats::{self, ServiceStats};
+#[cfg(feature = "entra")]
+use crate::operation::user_delegation_key;
 use crate::operation::{Reply, ResponseInfo, table};
 use crate::pipeline::Pipeline;
 
@@ -167,6 +171,29 @@ impl TableServiceClient {
     /// The same errors as [`sign_table_sas`](Self::sign_table_sas).
     pub fn sign_account_sas(&self, sas: &AccountSas) -> Result<SasToken, Error> {
         Ok(sas.sign(&self.key()?)?)
+    }
+
+    /// Requests a key that signs shared access signatures for tables in the name of the client's identity; see
+    /// [`UserDelegationKey`] for an example. Not tried on a live account.
+    ///
+    /// The request needs a [token](crate::auth::BearerTokens). The identity needs a role with the action
+    /// `Microsoft.Storage/storageAccounts/tableServices/generateUserDelegationKey` on the account, such as
+    /// `Storage Table Delegator`, besides the roles for what its signatures permit.
+    ///
+    /// # Errors
+    /// Before anything is sent: a lifetime of more than 7 days, an expiry before the start, an endpoint that does not
+    /// name the account ([`SasError`] as the source), or [Cosmos DB](crate::Dialect), which does not support it. 403
+    /// `AuthenticationFailed` for a client without tokens; 403 without the role.
+    ///
+    /// The request is sent with version 2025-07-05, regardless of the client's.
+    ///
+    /// REST: [Get User Delegation Key](https://learn.microsoft.com/rest/api/storageservices/get-user-delegation-key), `POST`.
+    /// Retries: [read](crate::guide::errors#retry-classes).
+    #[cfg(feature = "entra")]
+    pub fn user_delegation_key(&self, key: &UserDelegationKeyRequest) -> Call<UserDelegationKey> {
+        let info = key.checked(self.core.now(), self.core.endpoint.account());
+        let request = info.map(user_delegation_key::get).map_err(Error::from);
+        Call::new(&self.core, request, user_delegation_key::key)
     }
 
     fn key(&self) -> Result<SharedKey, SasError> {

@@ -11,8 +11,8 @@ mod fields;
 mod grant;
 mod shared_key;
 mod table_sas;
-
 mod token;
+mod user_delegation;
 
 use std::time::SystemTime;
 
@@ -27,6 +27,9 @@ use super::core::{Core, Rules, edm_time};
 use super::failure::Failure;
 use super::request::{Location, RawRequest};
 
+/// The service of user delegation keys for tables.
+pub(super) const DELEGATED_SERVICE: &str = "t";
+
 /// Checks the authorization of a request that arrived at this time, and returns its access.
 pub(super) fn authorize(
     core: &Core,
@@ -36,14 +39,20 @@ pub(super) fn authorize(
 ) -> Result<Grant, Failure> {
     let Rules { keys, loose, tokens, .. } = &core.rules;
     if *loose {
-        return Ok(Grant { location, access: Access::Full });
+        let access = token::identity(request).map_or(Access::Full, Access::Identity);
+        return Ok(Grant { location, access });
     }
     let is_signed = request.option("sig").is_some();
     let access = match (request.headers.contains(&header::AUTHORIZATION), is_signed) {
+        // A signature that is bound to a user needs a token of the user too.
+        (true, true) if token::is_sent(request) && user_delegation::is_bound(request) => {
+            let user = token::check(request, tokens.as_ref())?;
+            let fields = SasFields::of(request);
+            user_delegation::check(core, &fields, request, edm_time(arrived), Some(&user))?
+        }
         (true, true) => return Err(Failure::invalid_authentication_info()),
         (true, false) if token::is_sent(request) => {
-            token::check(request, tokens.as_ref())?;
-            Access::Full
+            Access::Identity(token::check(request, tokens.as_ref())?)
         }
         (true, false) => {
             let now = core.clock.date_of_signatures(arrived);
@@ -57,6 +66,8 @@ pub(super) fn authorize(
             }
             if fields.get("ss").is_some() || fields.get("srt").is_some() {
                 account_sas::check(keys, &fields, request, now)?
+            } else if fields.get("skoid").is_some() {
+                user_delegation::check(core, &fields, request, now, None)?
             } else {
                 table_sas::check(core, &fields, request, now)?
             }

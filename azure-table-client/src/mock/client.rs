@@ -45,7 +45,7 @@ impl MockTableService {
         let path = format!("/{}", self.account());
         let endpoint = Endpoint::at(Scheme::HTTP, authority, &path, true);
         let credential = self.core().rules.keys.first().into();
-        let accepted = AcceptedCredentials { keys: true, tokens: true };
+        let accepted = AcceptedCredentials { keys: true, tokens: true, delegated: true };
         let credential = CurrentCredential::unchecked(credential, "", accepted);
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock());
         pipeline.retry = retry;

@@ -1,5 +1,6 @@
 //! The delivery of a request to the core: with the faults of the plan, and with a record of it.
 
+use std::thread;
 use std::time::{Instant, SystemTime};
 
 use http::header::{self, HeaderValue};
@@ -50,16 +51,16 @@ impl MockTableService {
         effects: &Effects,
         arrived: SystemTime,
     ) -> HttpResponse {
-        let started = Instant::now();
-        let mut scan = None;
+        let mut recording = Recording::start(self, request, arrived);
+        let scan = &mut recording.scan;
         let (mut response, failure) = match &effects.replacement {
             _ if request.raw.url_bytes() > MAX_URL_BYTES => {
                 (proxy_page(StatusCode::URI_TOO_LONG), None)
             }
-            None => self.handle(request, effects, arrived, &mut scan).await,
+            None => self.handle(request, effects, arrived, scan).await,
             Some(replacement) => {
                 if replacement.is_applied {
-                    self.handle(request, effects, arrived, &mut scan).await;
+                    self.handle(request, effects, arrived, scan).await;
                 }
                 self.replace(request, replacement)
             }
@@ -67,7 +68,7 @@ impl MockTableService {
         if effects.is_body_cut {
             response.body.truncate(response.body.len() / 2);
         }
-        self.record(request, scan, response.status, failure, (arrived, started));
+        recording.end(response.status, failure);
         response
     }
 
@@ -85,7 +86,6 @@ impl MockTableService {
         scan: &mut Option<Scan>,
     ) -> (HttpResponse, Option<Failure>) {
         let core = self.core();
-        #[cfg(feature = "mock-data")]
         if request.raw.method != Method::GET && core.store.journal.has_failed() {
             return (self.refuse_for_the_disk(request), Some(Failure::internal_error()));
         }
@@ -97,6 +97,7 @@ impl MockTableService {
             });
         let failure = reply.failure.take();
         let mut response = reply.finish(&request.raw, request_id, core.clock.now());
+        core.store.journal.deleted.drop_some();
         handlers::add_cors_headers(core, &request.raw, &mut response.headers);
         if request.raw.method == Method::HEAD {
             response.body.clear();
@@ -130,7 +131,6 @@ impl MockTableService {
     }
 
     /// Returns the response once all changes that it can show are on disk.
-    #[cfg(feature = "mock-data")]
     pub(super) async fn once_written(
         &self,
         request: &Request<'_>,
@@ -142,36 +142,56 @@ impl MockTableService {
         }
     }
 
-    #[cfg(feature = "mock-data")]
     fn refuse_for_the_disk(&self, request: &Request<'_>) -> HttpResponse {
         let failure = Failure::internal_error();
         handlers::refuse(request, &failure, &self.core().clock)
     }
+}
 
-    fn record(
-        &self,
-        request: &Request<'_>,
-        scan: Option<Scan>,
-        status: StatusCode,
-        failure: Option<Failure>,
-        (arrived, started): (SystemTime, Instant),
-    ) {
+/// Records a request once: with its response, or without one if the request is dropped before it.
+struct Recording<'a, 'r> {
+    service: &'a MockTableService,
+    request: &'a Request<'r>,
+    arrived: SystemTime,
+    started: Instant,
+    scan: Option<Scan>,
+    is_recorded: bool,
+}
+
+impl<'a, 'r> Recording<'a, 'r> {
+    fn start(service: &'a MockTableService, request: &'a Request<'r>, arrived: SystemTime) -> Self {
+        let started = Instant::now();
+        Self { service, request, arrived, started, scan: None, is_recorded: false }
+    }
+
+    fn end(mut self, status: StatusCode, failure: Option<Failure>) {
+        self.record(status.as_u16(), failure);
+    }
+
+    fn record(&mut self, status: u16, failure: Option<Failure>) {
+        self.is_recorded = true;
+        let request = self.request;
         let operation = request.operation_or_other();
-        let recorder = &self.0.recorder;
+        let plan = self.scan.as_ref().map(|scan| scan.plan);
+        let scanned_rows = self.scan.as_ref().map_or(0, |scan| scan.rows);
+        let recorder = &self.service.0.recorder;
+        if !recorder.is_read() {
+            return recorder.count(operation, plan, scanned_rows);
+        }
         let recorded = RecordedRequest {
             number: 0,
-            arrived,
-            took: started.elapsed(),
-            method: request.raw.method.clone(),
+            arrived: self.arrived,
+            took: self.started.elapsed(),
+            method: recorder::method(&request.raw.method),
             url: recorder::target(&request.raw),
             operation,
             operations: request.operation_count(),
-            table: request.table().map(str::to_owned),
-            status: status.as_u16(),
+            table: request.table().map(recorder::text),
+            status,
             error_code: failure.as_ref().map(|failure| (&*failure.code).into()),
-            error_message: failure.map(|failure| failure.message.into_owned()),
-            plan: scan.map(|scan| scan.plan),
-            scanned_rows: scan.map_or(0, |scan| scan.rows),
+            error_message: failure.map(|failure| recorder::text(&failure.message)),
+            plan,
+            scanned_rows,
             attempt: 1,
             payload: recorder.payload(request.raw.body),
             payload_len: request.raw.body.len(),
@@ -180,5 +200,14 @@ impl MockTableService {
             observer(&recorded);
         }
         recorder.add(recorded, recorder::call_hash(&request.raw, operation));
+    }
+}
+
+impl Drop for Recording<'_, '_> {
+    fn drop(&mut self) {
+        // An observer that panics again would abort the process.
+        if !self.is_recorded && !thread::panicking() {
+            self.record(0, None);
+        }
     }
 }

@@ -8,12 +8,12 @@ use super::MockTableService;
 use super::json::{push_member, push_text};
 use super::policies::Policies;
 use super::service_properties::ServiceProperties;
-use super::store::StoredEntity;
+use super::store::{StoredEntity, Table};
 
 /// The largest number of rows in a piece of an export.
 const PIECE_ROWS: usize = 256;
 /// A piece ends after the row with which it reaches this size.
-const PIECE_BYTES: usize = 256 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 
 impl MockTableService {
     /// Returns the tables, their rows and access policies, and the properties of the service as JSON lines,
@@ -26,7 +26,8 @@ impl MockTableService {
     /// ```
     ///
     /// A table's name selects that table alone. The iterator returns pieces of many lines, and reads the rows
-    /// of a piece when it is requested. Writes between two pieces may be missing.
+    /// of a piece when it is requested. Writes between two pieces may be missing. A table that is created
+    /// meanwhile is not exported, and the rows of a table that is deleted meanwhile end there.
     ///
     /// ```
     /// use azure_table_client::mock::MockTableService;
@@ -41,15 +42,12 @@ impl MockTableService {
         self.deliver_due();
         let service = self.clone();
         let store = self.core().store.read();
-        let names = store.tables().map(|table| Arc::clone(table.name()));
-        let names =
-            names.filter(|name| table.is_none_or(|only| only.eq_ignore_ascii_case(name))).collect();
-        let properties = match table {
-            None => Arc::clone(store.service_properties()),
-            Some(_) => Arc::default(),
+        let (tables, properties) = match table {
+            None => (store.all(), Arc::clone(store.service_properties())),
+            Some(name) => (store.table(name).cloned().into_iter().collect(), Arc::default()),
         };
         drop(store);
-        let mut export = Export { service, names, next: None };
+        let mut export = Export { service, tables: tables.into(), next: None };
         let first = export.of_service(&properties);
         first.into_iter().chain(std::iter::from_fn(move || export.piece()))
     }
@@ -58,7 +56,7 @@ impl MockTableService {
 struct Export {
     service: MockTableService,
     /// The current table and the tables after it.
-    names: VecDeque<Arc<str>>,
+    tables: VecDeque<Arc<Table>>,
     /// The PartitionKey and RowKey from which on the current table continues. `None` before its first row.
     next: Option<(String, String)>,
 }
@@ -76,19 +74,18 @@ impl Export {
 
     fn piece(&mut self) -> Option<String> {
         loop {
-            let name = Arc::clone(self.names.front()?);
-            // A table that was deleted meanwhile has no more rows.
-            let table = self.service.core().store.read().table(&name).cloned();
+            let table = Arc::clone(self.tables.front()?);
             let mut piece = Vec::new();
             let mut rows = 0;
             let mut last = None;
-            if let Some(table) = table {
+            // The rows of a deleted table disappear step by step, so none of them follows.
+            if !table.is_deleted() {
                 if self.next.is_none() {
-                    self.table_line(&mut piece, &name, &table.policies());
+                    self.table_line(&mut piece, table.name(), &table.policies());
                 }
                 let (partition_key, row_key) = self.next.take().unwrap_or_default();
                 table.scan((&partition_key, &row_key), &mut |keys, entity| {
-                    self.row_line(&mut piece, &name, keys, entity);
+                    self.row_line(&mut piece, table.name(), keys, entity);
                     rows += 1;
                     if rows < PIECE_ROWS && piece.len() < PIECE_BYTES {
                         return ControlFlow::Continue(());
@@ -99,7 +96,7 @@ impl Export {
                 });
             }
             if last.is_none() {
-                self.names.pop_front();
+                self.tables.pop_front();
             }
             self.next = last;
             if !piece.is_empty() {
@@ -132,7 +129,7 @@ impl Export {
         push_member(out, "PartitionKey", partition_key);
         push_member(out, "RowKey", row_key);
         push_member(out, "Timestamp", row.version.text().as_str());
-        out.extend_from_slice(row.properties().text().as_bytes());
+        row.properties().push_to(out, true);
         // Remove the comma of the last member.
         out.pop();
         out.push(b'}');
@@ -157,4 +154,53 @@ fn text_of(document: &[u8]) -> String {
 fn end(out: &mut Vec<u8>) {
     out.pop();
     out.extend_from_slice(b"}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: usize = 3 * PIECE_ROWS;
+
+    fn filled() -> MockTableService {
+        let service = MockTableService::new();
+        let rows: Vec<_> = (0..ROWS)
+            .map(|row| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row:04}\"}}"))
+            .collect();
+        let rows = rows.join(",");
+        service.seed_json(&format!("{{\"Blogs\":[{rows}],\"Posts\":[{rows}]}}")).unwrap();
+        service
+    }
+
+    #[test]
+    fn an_export_ends_the_rows_of_a_table_that_is_deleted_meanwhile() {
+        let service = filled();
+        let mut export = service.export(None);
+        let first = export.next().unwrap();
+        assert_eq!(first.lines().count(), 1 + PIECE_ROWS);
+        // A new table with the same name is another table.
+        assert!(service.remove_table("Blogs"));
+        let row = r#"{"PartitionKey":"p","RowKey":"9999"}"#;
+        service.seed_json(&format!("{{\"Blogs\":[{row}]}}")).unwrap();
+        let rest: String = export.collect();
+        assert_eq!(rest.lines().count(), 1 + ROWS);
+        assert!(!rest.contains("Blogs"), "{}", &rest[..200]);
+        // The part is a valid seed.
+        let copy = MockTableService::new();
+        copy.seed_json(&format!("{first}{rest}")).unwrap();
+        assert_eq!(copy.row_count("Blogs"), Some(PIECE_ROWS));
+    }
+
+    #[test]
+    fn an_export_has_no_line_of_a_table_that_is_deleted_before() {
+        let service = filled();
+        let mut export = service.export(None);
+        let first = export.next().unwrap();
+        assert!(service.remove_table("Posts"));
+        service.seed_json(r#"{"Quotes":[]}"#).unwrap();
+        let all = first + &export.collect::<String>();
+        assert_eq!(all.lines().count(), 1 + ROWS);
+        assert!(!all.contains("Posts") && !all.contains("Quotes"));
+        assert_eq!(service.export(Some("posts")).count(), 0);
+    }
 }

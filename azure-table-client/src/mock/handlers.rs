@@ -13,6 +13,7 @@ mod select;
 mod service;
 mod syntax;
 mod tables;
+mod user_delegation;
 
 use std::time::SystemTime;
 
@@ -67,6 +68,7 @@ pub(super) async fn respond(
             (Operation::GetServiceProperties, _) => service::properties(core, request),
             (Operation::SetServiceProperties, _) => service::set_properties(core, request),
             (Operation::GetStats, _) => service::stats(core, location),
+            (Operation::GetUserDelegationKey, _) => user_delegation::key(core, request, &grant),
             _ => Err(Failure::not_implemented()),
         };
     }
@@ -94,7 +96,7 @@ pub(super) async fn respond(
             tables::delete(core, &exchange, name).await
         }
         (Resource::Entities(table), Operation::Query) => {
-            // The state of a query is large, and most requests are no queries.
+            // The future of a query is large, and most requests are not queries.
             Box::pin(query::query(core, &exchange, table, scan)).await
         }
         (Resource::Entity(path), Operation::Get) => entities::get(core, &exchange, path, scan),

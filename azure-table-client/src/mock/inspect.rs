@@ -1,9 +1,10 @@
 //! Direct access to the stored tables, for assertions in tests and for the page of the emulator.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::MockTableService;
-use super::store::StoredEntity;
+use super::store::{StoredEntity, Table};
 use crate::edm::EdmCow;
 use crate::entity::{DynamicEntity, EntityKey};
 use crate::etag::ETag;
@@ -17,8 +18,7 @@ impl MockTableService {
 
     /// Returns the number of rows of a table, or `None` if the table does not exist.
     pub fn row_count(&self, table: &str) -> Option<usize> {
-        self.deliver_due();
-        self.core().store.read().table(table).map(|table| table.len())
+        self.table(table).map(|table| table.len())
     }
 
     /// Returns all rows of a table with their ETags, in the service's order, or `None` if the table does not
@@ -54,9 +54,8 @@ impl MockTableService {
         from: (&str, &str),
         limit: usize,
     ) -> Option<Vec<DynamicEntity>> {
-        self.deliver_due();
         let mut rows = Vec::new();
-        self.core().store.read().table(table)?.scan(from, &mut |keys, entity| {
+        self.table(table)?.scan(from, &mut |keys, entity| {
             if rows.len() == limit {
                 return ControlFlow::Break(());
             }
@@ -68,10 +67,14 @@ impl MockTableService {
 
     /// Returns a row with its ETag, or `None` if the row or its table does not exist.
     pub fn row(&self, table: &str, partition_key: &str, row_key: &str) -> Option<DynamicEntity> {
-        self.deliver_due();
-        let keys = (partition_key, row_key);
-        let entity = self.core().store.read().table(table)?.get(keys)?;
+        let entity = self.table(table)?.get((partition_key, row_key))?;
         Some(dynamic(partition_key, &entity))
+    }
+
+    /// Returns a table, so that its rows are read while the list of the tables is not locked.
+    fn table(&self, name: &str) -> Option<Arc<Table>> {
+        self.deliver_due();
+        self.core().store.read().table(name).cloned()
     }
 }
 

@@ -68,22 +68,8 @@ pub(super) fn push_member(out: &mut Vec<u8>, name: &str, text: &str) {
     out.push(b',');
 }
 
-/// Writes a property and a comma. If JSON does not show the type, it also writes the type annotation.
-pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
-    let is_native = match value {
-        EdmCow::String(_) | EdmCow::Boolean(_) | EdmCow::Int32(_) => true,
-        EdmCow::Double(value) => value.is_finite(),
-        _ => false,
-    };
-    if !is_native {
-        push_text(out, name);
-        out.pop();
-        out.extend_from_slice(b"@odata.type\":");
-        push_text(out, value.edm_type().as_str());
-        out.push(b',');
-    }
-    push_text(out, name);
-    out.push(b':');
+/// Writes a value. The JSON of some types does not show the type.
+pub(super) fn push_value(out: &mut Vec<u8>, value: &EdmCow<'_>) {
     match value {
         EdmCow::String(text) => push_text(out, text),
         EdmCow::Boolean(value) => {
@@ -110,7 +96,6 @@ pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
             _ = write!(out, "{}", Base64Display::new(bytes, &STANDARD));
         }),
     }
-    out.push(b',');
 }
 
 fn push_quoted(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) {

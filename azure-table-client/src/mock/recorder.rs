@@ -1,15 +1,16 @@
 //! The recorder of requests, for assertions in tests.
 
 mod recorded;
+mod texts;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use percent_encoding::percent_decode_str;
 
 pub use self::recorded::RecordedRequest;
+pub(super) use self::texts::{method, target, text};
 use super::request::RawRequest;
 use crate::filter::PlanKind;
 use crate::lock::lock;
@@ -35,7 +36,8 @@ pub(super) struct Recorder {
 
 #[derive(Debug, Default)]
 struct Record {
-    kept: VecDeque<(RecordedRequest, CallHash)>,
+    /// Shared with readers, so that they copy only pointers while the record is locked.
+    kept: VecDeque<(Arc<RecordedRequest>, CallHash)>,
     /// The number of payload bytes in `kept`.
     payload_bytes: usize,
     /// The number of oldest requests in `kept` whose payloads were dropped.
@@ -50,21 +52,31 @@ impl Recorder {
         Self { observer, requests, payload_bytes, record: Mutex::default() }
     }
 
+    /// Returns `true` if recorded requests have a reader. All requests are counted.
+    pub(super) fn is_read(&self) -> bool {
+        self.requests > 0 || self.observer.is_some()
+    }
+
     /// Returns the kept part of a body. It is a copy, since a slice would keep the whole buffer alive.
     pub(super) fn payload(&self, body: &[u8]) -> Bytes {
         let kept = if self.requests == 0 { 0 } else { self.payload_bytes.min(PAYLOAD_BYTES) };
         Bytes::copy_from_slice(&body[..body.len().min(kept)])
     }
 
+    /// Counts a request without a record of it.
+    pub(super) fn count(&self, operation: Operation, plan: Option<PlanKind>, scanned_rows: usize) {
+        lock(&self.record).count(operation, plan, scanned_rows);
+    }
+
     /// Adds a request. Its attempt is counted when a test reads the record.
     pub(super) fn add(&self, request: RecordedRequest, call: CallHash) {
-        let mut record = lock(&self.record);
-        *record.counts.entry(request.operation).or_default() += 1;
-        record.table_scans += usize::from(request.plan == Some(PlanKind::TableScan));
-        record.scanned_rows += request.scanned_rows;
+        let RecordedRequest { operation, plan, scanned_rows, .. } = request;
         if self.requests == 0 {
-            return;
+            return self.count(operation, plan, scanned_rows);
         }
+        let request = Arc::new(request);
+        let mut record = lock(&self.record);
+        record.count(operation, plan, scanned_rows);
         if record.kept.len() == self.requests {
             record.forget_oldest();
         }
@@ -83,6 +95,12 @@ impl Record {
         self.counts.values().sum()
     }
 
+    fn count(&mut self, operation: Operation, plan: Option<PlanKind>, scanned_rows: usize) {
+        *self.counts.entry(operation).or_default() += 1;
+        self.table_scans += usize::from(plan == Some(PlanKind::TableScan));
+        self.scanned_rows += scanned_rows;
+    }
+
     fn forget_oldest(&mut self) {
         if let Some((oldest, _)) = self.kept.pop_front() {
             self.payload_bytes -= oldest.payload.len();
@@ -94,7 +112,7 @@ impl Record {
         while self.payload_bytes > limit
             && let Some((oldest, _)) = self.kept.get_mut(self.without_payload)
         {
-            self.payload_bytes -= std::mem::take(&mut oldest.payload).len();
+            self.payload_bytes -= std::mem::take(&mut Arc::make_mut(oldest).payload).len();
             self.without_payload += 1;
         }
     }
@@ -134,32 +152,42 @@ impl Requests<'_> {
     /// Returns the last request.
     pub fn last(&self) -> Option<RecordedRequest> {
         let record = lock(&self.0.record);
-        let (last, call) = record.kept.back()?;
-        let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == *call;
+        let (last, call) = record.kept.back().cloned()?;
+        let is_of_call = |other: &&(_, CallHash)| call.is_some() && other.1 == call;
         let attempt = record.kept.iter().filter(is_of_call).count().max(1);
-        Some(RecordedRequest { number: record.total(), attempt, ..last.clone() })
+        let number = record.total();
+        drop(record);
+        Some(RecordedRequest { number, attempt, ..Arc::unwrap_or_clone(last) })
     }
 
     /// Returns the requests in order, at most the last 10,000
     /// ([`kept_requests`](super::MockTableServiceBuilder::kept_requests)).
     pub fn all(&self) -> Vec<RecordedRequest> {
-        let record = lock(&self.0.record);
-        let mut attempts: HashMap<u64, usize> = HashMap::new();
-        let dropped = record.total() - record.kept.len();
-        let counted = record.kept.iter().zip(dropped + 1..).map(|((request, call), number)| {
-            let attempt = call.map_or(1, |call| {
-                let attempt = attempts.entry(call).or_default();
-                *attempt += 1;
-                *attempt
-            });
-            RecordedRequest { number, attempt, ..request.clone() }
-        });
-        counted.collect()
+        self.kept(|_| true)
     }
 
     /// Returns the requests of [`all`](Self::all) for this operation.
     pub fn of(&self, operation: Operation) -> Vec<RecordedRequest> {
-        self.all().into_iter().filter(|request| request.operation == operation).collect()
+        self.kept(|request| request.operation == operation)
+    }
+
+    fn kept(&self, is_wanted: impl Fn(&RecordedRequest) -> bool) -> Vec<RecordedRequest> {
+        let (kept, dropped) = {
+            let record = lock(&self.0.record);
+            (record.kept.clone(), record.total() - record.kept.len())
+        };
+        let mut attempts: HashMap<u64, usize> = HashMap::new();
+        let counted =
+            kept.into_iter().zip(dropped + 1..).filter_map(|((request, call), number)| {
+                let attempt = call.map_or(1, |call| {
+                    let attempt = attempts.entry(call).or_default();
+                    *attempt += 1;
+                    *attempt
+                });
+                let request = is_wanted(&request).then(|| Arc::unwrap_or_clone(request))?;
+                Some(RecordedRequest { number, attempt, ..request })
+            });
+        counted.collect()
     }
 
     /// Removes all requests, so that a test can count later ones.
@@ -173,35 +201,14 @@ opaque_debug!(Requests<'_>, |it| total: it.total());
 /// A function that receives each request.
 pub(super) type Observer = Box<dyn Fn(&RecordedRequest) + Send + Sync>;
 
-/// Returns the path and the query as sent, in printable ASCII, with the signature masked.
-pub(super) fn target(request: &RawRequest<'_>) -> String {
-    let mut target = request.path.to_owned();
-    // An option's name may be percent-encoded as well.
-    let is_signature = |option: &&str| {
-        let name = percent_decode_str(option.split('=').next().unwrap_or_default());
-        name.decode_utf8_lossy().trim_matches(['+', ' ']).eq_ignore_ascii_case("sig")
-    };
-    let mut separator = '?';
-    for option in request.query.split('&').filter(|option| !option.is_empty()) {
-        target.push(separator);
-        target.push_str(if is_signature(&option) { "sig=..." } else { option });
-        separator = '&';
-    }
-    if target.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return target;
-    }
-    target.escape_default().to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, SystemTime};
 
-    use http::{HeaderMap, Method};
+    use http::Method;
 
     use super::*;
 
-    use super::super::request::{Headers, Origin};
     use super::super::{Fault, MockTableService};
     use crate::entity::DynamicEntity;
     use crate::error::ErrorCode;
@@ -248,8 +255,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_is_recorded_with_its_attempt_and_its_payload() {
-        let shown = std::sync::Arc::<Mutex<Vec<String>>>::default();
-        let seen = std::sync::Arc::clone(&shown);
+        let shown = Arc::<Mutex<Vec<String>>>::default();
+        let seen = Arc::clone(&shown);
         let observer = move |request: &RecordedRequest| {
             let line = format!("{} {} {}", request.method, request.url, request.status);
             seen.lock().unwrap().push(line);
@@ -318,25 +325,17 @@ mod tests {
     }
 
     #[test]
-    fn a_target_shows_no_signature_and_no_control_character() {
-        for (path, query, expected) in [
-            ("/a/T", "", "/a/T"),
-            ("/a/T()", "$top=1&sv=2019", "/a/T()?$top=1&sv=2019"),
-            ("/a/T", "sv=1&sig=secret%3D&se=2", "/a/T?sv=1&sig=...&se=2"),
-            ("/a/T", "SIG=secret", "/a/T?sig=..."),
-            ("/a/T", "%73i%67=secret&+sig=x=y", "/a/T?sig=...&sig=..."),
-            ("/a/\u{9b}1mé", "sig", "/a/\\u{9b}1m\\u{e9}?sig=..."),
-        ] {
-            let request = RawRequest {
-                method: Method::GET,
-                origin: Origin { scheme: "http", authority: "127.0.0.1" },
-                path,
-                query,
-                headers: Headers::Request(&HeaderMap::new()),
-                body: b"",
-                sender: crate::mock::LOCAL,
-            };
-            assert_eq!(target(&request), expected);
-        }
+    fn a_request_without_readers_is_counted() {
+        let mock = MockTableService::builder().kept_requests(0).build();
+        assert!(!mock.0.recorder.is_read());
+        mock.respond(&http_request());
+        assert_eq!((mock.requests().total(), mock.requests().last()), (1, None));
+        let observed = MockTableService::builder().kept_requests(0).observer(|_| {}).build();
+        assert!(observed.0.recorder.is_read());
+    }
+
+    fn http_request() -> crate::transport::HttpRequest {
+        let uri = http::Uri::from_static("http://127.0.0.1/devstoreaccount1/Tables");
+        crate::transport::HttpRequest::new(Method::GET, uri)
     }
 }

@@ -162,13 +162,15 @@ impl MockTableService {
         self.deliver_due();
         let core = self.core();
         let mut store = core.store.write();
-        // The rows are dropped after the lock.
-        let removed = store.delete(name, core.clock.now(), Duration::ZERO).ok();
-        if removed.is_some() {
-            core.log(|| JournalEntry::Deleted(name.into()));
-        }
+        let Ok(table) = store.delete(name, core.clock.now(), Duration::ZERO) else {
+            return false;
+        };
+        core.log(|| JournalEntry::Deleted(name.into()));
         drop(store);
-        removed.is_some()
+        let deleted = &core.store.journal.deleted;
+        deleted.add(table);
+        while deleted.pop().is_some() {}
+        true
     }
 
     /// Removes all tables and restores the default properties of the service. The names of deleted tables can
@@ -204,9 +206,9 @@ impl MockTableService {
     /// Timestamps and ETags, so that a test can compare it with an expected document.
     pub fn to_json(&self) -> String {
         self.deliver_due();
-        let store = self.core().store.read();
+        let tables = self.core().store.read().all();
         let mut out = b"{".to_vec();
-        for (at, table) in store.tables().enumerate() {
+        for (at, table) in tables.iter().enumerate() {
             out.extend_from_slice(if at == 0 { b"\n  " } else { b",\n  " });
             push_text(&mut out, table.name());
             out.extend_from_slice(b": [");
@@ -216,7 +218,7 @@ impl MockTableService {
                 is_first = false;
                 push_member(&mut out, "PartitionKey", partition_key);
                 push_member(&mut out, "RowKey", row_key);
-                out.extend_from_slice(row.properties().text().as_bytes());
+                row.properties().push_to(&mut out, true);
                 // Remove the comma of the last member.
                 out.pop();
                 out.push(b'}');

@@ -4,13 +4,12 @@
 
 mod chunk;
 mod column;
-#[cfg(feature = "mock-data")]
+mod deleted;
 mod disk;
 mod key;
 mod partition;
 mod properties;
 mod row;
-#[cfg(feature = "mock-data")]
 mod snapshot;
 mod storage;
 mod table;
@@ -24,7 +23,7 @@ use std::time::{Duration, SystemTime};
 
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
-#[cfg(feature = "mock-data")]
+pub(super) use self::deleted::Deleted;
 pub(super) use self::disk::{Disk, Opened};
 pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Member, Properties, StoredProperties};
@@ -69,7 +68,6 @@ pub(super) enum JournalEntry {
     },
     ServiceProperties(Arc<ServiceProperties>),
     /// Every row that is added from now on is newer than this time.
-    #[cfg(feature = "mock-data")]
     LastDeleted(EdmDateTime),
 }
 
@@ -123,16 +121,14 @@ impl Store {
         self.held_names = HeldNames::default();
     }
 
-    /// Applies a change of another store without any check.
-    pub(super) fn replay(&mut self, entry: &JournalEntry) {
+    /// Applies a change of another store without any check. Returns the deleted table.
+    pub(super) fn replay(&mut self, entry: &JournalEntry) -> Option<Arc<Table>> {
         match entry {
             JournalEntry::Created(name) => {
                 let table = Arc::new(Table::new(name, self.last_deleted));
                 self.tables.insert(name.to_ascii_lowercase(), table);
             }
-            JournalEntry::Deleted(name) => {
-                self.remove(&name.to_ascii_lowercase());
-            }
+            JournalEntry::Deleted(name) => return self.remove(&name.to_ascii_lowercase()),
             JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
                     table.set_policies(Arc::clone(policies));
@@ -146,12 +142,12 @@ impl Store {
                     table.replay(rows);
                 }
             }
-            #[cfg(feature = "mock-data")]
             JournalEntry::LastDeleted(time) => {
                 self.last_deleted = self.last_deleted.max(*time);
                 self.tables().for_each(|table| table.raise_last_deleted(*time));
             }
         }
+        None
     }
 
     pub(super) fn table(&self, name: &str) -> Option<&Arc<Table>> {
@@ -170,6 +166,11 @@ impl Store {
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.tables.values().map(|table| &**table)
+    }
+
+    /// Returns all tables, to read them while the store is not locked.
+    pub(super) fn all(&self) -> Vec<Arc<Table>> {
+        self.tables.values().cloned().collect()
     }
 
     pub(super) fn service_properties(&self) -> &Arc<ServiceProperties> {

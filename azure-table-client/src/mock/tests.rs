@@ -8,18 +8,21 @@ mod faults;
 mod limits;
 mod policies;
 mod recorded;
+mod requests;
 mod secondary;
 mod service_properties;
 mod shared_key;
 mod steps;
 mod table_sas;
 mod tokens;
+mod user_delegation;
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
 use proptest::prelude::*;
 
+use self::requests::*;
 use super::handlers::write_token;
 use super::*;
 use crate::auth::SharedKey;
@@ -27,129 +30,6 @@ use crate::edm::EdmDateTime;
 use crate::filter::PlanKind;
 
 mod atom;
-
-fn send(
-    service: &MockTableService,
-    method: &str,
-    path: &str,
-    headers: &[(&'static str, &str)],
-    body: &str,
-) -> HttpResponse {
-    let mut map = HeaderMap::new();
-    for (name, value) in headers {
-        map.insert(*name, value.parse().unwrap());
-    }
-    if !service.core().rules.loose {
-        // From version 2015-12-11 on, `Accept` is required.
-        map.entry("accept").or_insert("*/*".parse().unwrap());
-    }
-    service.respond(&HttpRequest {
-        headers: map,
-        body: body.to_owned().into(),
-        ..HttpRequest::new(
-            Method::from_bytes(method.as_bytes()).unwrap(),
-            format!("http://127.0.0.1:1/devstoreaccount1{path}").parse().unwrap(),
-        )
-    })
-}
-
-fn loose() -> MockTableService {
-    let service = MockTableService::builder().loose(true).build();
-    assert_eq!(send(&service, "POST", "/Tables", &[], r#"{"TableName":"Blogs"}"#).status, 201);
-    service
-}
-
-/// A clock that does not advance.
-#[derive(Debug)]
-struct Standing;
-
-impl Clock for Standing {
-    fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(419_532 * 3600)
-    }
-}
-
-const DATE: &str = "Fri, 10 Nov 2017 12:00:00 GMT";
-const EXPIRY: &str = "2017-11-10T13:00:00Z";
-
-/// A service that checks signatures.
-fn strict() -> MockTableService {
-    let service = MockTableService::builder().clock(Arc::new(Standing)).build();
-    service.core().store.write().create("Blogs", service.core().clock.now()).unwrap();
-    service
-}
-
-fn send_signed(service: &MockTableService, method: &str, path: &str, body: &str) -> HttpResponse {
-    let (bare, query) = path.split_once('?').unwrap_or((path, ""));
-    let resource = crate::auth::canonicalized_resource(
-        "devstoreaccount1",
-        &format!("/devstoreaccount1{bare}"),
-        query,
-    );
-    let text = crate::auth::string_to_sign(method, "", "", DATE, &resource);
-    let value = format!("SharedKey devstoreaccount1:{}", SharedKey::development().sign(&text));
-    let version = ("x-ms-version", "2019-02-02");
-    let headers = [("authorization", &*value), ("x-ms-date", DATE), version];
-    send(service, method, path, &headers, body)
-}
-
-/// Sends a request with additional query options.
-fn send_with(
-    service: &MockTableService,
-    method: &str,
-    path: &str,
-    options: &str,
-    body: &str,
-) -> HttpResponse {
-    let separator = if path.contains('?') { '&' } else { '?' };
-    let headers: &[(&'static str, &str)] =
-        if method == "DELETE" { &[("if-match", "*")] } else { &[] };
-    send(service, method, &format!("{path}{separator}{options}"), headers, body)
-}
-
-/// Returns query options with a signature by the account key.
-fn sas_query(fields: &[(&str, &str)], text: &str) -> String {
-    let signature = SharedKey::development().sign(text);
-    let fields = fields.iter().copied().chain([("sig", &*signature)]);
-    fields.map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&")
-}
-
-fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
-    fields.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
-}
-
-fn encoded(text: &str) -> String {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
-}
-
-fn header<'a>(response: &'a HttpResponse, name: &str) -> Option<&'a str> {
-    response.headers.get(name).map(|value| value.to_str().unwrap())
-}
-
-fn text(response: &HttpResponse) -> &str {
-    std::str::from_utf8(&response.body).unwrap()
-}
-
-const BATCH_TYPE: &str = "multipart/mixed; boundary=b";
-
-/// A batch of changes that match every version of a row.
-fn changeset(operations: &[(&str, &str, &str)]) -> String {
-    let parts = operations.iter().map(|(verb, path, body)| {
-        format!(
-            "--c\r\nContent-Type: application/http\r\n\r\n\
-             {verb} http://127.0.0.1/devstoreaccount1{path} HTTP/1.1\r\n\
-             Content-Type: application/json\r\nAccept: application/json\r\nIf-Match: *\r\n\r\n\
-             {body}\r\n"
-        )
-    });
-    let parts = parts.collect::<Vec<_>>().concat();
-    format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{parts}--c--\r\n--b--\r\n")
-}
-
-fn code(response: &HttpResponse) -> (u16, String) {
-    let body = crate::wire::service_error::parse(&response.body);
-    (response.status.as_u16(), body.map(|body| body.code).unwrap_or_default())
-}
 
 #[test]
 fn every_failure_has_its_status_and_code() {

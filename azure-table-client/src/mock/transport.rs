@@ -43,11 +43,10 @@ impl Transport for Direct {
     fn send(&self, request: HttpRequest) -> ResponseFuture<'_> {
         Box::pin(async move {
             let Self(service) = self;
-            service.deliver_due();
+            service.deliver_due_in_steps().await;
             let parsed =
                 Request::read(RawRequest::in_process(&request, LOCAL), &service.core().rules);
             let response = service.deliver_directly(&parsed).await;
-            #[cfg(feature = "mock-data")]
             let response = service.once_written(&parsed, response).await;
             Ok(response)
         })
@@ -84,7 +83,7 @@ impl MockTableService {
                 return Err(broken(TransportErrorKind::Interrupted));
             }
             None | Some(Break::LosesReply) if effects.delay_request.is_zero() => {
-                self.deliver_due();
+                self.deliver_due_in_steps().await;
                 self.deliver(&parsed, &effects, self.core().clock.now()).await
             }
             None | Some(Break::LosesReply) => self
@@ -92,7 +91,6 @@ impl MockTableService {
                 .await
                 .ok_or_else(|| broken(TransportErrorKind::Interrupted))?,
         };
-        #[cfg(feature = "mock-data")]
         let response = self.once_written(&parsed, response).await;
         wait(effects.delay_reply).await;
         if effects.connection == Some(Break::LosesReply) {

@@ -26,6 +26,8 @@ pub(crate) struct AcceptedCredentials {
     pub(crate) keys: bool,
     /// Tokens, which can be reused by anyone who reads them.
     pub(crate) tokens: bool,
+    /// Signatures with a user delegation key, which Cosmos DB does not have.
+    pub(crate) delegated: bool,
 }
 
 impl CurrentCredential {
@@ -81,18 +83,23 @@ fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), E
              https://, or allow_http(true) if plain HTTP is intended",
         ));
     }
+    if credential.is_delegated() && !accepted.delegated {
+        return Err(Error::configuration(
+            "Cosmos DB accepts no shared access signature with a user delegation key",
+        ));
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
+    use crate::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SasToken, SharedKey};
 
     #[test]
     fn one_credential_without_a_key_is_remembered() {
         let key = || SharedKey::new(DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).unwrap();
-        let accepted = AcceptedCredentials { keys: true, tokens: true };
+        let accepted = AcceptedCredentials { keys: true, tokens: true, delegated: true };
         let current = CurrentCredential::new(key().into(), "", accepted).unwrap();
         current.replace(Credential::SharedKeyLite(key())).unwrap();
         assert!(current.had_keys_only());
@@ -100,5 +107,17 @@ mod tests {
         current.replace(Credential::Anonymous).unwrap();
         current.replace(key().into()).unwrap();
         assert!(!current.had_keys_only());
+    }
+
+    #[test]
+    fn cosmos_accepts_no_signature_with_a_user_delegation_key() {
+        let sas = |text: &str| Credential::from(SasToken::new(text).unwrap());
+        let cosmos = AcceptedCredentials { keys: true, tokens: true, delegated: false };
+        let current = CurrentCredential::new(sas("sp=r&sig=c2Vj"), "", cosmos).unwrap();
+        let error = current.replace(sas("sp=r&skoid=me&sig=c2Vj")).unwrap_err();
+        assert!(error.to_string().contains("Cosmos DB accepts no"), "{error}");
+        assert!(!format!("{error} {error:?}").contains("c2Vj"), "{error}");
+        let storage = AcceptedCredentials { delegated: true, ..cosmos };
+        assert!(CurrentCredential::new(sas("sp=r&skoid=me&sig=c2Vj"), "", storage).is_ok());
     }
 }

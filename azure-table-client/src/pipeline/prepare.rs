@@ -89,6 +89,9 @@ impl Pipeline {
         {
             map.insert(&headers::X_MS_VERSION, headers::SERVICE_VERSION_OF_TOKENS.clone());
         }
+        if let Some(version) = request.operation.own_version() {
+            map.insert(&headers::X_MS_VERSION, version.header());
+        }
         if let Some((name, value)) = &request.header {
             map.insert(*name, value.clone());
         }

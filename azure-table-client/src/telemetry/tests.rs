@@ -5,6 +5,8 @@
 mod observers;
 mod outcomes;
 mod recorder;
+#[cfg(feature = "entra")]
+mod user_delegation;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -58,7 +58,7 @@ pub(crate) enum Permissions {
     AnyOf(&'static [&'static str]),
     /// The permissions of each operation in the batch.
     PerMember,
-    /// No signature permits the operation.
+    /// No signature permits the operation. It needs the account's key, or a token of Entra ID.
     AccountKey,
 }
 
@@ -157,6 +157,8 @@ operations! {
     GetServiceProperties: Read,       Service,  Xml,     V2013_08_15, AnyOf(&["r"]), "get-table-service-properties";
     /// Sets the settings of the service.
     SetServiceProperties: Repeatable, Service,  Xml,     V2013_08_15, AnyOf(&["w"]), "set-table-service-properties";
+    /// Requests a user delegation key, which signs shared access signatures for tables.
+    GetUserDelegationKey: Read,       Service,  Xml,     V2025_07_05, AccountKey, "get-user-delegation-key";
     /// Any other request that a server receives; the client sends none.
     Other:                Guarded,    Service,  Payload, V2009_04_14, AccountKey;
 }
@@ -207,6 +209,11 @@ impl Operation {
     /// The first version of the service that has it.
     pub(crate) const fn since(self) -> ServiceVersion {
         self.facts().since
+    }
+
+    /// The version of its requests, if it is not the client's: no client has a default version that is as late.
+    pub(crate) fn own_version(self) -> Option<ServiceVersion> {
+        (self == Self::GetUserDelegationKey).then_some(self.since())
     }
 
     pub(crate) const fn permissions(self) -> Permissions {

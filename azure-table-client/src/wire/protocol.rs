@@ -146,7 +146,7 @@ impl Protocol {
             return Err(Unsupported::OperationOf(self.dialect, operation));
         }
         let since = operation.since();
-        if self.version >= since {
+        if operation.own_version().unwrap_or(self.version) >= since {
             return Ok(());
         }
         Err(Unsupported::Operation(self.version, operation, since))
@@ -173,11 +173,7 @@ impl Protocol {
 
     /// `x-ms-version`
     pub(crate) fn version_header(self) -> HeaderValue {
-        if self.version == ServiceVersion::default() {
-            return headers::SERVICE_VERSION.clone();
-        }
-        // Digits and hyphens are always a header.
-        HeaderValue::from_str(self.version.as_str()).unwrap_or(headers::SERVICE_VERSION.clone())
+        self.version.header()
     }
 }
 
@@ -225,6 +221,8 @@ mod tests {
             assert_eq!(protocol.check(Operation::SetTableAcl).is_ok(), acl, "{version}");
             assert_eq!(protocol.check(Operation::GetStats).is_ok(), prefer, "{version}");
             assert!(protocol.check(Operation::Merge).is_ok(), "{version}");
+            // This request has a version of its own.
+            assert!(protocol.check(Operation::GetUserDelegationKey).is_ok(), "{version}");
             assert_eq!(protocol.has_select(), select, "{version}");
             assert_eq!(protocol.has_preferences(), prefer, "{version}");
             assert_eq!(protocol.odata_headers()[1], odata, "{version}");

@@ -1,6 +1,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use http::HeaderValue;
+
+use super::headers;
+
 /// A version of the service, which is a date. Each request names its version in the
 /// header `x-ms-version`.
 ///
@@ -36,6 +40,8 @@ impl ServiceVersion {
     pub const V2015_12_11: Self = Self(*b"2015-12-11");
     /// The default version.
     pub const V2019_02_02: Self = Self(*b"2019-02-02");
+    /// The first one with user delegation keys for tables.
+    pub const V2025_07_05: Self = Self(*b"2025-07-05");
 
     /// The version of this date, even if this client does not support it.
     pub(crate) fn of_date(text: &str) -> Option<Self> {
@@ -62,6 +68,15 @@ impl ServiceVersion {
             version if version >= Self::V2011_08_18 => 2,
             _ => 1,
         }
+    }
+
+    /// The value of `x-ms-version`.
+    pub(crate) fn header(self) -> HeaderValue {
+        if self == Self::default() {
+            return headers::SERVICE_VERSION.clone();
+        }
+        // Digits and hyphens are always a header.
+        HeaderValue::from_str(self.as_str()).unwrap_or(headers::SERVICE_VERSION.clone())
     }
 
     /// The date.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use azure_table_client::{DynamicEntity, TableServiceClient};
+use http::uri::Scheme;
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
@@ -36,7 +37,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let options = Arc::from(options);
         let accounts = Arc::new(Accounts::open(&options).unwrap());
-        let shared = Arc::new(Shared::new(&options, accounts, "http", address, limits));
+        let shared = Arc::new(Shared::new(&options, accounts, Scheme::HTTP, address, limits));
         let (stop, stopping) = watch::channel(());
         let accepted = Arc::clone(&shared);
         tokio::spawn(async move { accept(&listener, None, &accepted, &stopping).await });
@@ -255,12 +256,6 @@ async fn large_bodies_wait_for_room() {
     );
     let query = b"GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert!(server.exchange(query).await.starts_with("HTTP/1.1 503 "));
-    // Pages need room, but not the check of the program's health.
-    let page = "GET /-/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    let refused = server.exchange(page.as_bytes()).await;
-    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
-    let healthy = server.exchange(page.replace("/-/", "/-/health").as_bytes()).await;
-    assert!(healthy.starts_with("HTTP/1.1 200 "), "{healthy}");
     // A long head makes the buffer of the connection large enough for the head and the body of the next request.
     let long =
         format!("GET /-/health HTTP/1.1\r\nHost: localhost\r\nA: {}\r\n\r\n", "a".repeat(100_000));
@@ -277,6 +272,25 @@ async fn large_bodies_wait_for_room() {
     first.write_all(&vec![b' '; 1_000_000]).await.unwrap();
     assert!(head(&mut first).await.starts_with("HTTP/1.1 400 "));
     assert_eq!(server.shared.budget.used(), 0);
+}
+
+#[tokio::test]
+async fn the_page_and_the_services_have_room_of_their_own() {
+    let (bytes, page_bytes) = (1 << 20, 2 << 20);
+    let limits = Limits { bytes, page_bytes, room: SHORT, ..wide() };
+    let server = Server::start(limits, &["--loose"]).await;
+    let get = async |path: &str| {
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        server.exchange(request.as_bytes()).await[9..12].to_owned()
+    };
+    let (tables, table) = ("/devstoreaccount1/Tables", "/devstoreaccount1/Tables('Rows')");
+    let _export = server.shared.page_budget.share(page_bytes).await;
+    // Pages need room, but not the check of the program's health.
+    assert_eq!((get("/-/").await, get("/-/health").await), ("503".into(), "200".into()));
+    assert_eq!((get(tables).await, get(table).await), ("200".into(), "404".into()));
+    let _queries = server.shared.budget.share(bytes).await;
+    assert_eq!((get(tables).await, get(table).await), ("503".into(), "404".into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

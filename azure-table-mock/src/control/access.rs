@@ -6,8 +6,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::Refusal;
-use crate::exchange::Shared;
 use crate::gate::Target;
+use crate::shared::Shared;
 
 /// The media types of bodies. A browser asks before it sends them to another origin.
 const MEDIA_TYPES: [&str; 2] = ["application/json", "application/x-ndjson"];

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{Query, Refusal};
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// A change of the clock.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{Query, Refusal};
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// Adds faults, or removes all of them. Returns the plan of each account.
 pub(super) fn respond(

@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{Query, Refusal};
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// Returns the counts and the last requests that match the query, the oldest first, or removes all requests.
 pub(super) fn respond(shared: &Shared, method: &Method, query: &Query) -> Result<Value, Refusal> {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Query, Refusal, named};
 use crate::accounts::Accounts;
-use crate::exchange::Shared;
 use crate::options::Options;
+use crate::shared::Shared;
 
 /// The extensions of the files that a folder provides.
 const EXTENSIONS: [&str; 3] = ["json", "jsonl", "ndjson"];

@@ -84,8 +84,10 @@ pub(super) fn full_name(option: &str) -> String {
     format!("AZURE_TABLE_MOCK_{}", option.replace('-', "_").to_ascii_uppercase())
 }
 
-/// Reads a file that an option names.
-pub(super) fn read(file: &Path) -> Result<String, OptionsError> {
-    fs::read_to_string(file)
-        .or_else(|cause| error(format!("{} cannot be read: {cause}", file.display())))
+/// Reads a file that an option names. Editors on Windows may begin it with a byte order mark.
+pub(crate) fn read(file: &Path) -> Result<String, OptionsError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(cause) => error(format!("{} cannot be read: {cause}", file.display())),
+    }
 }

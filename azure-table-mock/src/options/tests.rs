@@ -125,7 +125,8 @@ fn the_format_of_the_log_is_optional() {
 
 #[test]
 fn accounts_and_keys_are_pairs() {
-    let key_file = file("keys", "Qg==\nQw==\n");
+    // Some editors on Windows write a byte order mark.
+    let key_file = file("keys", "\u{feff}Qg==\nQw==\n");
     let two =
         ["--account", "one", "--account-key", "QQ==", "--account", "two", "--key-file", &key_file];
     let expected = own(&[("one", "QQ=="), ("two", "Qg== Qw==")]);

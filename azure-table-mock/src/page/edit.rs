@@ -10,7 +10,7 @@ use super::html::Html;
 use super::view::View;
 use super::{Page, Reply, tables};
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The table that an action is about.
 pub(super) struct Target<'a> {

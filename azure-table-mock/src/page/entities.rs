@@ -12,7 +12,7 @@ use super::values::{compare, shown};
 use super::view::View;
 use super::{NOTICES, Page};
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The number of rows on a page.
 const PAGE_ROWS: u32 = 50;

@@ -10,7 +10,7 @@ use super::html::Html;
 use super::values::shown;
 use super::{NOTICES, Page};
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// Returns the page of one entity, or `None` if it does not exist.
 pub(super) fn one(

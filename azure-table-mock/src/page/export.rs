@@ -40,6 +40,10 @@ pub(super) async fn file(account: &Served, table: &str, fields: &Fields) -> Opti
 
 /// Reads the rows twice unless columns are selected, since the header names all properties. Only the text and
 /// a few rows are in memory. A property that is added meanwhile is missing.
+///
+/// The text is complete before the response starts, so that the page can report a file that is too large. A
+/// streamed download would only end early. [`BYTES`] bounds the text, and it holds a share of the page's byte budget.
+/// The control API streams all rows.
 async fn text(account: &Served, table: &str, view: &View) -> Result<String, String> {
     let client = account.service.direct_client().table_named::<DynamicEntity>(table);
     let pages = || entities::query(&client, view).max_rows(ROWS).page_size(PAGE_ROWS).pages();

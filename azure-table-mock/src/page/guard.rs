@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use tokio::time::{Duration, timeout};
 
 use super::fields::Fields;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The largest form: an entity of 1 MiB has up to 3 bytes for each byte.
 const FORM_BYTES: usize = 4 * 1024 * 1024;

@@ -1,7 +1,8 @@
 //! An HTML writer that cannot forget to escape: markup is always a literal of this program, and all other
 //! text goes through [`Html::text`].
 
-use super::{Page, PageState, VERSION};
+use super::{Page, VERSION};
+use crate::page_state::PageState;
 
 #[derive(Debug, Default)]
 pub(super) struct Html(String);
@@ -55,7 +56,11 @@ impl Html {
 
     /// Writes the inputs that every form with an action needs.
     pub(super) fn secrets(&mut self, state: &PageState) -> &mut Self {
-        state.write_secrets(self);
+        self.hidden("token", &state.token);
+        if state.control_token.is_some() {
+            self.raw("<label>Control token<input type=\"password\" name=\"control-token\" ");
+            self.raw("autocomplete=\"current-password\" required></label>");
+        }
         self
     }
 

@@ -9,7 +9,7 @@ use url::form_urlencoded;
 use super::Page;
 use super::html::Html;
 use super::view::View;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// The choices of requests, by the value of `show`.
 const SHOWN: [(&str, &str); 3] = [("", "All"), ("errors", "Errors"), ("scans", "Table scans")];
@@ -27,7 +27,7 @@ pub(super) fn page(shared: &Shared, show: &str) -> Page {
     all.sort_by_key(|(_, request)| request.arrived);
     let kept = all.len();
     all.retain(|(_, request)| match show {
-        "errors" => request.status >= 400 || request.error_code.is_some(),
+        "errors" => is_bad(request),
         "scans" => request.plan == Some(PlanKind::TableScan),
         _ => true,
     });
@@ -74,7 +74,7 @@ fn arrived(request: &RecordedRequest) -> String {
 }
 
 fn is_bad(request: &RecordedRequest) -> bool {
-    request.status >= 400 || request.error_code.is_some()
+    request.status == 0 || request.status >= 400 || request.error_code.is_some()
 }
 
 fn request_row(body: &mut Html, account: &str, request: &RecordedRequest) {
@@ -147,7 +147,10 @@ pub(super) fn one(shared: &Shared, account: &str, number: &str) -> Option<Page> 
         line(&name, &value);
     }
     line("Table", request.table.as_deref().unwrap_or_default());
-    line("Status", &request.status.to_string());
+    match request.status {
+        0 => line("Status", "none: the client closed the connection before the response"),
+        status => line("Status", &status.to_string()),
+    }
     line("Error code", request.error_code.as_ref().map(ErrorCode::as_str).unwrap_or_default());
     line("Error message", request.error_message.as_deref().unwrap_or_default());
     if let Some(plan) = request.plan {

@@ -3,7 +3,7 @@
 use super::html::Html;
 use super::{NOTICES, Page};
 use crate::accounts::Served;
-use crate::exchange::Shared;
+use crate::shared::Shared;
 
 /// Returns the start page. An error is the one of the last action on an account.
 pub(super) fn page(shared: &Shared, error: Option<(&str, &str)>) -> Page {

@@ -29,7 +29,8 @@ async fn keys_rotate_without_a_restart() {
     let table = server.client_of("one", "b2xk").table_named::<DynamicEntity>("Rows");
     table.create().await.unwrap();
 
-    write("one:bmV3:b2xk\ntwo:dHdv\n");
+    // With a byte order mark, like by some editors on Windows.
+    write("\u{feff}one:bmV3:b2xk\ntwo:dHdv\n");
     until(&server, "one", "bmV3", true).await;
     until(&server, "one", "b2xk", true).await;
     until(&server, "two", "dHdv", true).await;
@@ -113,7 +114,7 @@ async fn the_host_may_name_the_account() {
     let signed = ["--loose", "--account", "one", "--account-key", "b25l"];
     for (more, host, path, expected) in [
         (&[][..], "one.localhost", "/Tables", "200 OK"),
-        (&[], "one.localhost", "/one/Tables", "400 Bad Request"),
+        (&[], "one.localhost", "/one/Tables", "404 Not Found"),
         (&[], "other.localhost", "/one/Tables", "200 OK"),
         (&["--disableProductStyleUrl"], "one.localhost", "/one/Tables", "200 OK"),
     ] {

@@ -5,10 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_client::DynamicEntity;
 use azure_table_client::auth::DEVELOPMENT_KEY;
+use azure_table_client::edm::EdmDateTime;
 use azure_table_client::{TableClient, TableServiceClient};
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::{Certificate, Client, ClientBuilder};
+use sha2::Sha256;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::disk::folder;
@@ -136,7 +139,7 @@ async fn a_silent_client_does_not_block_others() {
 fn token(audience: &str) -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let claims = format!(
-        r#"{{"aud":"{audience}","iss":"https://sts.windows.net/t/","iat":{now},"nbf":{now},"exp":{}}}"#,
+        r#"{{"oid":"user-1","tid":"tenant-1","aud":"{audience}","iss":"https://sts.windows.net/t/","iat":{now},"nbf":{now},"exp":{}}}"#,
         now + 3600
     );
     let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
@@ -173,6 +176,84 @@ async fn entra_tokens_are_accepted_with_oauth_basic() {
     }
     // The key remains valid.
     table(&server, trusting(&file("ca.pem"))).create().await.unwrap();
+}
+
+#[tokio::test]
+async fn user_delegation_keys_sign_with_oauth_basic() {
+    let arguments = ["--cert", &file("cert.pem"), "--key", &file("key.pem"), "--oauth", "basic"];
+    let server = Server::start(&arguments).await;
+    let client = trusting(&file("ca.pem")).build().unwrap();
+    let url = |path: &str| format!("{}/devstoreaccount1{path}", server.origin);
+    let bearer = format!("Bearer {}", token("https://storage.azure.com"));
+    let authorized = |request: reqwest::RequestBuilder| {
+        request.header("authorization", &bearer).header("x-ms-version", "2025-07-05")
+    };
+    let create = authorized(client.post(url("/Tables"))).header("accept", "application/json");
+    let create = create.header("content-type", "application/json");
+    let created = create.body(r#"{"TableName":"Blogs"}"#).send().await.unwrap();
+    assert_eq!(created.status(), 201);
+
+    let time = |hours: i64| {
+        let now = EdmDateTime::now().ticks() + hours * 36_000_000_000;
+        EdmDateTime::from_ticks(now - now % 10_000_000).unwrap().trimmed().to_string()
+    };
+    let info =
+        format!("<KeyInfo><Start>{}</Start><Expiry>{}</Expiry></KeyInfo>", time(-1), time(24));
+    let key = url("/?restype=service&comp=userdelegationkey");
+    let request = authorized(client.post(&key)).header("content-type", "application/xml");
+    let response = request.body(info.clone()).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let text = response.text().await.unwrap();
+    let part = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>")).unwrap();
+        rest.split_once('<').unwrap().0.to_owned()
+    };
+    assert_eq!((&*part("SignedOid"), &*part("SignedTid")), ("user-1", "tenant-1"));
+
+    let (start, expiry, end) = (part("SignedStart"), part("SignedExpiry"), time(1));
+    let to_sign = format!(
+        "r\n\n{end}\n/table/devstoreaccount1/blogs\nuser-1\ntenant-1\n{start}\n{expiry}\nt\n2025-07-05\n\n\n\n\n\
+         2025-07-05\n\n\n\n"
+    );
+    let secret = STANDARD.decode(part("Value")).unwrap();
+    let mut hmac = Hmac::<Sha256>::new_from_slice(&secret).unwrap();
+    hmac.update(to_sign.as_bytes());
+    let signature = STANDARD.encode(hmac.finalize().into_bytes());
+    let fields = [
+        ("tn", "Blogs"),
+        ("sp", "r"),
+        ("se", &end),
+        ("sv", "2025-07-05"),
+        ("skoid", "user-1"),
+        ("sktid", "tenant-1"),
+        ("skt", &start),
+        ("ske", &expiry),
+        ("sks", "t"),
+        ("skv", "2025-07-05"),
+        ("sig", &signature),
+    ];
+    let signed = |path: &str, fields: &[(&str, &str)]| {
+        let encoded = |text: &str| text.replace('+', "%2B").replace('/', "%2F");
+        let options = fields.iter().map(|(name, text)| format!("{name}={}", encoded(text)));
+        url(&format!("{path}?{}", options.collect::<Vec<_>>().join("&")))
+    };
+    let query = async |fields: &[(&str, &str)]| {
+        let request = client.get(signed("/Blogs()", fields));
+        let request = request.header("accept", "application/json");
+        request.header("x-ms-version", "2019-02-02").send().await.unwrap().status()
+    };
+    assert_eq!(query(&fields).await, 200);
+    for at in 0..fields.len() {
+        let mut changed = fields;
+        changed[at].1 = "x";
+        assert_eq!(query(&changed).await, 403, "{}", fields[at].0);
+    }
+    let insert = client.post(signed("/Blogs", &fields)).header("accept", "application/json");
+    let insert = insert.header("content-type", "application/json");
+    let insert = insert.body(r#"{"PartitionKey":"p","RowKey":"r"}"#).send().await.unwrap();
+    assert_eq!(insert.status(), 403);
+    let anonymous = client.post(&key).header("x-ms-version", "2025-07-05").body(info);
+    assert_eq!(anonymous.send().await.unwrap().status(), 401);
 }
 
 #[tokio::test]

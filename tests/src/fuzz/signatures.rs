@@ -43,6 +43,14 @@ enum Scheme {
     TableSas,
     /// Reads of entities.
     AccountSas,
+    /// Reads of `Blogs`, signed with a user delegation key.
+    UserDelegation,
+}
+
+impl Scheme {
+    fn is_sas(self) -> bool {
+        matches!(self, Self::TableSas | Self::AccountSas | Self::UserDelegation)
+    }
 }
 
 /// A request before it is parsed.
@@ -93,7 +101,7 @@ pub fn check(data: &[u8]) -> Checked {
         assert!(reply.status.is_success(), "{text:?}: {reply:?}");
     }
     if is_signed {
-        if matches!(scheme, Scheme::TableSas | Scheme::AccountSas) {
+        if scheme.is_sas() {
             assert!(!has_written(&reply) || text.method == "GET", "{text:?}: {reply:?}");
         }
         return Checked::StillSigned;
@@ -114,10 +122,14 @@ fn is_covered(scheme: Scheme, original: &Text, text: &Text) -> bool {
             };
             lite(text) == lite(original)
         }
-        Scheme::TableSas | Scheme::AccountSas => {
+        Scheme::TableSas | Scheme::AccountSas | Scheme::UserDelegation => {
             let has_header = text.headers.iter().any(|(name, _)| name == "authorization");
             let names = ["sv", "sp", "st", "se", "sip", "spr", "sig"].iter().chain(match scheme {
                 Scheme::TableSas => &["si", "spk", "srk", "epk", "erk", "ss", "srt"][..],
+                Scheme::UserDelegation => &[
+                    "si", "spk", "srk", "epk", "erk", "ss", "srt", "skoid", "sktid", "skt", "ske",
+                    "sks", "skv", "skdutid", "sduoid",
+                ],
                 _ => &["ss", "srt", "ses"],
             });
             // The text to sign does not distinguish an empty field from a missing one.
@@ -215,13 +227,14 @@ fn signed(number: u8) -> (Scheme, Text) {
         ("PUT", "/devstoreaccount1/Blogs", "comp=acl", POLICIES),
         ("GET", "/devstoreaccount1/", "restype=service&comp=properties", ""),
     ];
-    let scheme = match number / requests.len() % 4 {
+    let scheme = match number / requests.len() % 5 {
         0 => Scheme::Full,
         1 => Scheme::Lite,
         2 => Scheme::TableSas,
-        _ => Scheme::AccountSas,
+        3 => Scheme::AccountSas,
+        _ => Scheme::UserDelegation,
     };
-    let is_sas = matches!(scheme, Scheme::TableSas | Scheme::AccountSas);
+    let is_sas = scheme.is_sas();
     // The signatures below permit only reads of entities.
     let kinds = if is_sas { 2 } else { requests.len() };
     let (method, path, query, body) = requests[number % kinds];
@@ -250,16 +263,61 @@ fn signed(number: u8) -> (Scheme, Text) {
         Scheme::Lite => ("SharedKeyLite", format!("{date}\n{resource}")),
         _ => ("SharedKey", format!("{method}\n{md5}\n{kind}\n{date}\n{resource}")),
     };
-    let key = STANDARD.decode(DEVELOPMENT_KEY).expect("the key");
-    let mut hmac = Hmac::<Sha256>::new_from_slice(&key).expect("the key");
-    hmac.update(to_sign.as_bytes());
-    let signature = STANDARD.encode(hmac.finalize().into_bytes());
+    let signature = signature(DEVELOPMENT_KEY, &to_sign);
     let authorization = format!("{name} {ACCOUNT}:{signature}");
     text.headers.push((header::AUTHORIZATION.as_str().to_owned(), authorization));
     (scheme, text)
 }
 
+/// Returns the base64 of an HMAC with a key in base64.
+fn signature(key: &str, to_sign: &str) -> String {
+    let key = STANDARD.decode(key).expect("the key");
+    let mut hmac = Hmac::<Sha256>::new_from_slice(&key).expect("the key");
+    hmac.update(to_sign.as_bytes());
+    STANDARD.encode(hmac.finalize().into_bytes())
+}
+
+/// Requests a user delegation key, and signs with it.
+fn delegated() -> String {
+    const BODY: &str = "<KeyInfo><Start>2009-08-19T16:00:00Z</Start><Expiry>2009-08-20T16:00:00Z</Expiry></KeyInfo>";
+    const FIELDS: [(&str, &str); 9] = [
+        ("sv", "2025-07-05"),
+        ("tn", "Blogs"),
+        ("sp", "r"),
+        ("se", "2009-08-19T18:00:00Z"),
+        ("spk", "a"),
+        ("epk", "y"),
+        ("skt", "2009-08-19T16:00:00Z"),
+        ("ske", "2009-08-20T16:00:00Z"),
+        ("sks", "t"),
+    ];
+    let url = "http://127.0.0.1:10002/devstoreaccount1/?restype=service&comp=userdelegationkey";
+    let mut request = HttpRequest::new(Method::POST, url.parse().expect("a URL"));
+    let authorization = HeaderValue::from_static("Bearer the token of the test");
+    request.headers.insert(header::AUTHORIZATION, authorization);
+    request.headers.insert("x-ms-version", HeaderValue::from_static("2025-07-05"));
+    request.body = Bytes::from_static(BODY.as_bytes());
+    let reply = respond(&request);
+    let text = String::from_utf8_lossy(&reply.body).into_owned();
+    let part = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>")).expect("a part");
+        rest.split_once('<').expect("its end").0.to_owned()
+    };
+    let (object, tenant, value) = (part("SignedOid"), part("SignedTid"), part("Value"));
+    let to_sign = format!(
+        "r\n\n2009-08-19T18:00:00Z\n/table/{ACCOUNT}/blogs\n{object}\n{tenant}\n2009-08-19T16:00:00Z\n\
+         2009-08-20T16:00:00Z\nt\n2025-07-05\n\n\n\n\n2025-07-05\na\n\ny\n"
+    );
+    let encoded = |text: &str| text.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
+    let signature = encoded(&signature(&value, &to_sign));
+    let fields = FIELDS.map(|(name, text)| format!("{name}={text}")).join("&");
+    format!("{fields}&skv=2025-07-05&skoid={object}&sktid={tenant}&sig={signature}")
+}
+
 fn token(scheme: Scheme) -> String {
+    if scheme == Scheme::UserDelegation {
+        return delegated();
+    }
     let key = SharedKey::development();
     let (start, end) =
         (Standing.now() - Duration::from_secs(60), Standing.now() + Duration::from_secs(3600));
@@ -287,7 +345,8 @@ fn respond(request: &HttpRequest) -> HttpResponse {
     }
     SERVICE.with_borrow_mut(|kept| {
         let service = kept.get_or_insert_with(|| {
-            let service = MockTableService::builder().clock(Arc::new(Standing)).build();
+            let builder = MockTableService::builder().clock(Arc::new(Standing));
+            let service = builder.tokens(|token| token == "the token of the test").build();
             let table: TableClient<DynamicEntity> = service.client().table_named("Blogs");
             block_on(table.create()).expect("the table");
             block_on(table.insert(&DynamicEntity::new("p", "r"))).expect("the entity");

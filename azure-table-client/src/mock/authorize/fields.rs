@@ -67,7 +67,12 @@ impl<'q> SasFields<'q> {
 
     /// The version of the signature, from `first` on.
     pub(super) fn version(&self, first: &str) -> Result<&str, Failure> {
-        let version = self.mandatory("sv")?;
+        self.version_in("sv", first)
+    }
+
+    /// The version in this field, from `first` on.
+    pub(super) fn version_in(&self, name: &str, first: &str) -> Result<&str, Failure> {
+        let version = self.mandatory(name)?;
         if ServiceVersion::of_date(version).is_none() || version < first {
             return Err(refused("the version of the SAS is missing or not supported"));
         }

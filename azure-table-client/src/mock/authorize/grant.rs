@@ -8,6 +8,7 @@
 
 use super::super::failure::Failure;
 use super::super::request::Location;
+use super::token::Identity;
 use crate::entity::ordinal;
 use crate::wire::{Operation, Permissions};
 
@@ -21,6 +22,8 @@ pub(in crate::mock) struct Grant {
 #[derive(Debug)]
 pub(super) enum Access {
     Full,
+    /// The access of a token: full, because the mock has no roles.
+    Identity(Identity),
     /// The access of a shared access signature for a table.
     Table(TableAccess),
     /// The access of a shared access signature for the account.
@@ -65,7 +68,7 @@ impl Grant {
             return Err(Failure::write_at_secondary());
         }
         match &self.access {
-            Access::Full => Ok(()),
+            Access::Full | Access::Identity(_) => Ok(()),
             Access::Table(access) => {
                 access.allows(operation, table).map_err(|failure| access.denial(failure))
             }
@@ -80,6 +83,14 @@ impl Grant {
                 Err(access.denial(Failure::authorization_failure()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Returns the identity of the token that authorized the request.
+    pub(in crate::mock) fn identity(&self) -> Option<&Identity> {
+        match &self.access {
+            Access::Identity(identity) => Some(identity),
+            _ => None,
         }
     }
 

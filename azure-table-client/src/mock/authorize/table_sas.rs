@@ -29,10 +29,7 @@ pub(super) fn check(
     let keys = key_range(fields)?;
     let version = fields.version(FIRST_VERSION)?;
     let mut restrictions = Restrictions::read(fields, version)?;
-    let mut permissions = fields.optional("sp")?.map(str::to_owned);
-    if permissions.as_deref().is_some_and(|letters| !are_ordered(letters, TABLE_PERMISSIONS)) {
-        return Err(refused("the permissions of the SAS are unknown or in the wrong order"));
-    }
+    let mut permissions = permissions(fields)?;
     restrictions.check_time(now)?;
     let text = for_table(core.rules.account(), &|name| fields.text(name));
     if !core.rules.keys.verify(&text, fields.mandatory("sig")?) {
@@ -49,14 +46,30 @@ pub(super) fn check(
         return Err(refused("neither the SAS nor its policy has permissions and an expiry"));
     };
     restrictions.check_origin(request)?;
+    access(table, permissions, keys, request, version)
+}
+
+/// The access of a valid signature of this version.
+pub(super) fn access(
+    table: &str,
+    permissions: String,
+    keys: KeyRange,
+    request: &RawRequest<'_>,
+    version: &str,
+) -> Result<Access, Failure> {
     let requested = request.version()?;
-    Ok(Access::Table(TableAccess {
-        table: table.to_owned(),
-        permissions,
-        keys,
-        reports_reason: requested.as_ref().map_or(version, ServiceVersion::as_str)
-            >= RESTRICTS_ORIGIN,
-    }))
+    let version = requested.as_ref().map_or(version, ServiceVersion::as_str);
+    let reports_reason = version >= RESTRICTS_ORIGIN;
+    Ok(Access::Table(TableAccess { table: table.to_owned(), permissions, keys, reports_reason }))
+}
+
+/// The permissions of the signature, if they are not in a policy.
+pub(super) fn permissions(fields: &SasFields<'_>) -> Result<Option<String>, Failure> {
+    let letters = fields.optional("sp")?;
+    if letters.is_some_and(|letters| !are_ordered(letters, TABLE_PERMISSIONS)) {
+        return Err(refused("the permissions of the SAS are unknown or in the wrong order"));
+    }
+    Ok(letters.map(str::to_owned))
 }
 
 /// Adds the fields of a policy. The signature must not have the same fields.
@@ -79,7 +92,7 @@ fn either<T>(of_signature: Option<T>, of_policy: Option<T>) -> Result<Option<T>,
 }
 
 /// The key range. A RowKey needs a PartitionKey.
-fn key_range(fields: &SasFields<'_>) -> Result<KeyRange, Failure> {
+pub(super) fn key_range(fields: &SasFields<'_>) -> Result<KeyRange, Failure> {
     let bound = |partition: &str, row: &str| match (fields.get(partition), fields.get(row)) {
         (None, Some(_)) => Err(refused("the SAS has a RowKey without a PartitionKey")),
         (None, None) => Ok(None),

@@ -1,33 +1,38 @@
 //! Delayed requests.
 
+use std::fmt;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
+use super::super::MockTableService;
 use super::super::request::{RawRequest, Request};
-use super::super::{MockTableService, step};
+use super::super::step::yield_now;
 use super::Effects;
 use crate::lock::lock;
 use crate::transport::{HttpRequest, HttpResponse};
 
-/// Requests that arrived but are delayed. When a request is due, it is delivered by the task that waits for
-/// its response, or by the next access to the service. No access can observe the difference, so no
-/// background task is needed.
-#[derive(Debug, Default)]
-pub(super) struct Delayed(Mutex<Vec<DelayedRequest>>);
+/// Requests that arrived but are delayed. Every access to the service first delivers those that are due, and
+/// so does the task that waits for the response. The effect is that of a background task.
+///
+/// A delivery runs in steps, like other requests. Each access runs the next step of it, so that the delivery
+/// also ends if the task that began it is dropped.
+#[derive(Default)]
+pub(super) struct Delayed(Mutex<Vec<Arc<DelayedRequest>>>);
 
-#[derive(Debug)]
 struct DelayedRequest {
     due: Instant,
-    /// The time at which its authorization is checked.
-    arrived: SystemTime,
-    request: HttpRequest,
-    sender: IpAddr,
-    effects: Effects,
-    response: ResponseSlot,
+    /// `None` once the request is delivered. Locked only while a step runs.
+    delivery: Mutex<Option<Delivery>>,
 }
+
+/// Waits only in [`yield_now`]. It does not keep the service alive before its first step.
+type Delivery = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 type ResponseSlot = Arc<Mutex<Option<HttpResponse>>>;
 
@@ -46,31 +51,98 @@ impl MockTableService {
         let slot = ResponseSlot::default();
         let now = Instant::now();
         let due = now.checked_add(effects.delay_request).unwrap_or(now + NEVER);
-        let (arrived, response) = (self.core().clock.now(), Arc::clone(&slot));
-        let delayed = DelayedRequest { due, arrived, request, sender, effects, response };
-        lock(&self.0.faults.delayed.0).push(delayed);
+        let delivery = self.delivery(request, sender, effects, Arc::clone(&slot));
+        let delivery = Mutex::new(Some(delivery));
+        lock(&self.0.faults.delayed.0).push(Arc::new(DelayedRequest { due, delivery }));
         sleep_until(due).await;
-        self.deliver_due();
+        self.deliver_due_in_steps().await;
         lock(&slot).take()
+    }
+
+    fn delivery(
+        &self,
+        request: HttpRequest,
+        sender: IpAddr,
+        effects: Effects,
+        slot: ResponseSlot,
+    ) -> Delivery {
+        // The time at which its authorization is checked.
+        let arrived = self.core().clock.now();
+        let inner = Arc::downgrade(&self.0);
+        Box::pin(async move {
+            let Some(service) = inner.upgrade().map(Self) else {
+                return;
+            };
+            let request = RawRequest::in_process(&request, sender);
+            let request = Request::read(request, &service.core().rules);
+            let response = service.deliver(&request, &effects, arrived).await;
+            *lock(&slot) = Some(response);
+        })
+    }
+
+    /// Delivers all delayed requests that are due, for a caller that can wait.
+    pub(in crate::mock) async fn deliver_due_in_steps(&self) {
+        let delayed = &self.0.faults.delayed;
+        if !delayed.is_empty() {
+            let now = Instant::now();
+            while delayed.step(now) {
+                yield_now().await;
+            }
+        }
     }
 
     /// Delivers all delayed requests that are due.
     pub(in crate::mock) fn deliver_due(&self) {
-        // The lock is held until all are delivered, so that no later access overtakes them.
-        let mut delayed = lock(&self.0.faults.delayed.0);
-        if delayed.is_empty() {
-            return;
+        let delayed = &self.0.faults.delayed;
+        if !delayed.is_empty() {
+            let now = Instant::now();
+            while delayed.step(now) {
+                thread::yield_now();
+            }
         }
-        let now = Instant::now();
-        while let Some(first) = (0..delayed.len()).min_by_key(|at| delayed[*at].due)
-            && delayed[first].due <= now
-        {
-            let DelayedRequest { arrived, request, sender, effects, response, .. } =
-                delayed.remove(first);
-            let request = RawRequest::in_process(&request, sender);
-            let request = Request::read(request, &self.core().rules);
-            let delivered = step::run(self.deliver(&request, &effects, arrived));
-            *lock(&response) = Some(delivered);
+    }
+}
+
+impl Delayed {
+    fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
+    /// The request that is due first, if it is due now.
+    fn first(&self, now: Instant) -> Option<Arc<DelayedRequest>> {
+        let delayed = lock(&self.0);
+        delayed.iter().filter(|one| one.due <= now).min_by_key(|one| one.due).cloned()
+    }
+
+    /// Runs a step of the delivery that is due first. Returns `false` if none is due.
+    fn step(&self, now: Instant) -> bool {
+        let Some(first) = self.first(now) else {
+            return false;
+        };
+        let is_over = match first.delivery.try_lock() {
+            Ok(mut delivery) => {
+                let mut context = Context::from_waker(Waker::noop());
+                let step = delivery.as_mut().map(|delivery| delivery.as_mut().poll(&mut context));
+                let is_over = step != Some(Poll::Pending);
+                if is_over {
+                    *delivery = None;
+                }
+                is_over
+            }
+            // Another thread runs a step at this moment.
+            Err(TryLockError::WouldBlock) => false,
+            // A step panicked, and the request has no further step.
+            Err(TryLockError::Poisoned(_)) => true,
+        };
+        if is_over {
+            lock(&self.0).retain(|one| !Arc::ptr_eq(one, &first));
         }
+        true
+    }
+}
+
+impl fmt::Debug for Delayed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(lock(&self.0).iter().map(|one| one.due)).finish()
     }
 }

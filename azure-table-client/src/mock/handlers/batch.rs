@@ -5,8 +5,6 @@
 //!
 //! [batch]: https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 
-use std::collections::HashSet;
-
 use http::{HeaderName, StatusCode, header};
 
 use super::entities::{self, reply_to_write, staged};
@@ -136,7 +134,8 @@ async fn apply(
     for (index, request) in operations.iter().enumerate() {
         let (exchange, table, write) =
             stage(core, request, grant).map_err(|failure| of_operation((index, failure)))?;
-        group.add(table, &write.key).map_err(|failure| BatchFailure::of_batch(index, failure))?;
+        let added = group.add(table, &write.key, &writes);
+        added.map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
         writes.push(write);
         work.add(Work::of_bytes(4 * request.raw.body.len()));
@@ -233,19 +232,25 @@ fn refuse(
 #[derive(Default)]
 struct EntityGroup {
     table_and_partition: Option<(String, Box<str>)>,
-    row_keys: HashSet<Box<str>>,
+    /// The indexes of the writes in the order of their RowKeys.
+    by_row_key: Vec<usize>,
 }
 
 impl EntityGroup {
-    fn add(&mut self, name: &str, key: &StoredKey) -> Result<(), Failure> {
+    /// Adds the write after these.
+    fn add(&mut self, name: &str, key: &StoredKey, writes: &[Write<'_>]) -> Result<(), Failure> {
         let (table, partition) = self
             .table_and_partition
             .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
         if !name.eq_ignore_ascii_case(table) || *partition != key.partition {
             return Err(Failure::different_partitions());
         }
-        let is_new = self.row_keys.insert(key.row.clone());
-        is_new.then_some(()).ok_or_else(Failure::duplicate_row)
+        let found = self.by_row_key.binary_search_by(|&at| writes[at].key.row.cmp(&key.row));
+        let Err(place) = found else {
+            return Err(Failure::duplicate_row());
+        };
+        self.by_row_key.insert(place, writes.len());
+        Ok(())
     }
 }
 

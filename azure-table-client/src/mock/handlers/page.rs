@@ -11,8 +11,9 @@ use crate::mock::store::{Chunk, StoredEntity, StoredKey};
 /// The largest body of a page with more than one row.
 const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The usual number of bytes of a row's keys, Timestamp and ETag in a body.
-const MEMBERS_BYTES: usize = 192;
+/// More than the usual number of bytes of a row in a body beside its stored properties: keys, Timestamp, ETag and
+/// annotations.
+const MEMBERS_BYTES: usize = 384;
 
 pub(super) struct Page<'p> {
     payload: &'p Payload<'p>,

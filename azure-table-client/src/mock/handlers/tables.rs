@@ -55,20 +55,15 @@ pub(super) async fn delete(
         core.log(|| JournalEntry::Deleted(name.into()));
         table
     };
-    drop_rows(&table).await;
-    Ok(Reply::no_content())
-}
-
-/// Drops the rows of a deleted table in steps.
-async fn drop_rows(table: &Table) {
+    let deleted = &core.store.journal.deleted;
+    deleted.add(table);
     let mut work = Work::default();
-    while let Some(rows) = table.take_partition() {
-        for chunk in Arc::try_unwrap(rows).unwrap_or_default().into_chunks() {
-            work.add(CHUNK_COST);
-            work.step().await;
-            drop(chunk);
-        }
+    while let Some(chunk) = deleted.pop() {
+        work.add(CHUNK_COST);
+        work.step().await;
+        drop(chunk);
     }
+    Ok(Reply::no_content())
 }
 
 pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {

@@ -105,11 +105,7 @@ impl Payload<'_> {
             push_key(out, "\"PartitionKey\":", partition_key);
             push_key(out, "\"RowKey\":", entity.row_key());
             push_timestamp(out, level, version);
-            if level == Metadata::None {
-                properties.members().for_each(|member| push(out, member.text(false)));
-            } else {
-                push(out, properties.text());
-            }
+            properties.push_to(out, level != Metadata::None);
             return;
         };
         for (name, member) in select.names().zip(select.members(properties)) {
@@ -117,7 +113,7 @@ impl Payload<'_> {
                 ("PartitionKey", _) => push_key(out, "\"PartitionKey\":", partition_key),
                 ("RowKey", _) => push_key(out, "\"RowKey\":", entity.row_key()),
                 ("Timestamp", _) => push_timestamp(out, level, version),
-                (_, Some(member)) => push(out, member.text(level != Metadata::None)),
+                (_, Some(member)) => member.push_to(out, level != Metadata::None),
                 (_, None) => {
                     push_text(out, name);
                     out.extend_from_slice(b":null,");

@@ -10,7 +10,8 @@ use crate::error::ErrorCode;
 use crate::filter::PlanKind;
 use crate::wire::Operation;
 
-/// A recorded request.
+/// A recorded request. Its texts have at most about 2 KiB: the end of a longer one is replaced by
+/// `...[12345bytes]`, the number of all its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordedRequest {
@@ -31,7 +32,7 @@ pub struct RecordedRequest {
     pub operations: usize,
     /// The table in the path. For a batch it is the table of its first operation.
     pub table: Option<String>,
-    /// The HTTP status of the response.
+    /// The HTTP status of the response; 0 if the client dropped the request before its response.
     pub status: u16,
     /// The service's error code in the response; for a batch, the code of the operation that failed it.
     pub error_code: Option<ErrorCode>,
@@ -55,7 +56,8 @@ pub struct RecordedRequest {
 }
 
 impl RecordedRequest {
-    /// Returns the filter of a query, decoded; `None` if the request has none.
+    /// Returns the filter of a query, decoded; `None` if the request has none. It is shortened with the
+    /// [`url`](Self::url).
     ///
     /// ```
     /// # use azure_table_client::{DynamicEntity, mock::MockTableService};

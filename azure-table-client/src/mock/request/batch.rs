@@ -10,8 +10,10 @@ use crate::wire::ServiceVersion;
 use crate::wire::headers::{DATA_SERVICE_VERSION, MAX_DATA_SERVICE_VERSION};
 use crate::wire::multipart::{Message, MultipartError, Part, Parts};
 
-/// More headers than an operation of any client has.
-const MAX_HEADERS: usize = 1 << 15;
+/// More headers than an operation of any client has. Each is searched several times.
+const MAX_HEADERS: usize = 100;
+/// The longest target of an operation. The longest keys need 18 KiB in percent-encoding.
+const MAX_TARGET_BYTES: usize = 32 * 1024;
 
 static ODATA_VERSIONS: [&HeaderName; 2] = [&DATA_SERVICE_VERSION, &MAX_DATA_SERVICE_VERSION];
 
@@ -104,6 +106,9 @@ impl<'b, 'a> Inherited<'b, 'a> {
 
     fn operation(&self, message: &Message<'a>) -> Result<RawRequest<'a>, MultipartError> {
         let (method, target) = message.request()?;
+        if target.len() > MAX_TARGET_BYTES {
+            return Err(MultipartError::Head);
+        }
         let mut lines = Vec::with_capacity(8);
         for line in message.header_lines() {
             lines.push(line?);

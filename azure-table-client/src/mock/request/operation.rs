@@ -58,6 +58,10 @@ fn in_xml(request: &RawRequest<'_>, verb: &str, resource: &Resource) -> Result<O
             "GET" => Ok(Operation::GetStats),
             _ => Err(Failure::unsupported_verb()),
         },
+        (Resource::Service, verb) if is_service && is("userdelegationkey") => match verb {
+            "POST" => Ok(Operation::GetUserDelegationKey),
+            _ => Err(Failure::unsupported_verb()),
+        },
         _ => Err(Failure::invalid_query_value()),
     }
 }

@@ -44,7 +44,7 @@ pub struct Seed {
     pub(super) items: Vec<Item>,
 }
 
-/// One fact of a seed.
+/// A table of a seed, or one of its rows or settings.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) line: usize,

@@ -65,7 +65,7 @@ impl Disk {
     pub(in crate::mock) fn open(path: &Path) -> Result<Opened, OpenError> {
         let mut store = Store::default();
         let log = Log::open(path, |content| {
-            store.replay(&entry::read(content)?);
+            drop(store.replay(&entry::read(content)?));
             Some(())
         })?;
         let store = Arc::new(RwLock::new(store));

@@ -19,7 +19,7 @@ impl Partition {
         self.chunks.is_empty()
     }
 
-    /// The chunks that have rows from this key on.
+    /// Returns the chunk of the first row from this key on, and all chunks after it.
     pub(in crate::mock) fn chunks_from(&self, row_key: &str) -> &[Arc<Chunk>] {
         &self.chunks[self.chunk_of(row_key)..]
     }

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 
-use crate::edm::EdmCow;
+use crate::edm::{EdmCow, EdmType};
 use crate::entity::{Annotation, RawValue};
+use crate::mock::json::{push_text, push_value};
+
+/// Precedes the code of a type before its value. In JSON this byte has an escape, so it has no other use.
+const TYPED: u8 = 1;
 
 /// The typed properties of a request.
 pub(in crate::mock) type Properties<'a> = Vec<(Cow<'a, str>, EdmCow<'a>)>;
 
-/// The properties of a row without its keys and its Timestamp, in the JSON of most responses:
-/// `"A":1,"B@odata.type":"Edm.Int64","B":"5",`. A page of rows is a copy of such texts.
+/// The properties of a row without its keys and its Timestamp, nearly in the JSON of responses: `"A":1,"B":~L"5",`.
+/// [`TYPED`] (here `~`) and a code stand for a type annotation, since those would be a quarter of many rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mock) struct StoredProperties<'r>(&'r str);
 
@@ -20,14 +24,51 @@ pub(in crate::mock) struct StoredProperties<'r>(&'r str);
 pub(in crate::mock) struct Member<'r> {
     /// With the escapes of JSON.
     name: &'r str,
-    edm_type: Option<&'r str>,
+    /// The type, if the value does not show it.
+    edm_type: Option<EdmType>,
     value: &'r str,
-    /// The whole text with its annotation and its comma.
+    /// The whole text with its comma.
     text: &'r str,
-    /// The offset in `text` after the annotation.
-    bare: usize,
     /// The offset in the text of all members.
     offset: usize,
+}
+
+/// Writes a property in its stored form.
+pub(super) fn push_property(out: &mut Vec<u8>, name: &str, value: &EdmCow<'_>) {
+    push_text(out, name);
+    out.push(b':');
+    if let Some(code) = code(value) {
+        out.extend_from_slice(&[TYPED, code]);
+    }
+    push_value(out, value);
+    out.push(b',');
+}
+
+/// A type that JSON does not show: its code, and the rest of an annotation after the name of the property.
+type Hidden = (u8, EdmType, &'static [u8]);
+
+const HIDDEN: [Hidden; 5] = [
+    (b'L', EdmType::Int64, b"@odata.type\":\"Edm.Int64\","),
+    (b'T', EdmType::DateTime, b"@odata.type\":\"Edm.DateTime\","),
+    (b'G', EdmType::Guid, b"@odata.type\":\"Edm.Guid\","),
+    (b'B', EdmType::Binary, b"@odata.type\":\"Edm.Binary\","),
+    // NaN and the infinities.
+    (b'D', EdmType::Double, b"@odata.type\":\"Edm.Double\","),
+];
+
+/// The code of the type if the JSON of the value does not show it.
+fn code(value: &EdmCow<'_>) -> Option<u8> {
+    let shows_type = match value {
+        EdmCow::Double(value) => value.is_finite(),
+        _ => false,
+    };
+    let edm_type = value.edm_type();
+    let hidden = HIDDEN.iter().find(|(_, hidden, _)| *hidden == edm_type && !shows_type);
+    hidden.map(|(code, ..)| *code)
+}
+
+fn hidden(code: u8) -> Option<&'static Hidden> {
+    HIDDEN.iter().find(|(known, ..)| *known == code)
 }
 
 impl<'r> StoredProperties<'r> {
@@ -35,9 +76,29 @@ impl<'r> StoredProperties<'r> {
         Self(text)
     }
 
-    /// The text of all members with their type annotations, each with its comma.
+    /// The stored form.
     pub(in crate::mock) fn text(self) -> &'r str {
         self.0
+    }
+
+    /// Writes the JSON of all members, each with its comma: `"A":1,"B@odata.type":"Edm.Int64","B":"5",`, or without
+    /// the type annotations.
+    pub(in crate::mock) fn push_to(self, out: &mut Vec<u8>, with_types: bool) {
+        let mut rest = self.0.as_bytes();
+        while let Some(at) = memchr(TYPED, rest) {
+            let (before, typed) = rest.split_at(at);
+            let (code, value) = typed[1..].split_first().unwrap_or((&0, &[]));
+            rest = value;
+            let annotation = hidden(*code).filter(|_| with_types);
+            if let (Some((.., annotation)), Some(start)) = (annotation, start_of_name(before)) {
+                out.extend_from_slice(&before[..before.len() - 2]);
+                out.extend_from_slice(annotation);
+                out.extend_from_slice(&before[start..]);
+            } else {
+                out.extend_from_slice(before);
+            }
+        }
+        out.extend_from_slice(rest);
     }
 
     pub(in crate::mock) fn members(self) -> Members<'r> {
@@ -79,14 +140,14 @@ impl<'r> Member<'r> {
         self.edm_type.is_none().then_some(quoted)
     }
 
-    /// The text with or without the type annotation.
-    pub(in crate::mock) fn text(&self, typed: bool) -> &'r str {
-        if typed { self.text } else { &self.text[self.bare..] }
+    /// Writes its JSON and a comma, with or without the type annotation.
+    pub(in crate::mock) fn push_to(&self, out: &mut Vec<u8>, with_type: bool) {
+        StoredProperties(self.text).push_to(out, with_type);
     }
 
     /// The value with its type.
     pub(in crate::mock) fn read(&self) -> Option<EdmCow<'r>> {
-        let annotation = self.edm_type.map_or(Annotation::None, Annotation::from_name);
+        let annotation = self.edm_type.map_or(Annotation::None, Annotation::Edm);
         let quoted = self.value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         let value = match (quoted, self.value) {
             (Some(text), _) if text.contains('\\') => RawValue::Text(unescape(text)),
@@ -118,33 +179,24 @@ impl<'r> Iterator for Members<'r> {
 
     fn next(&mut self) -> Option<Member<'r>> {
         let start = self.rest;
-        let (mut name, mut value, mut rest) = split(start)?;
-        let (mut edm_type, mut bare) = (None, 0);
-        if name.ends_with("@odata.type") {
-            edm_type = value.get(1..value.len() - 1);
-            bare = start.len() - rest.len();
-            (name, value, rest) = split(rest)?;
-        }
-        self.rest = rest;
+        let text = start.strip_prefix('"')?;
+        let (name, text) = text.split_at_checked(memchr(b'"', text.as_bytes())?)?;
+        let text = text.strip_prefix("\":")?;
+        let (edm_type, text) = match text.as_bytes() {
+            [TYPED, code, ..] => (Some(hidden(*code)?.1), text.get(2..)?),
+            _ => (None, text),
+        };
+        let (value, rest) = text.split_at_checked(end_of_value(text.as_bytes())?)?;
+        self.rest = rest.strip_prefix(',')?;
         let offset = self.all.len() - start.len();
-        Some(Member {
-            name,
-            edm_type,
-            value,
-            text: &start[..start.len() - rest.len()],
-            bare,
-            offset,
-        })
+        let text = &start[..start.len() - self.rest.len()];
+        Some(Member { name, edm_type, value, text, offset })
     }
 }
 
-/// Splits off `"name":value,` at the beginning: the name, the value and the rest.
-fn split(text: &str) -> Option<(&str, &str, &str)> {
-    let text = text.strip_prefix('"')?;
-    let (name, text) = text.split_at_checked(memchr(b'"', text.as_bytes())?)?;
-    let text = text.strip_prefix("\":")?;
-    let (value, rest) = text.split_at_checked(end_of_value(text.as_bytes())?)?;
-    Some((name, value, rest.strip_prefix(',')?))
+/// The start of the last name in a text that ends with `"Name":`.
+fn start_of_name(text: &[u8]) -> Option<usize> {
+    memrchr(b'"', text.strip_suffix(b"\":")?)
 }
 
 fn end_of_value(text: &[u8]) -> Option<usize> {
@@ -213,8 +265,10 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "[\"\\\\,:@odata.type1]{0,40}") {
-            StoredProperties(&text).read();
+        fn no_text_makes_it_panic(text in "[\"\\\\,:\u{1}LGé1]{0,40}") {
+            let stored = StoredProperties(&text);
+            stored.read();
+            stored.push_to(&mut Vec::new(), true);
         }
     }
 
@@ -231,10 +285,19 @@ mod tests {
             assert!(rest.starts_with(member.value), "{rest}");
         }
         let b = stored.member("B").unwrap();
-        assert_eq!(b.text(true), r#""B@odata.type":"Edm.Int64","B":"5","#);
-        assert_eq!(b.text(false), r#""B":"5","#);
+        let json = |types| {
+            let mut out = Vec::new();
+            b.push_to(&mut out, types);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(json(true), r#""B@odata.type":"Edm.Int64","B":"5","#);
+        assert_eq!(json(false), r#""B":"5","#);
         assert_eq!(b.read().map(EdmCow::into_value), Some(5_i64.into()));
         assert_eq!(stored.member("é").unwrap().read().map(EdmCow::into_value), Some(1.into()));
         assert!(stored.member("C").is_none() && stored.member("B@odata.type").is_none());
+        let mut all = Vec::new();
+        stored.push_to(&mut all, true);
+        let expected = r#""A":"x\",\"B\":1,","B@odata.type":"Edm.Int64","B":"5","\u00e9":1,"#;
+        assert_eq!(String::from_utf8(all).unwrap(), expected);
     }
 }

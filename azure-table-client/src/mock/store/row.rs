@@ -3,17 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::properties::{Properties, StoredProperties};
+use super::properties::{Properties, StoredProperties, push_property};
 use super::version::Version;
-#[cfg(any(test, feature = "mock-data"))]
 use crate::edm::EdmDateTime;
-use crate::mock::json::push_property;
 
 /// The RowKey and the properties of a row. A clone shares the text.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::mock) struct RowText {
     key_len: u32,
-    /// The RowKey, followed by the properties in JSON: one allocation for each row.
+    /// The RowKey, followed by the properties in their stored form: one allocation for each row.
     text: Arc<str>,
 }
 
@@ -31,7 +29,7 @@ impl RowText {
         for (name, value) in properties {
             push_property(&mut text, name, value);
         }
-        // The key is a text, and the JSON is ASCII.
+        // The key is a text, and stored properties are ASCII.
         Self::of(row_key, &String::from_utf8(text).unwrap_or_default())
     }
 
@@ -53,7 +51,6 @@ impl RowText {
 
 impl StoredEntity {
     /// A row that was read from disk.
-    #[cfg(feature = "mock-data")]
     pub(super) fn from_parts(time: EdmDateTime, row_key: &str, properties: &str) -> Self {
         RowText::of(row_key, &format!("{row_key}{properties}")).at(Version::at(time))
     }

@@ -19,8 +19,7 @@ pub(super) fn snapshot<E>(
 ) -> Result<(), E> {
     let (tables, properties) = {
         let store = read(store);
-        let tables: Vec<_> = store.tables.values().cloned().collect();
-        (tables, Arc::clone(&store.service_properties))
+        (store.all(), Arc::clone(&store.service_properties))
     };
     visit(JournalEntry::ServiceProperties(properties))?;
     for table in &tables {

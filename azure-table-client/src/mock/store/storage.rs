@@ -2,16 +2,13 @@
 //! location, in their order.
 
 use std::collections::VecDeque;
-#[cfg(feature = "mock-data")]
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-#[cfg(feature = "mock-data")]
 use super::disk::{Disk, Opened};
-#[cfg(feature = "mock-data")]
 use super::snapshot::snapshot;
-use super::{JournalEntry, Store};
+use super::{Deleted, JournalEntry, Store};
 use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
@@ -29,8 +26,7 @@ impl Storage {
         Self { primary: Arc::new(RwLock::new(primary)), journal }
     }
 
-    /// The content of a data file, which keeps all further changes.
-    #[cfg(feature = "mock-data")]
+    /// Returns the tables of a data file, to which all further changes are written.
     pub(in crate::mock) fn on_disk(opened: Opened, mut journal: Journal) -> Self {
         if let Some(replica) = &journal.replica {
             let replayed = snapshot(&opened.store, |entry| {
@@ -76,22 +72,22 @@ impl Storage {
 /// The receivers of changes.
 #[derive(Debug)]
 pub(in crate::mock) struct Journal {
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) disk: Option<Disk>,
     pub(in crate::mock) replica: Option<Replica>,
+    /// The deleted tables of both locations.
+    pub(in crate::mock) deleted: Arc<Deleted>,
 }
 
 impl Journal {
     pub(in crate::mock) fn new(replica: Option<Replica>) -> Self {
         Self {
-            #[cfg(feature = "mock-data")]
             disk: None,
+            deleted: replica.as_ref().map(|it| Arc::clone(&it.deleted)).unwrap_or_default(),
             replica,
         }
     }
 
     /// Returns `true` if changes cannot be written to the disk now.
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn has_failed(&self) -> bool {
         self.disk.as_ref().is_some_and(Disk::has_failed)
     }
@@ -102,7 +98,6 @@ impl Journal {
         now: impl FnOnce() -> SystemTime,
         entry: impl Fn() -> JournalEntry,
     ) {
-        #[cfg(feature = "mock-data")]
         if let Some(disk) = &self.disk {
             disk.add(entry());
         }
@@ -119,11 +114,13 @@ pub(in crate::mock) struct Replica {
     /// Changes that have not arrived yet, and the time of each.
     in_flight: Mutex<VecDeque<(SystemTime, JournalEntry)>>,
     store: RwLock<Store>,
+    /// Tables whose rows are dropped later, since the locks of both locations are held.
+    deleted: Arc<Deleted>,
 }
 
 impl Replica {
     pub(in crate::mock) fn new(lag: Duration) -> Self {
-        Self { lag, in_flight: Mutex::default(), store: RwLock::default() }
+        Self { lag, in_flight: Mutex::default(), store: RwLock::default(), deleted: Arc::default() }
     }
 
     pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
@@ -140,15 +137,17 @@ impl Replica {
         if arrived > 0 {
             let mut store = write(&self.store);
             for (_, entry) in in_flight.drain(..arrived) {
-                store.replay(&entry);
+                if let Some(table) = store.replay(&entry) {
+                    self.deleted.add(table);
+                }
             }
         }
     }
 
     /// Applies a change from the disk at once, since it is older than the service.
-    #[cfg(feature = "mock-data")]
     pub(in crate::mock) fn replay(&self, entry: &JournalEntry) {
-        write(&self.store).replay(entry);
+        let deleted = write(&self.store).replay(entry);
+        drop(deleted);
     }
 
     /// The tables at the secondary location now.
@@ -171,7 +170,9 @@ impl Replica {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{RowText, StoredKey, Version, Written};
     use super::*;
+    use crate::edm::EdmDateTime;
 
     #[test]
     fn a_change_is_there_when_the_lag_is_over() {
@@ -186,6 +187,23 @@ mod tests {
         assert_eq!(tables(at(110)), 1);
         assert_eq!(tables(at(115)), 2);
         assert_eq!(replica.last_sync(at(115)), at(115));
+    }
+
+    #[test]
+    fn the_rows_of_a_deleted_table_are_dropped_by_the_caller() {
+        let replica = Replica::new(Duration::ZERO);
+        let deleted = Arc::clone(&replica.deleted);
+        let row = RowText::new("r", &vec![]).at(Version::at(EdmDateTime::MIN));
+        let rows = vec![Written { key: StoredKey::new("p", "r"), row: Some(row) }];
+        let now = SystemTime::UNIX_EPOCH;
+        replica.add(now, JournalEntry::Created("Blogs".into()));
+        replica.add(now, JournalEntry::Written { table: "Blogs".into(), rows });
+        assert_eq!(replica.store(now).table("Blogs").map(|table| table.len()), Some(1));
+        assert!(deleted.pop().is_none());
+        replica.add(now, JournalEntry::Deleted("Blogs".into()));
+        assert!(replica.store(now).table("Blogs").is_none());
+        assert_eq!(deleted.pop().map(|chunk| chunk.rows().len()), Some(1));
+        assert!(deleted.pop().is_none());
     }
 
     #[test]

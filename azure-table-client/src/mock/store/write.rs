@@ -84,7 +84,8 @@ impl Write<'_> {
         }
     }
 
-    /// Computes the row after this write, without applying it. A new row is newer than `last_deleted`.
+    /// Returns the row that this write stores, or `None` if it deletes the row. Nothing is stored yet. A new
+    /// row is newer than `last_deleted`.
     pub(super) fn outcome(
         &self,
         index: usize,

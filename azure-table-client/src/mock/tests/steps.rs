@@ -4,7 +4,18 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::Operation;
 use crate::mock::LOCAL;
+
+/// Starts a request and drops it after this many steps.
+fn start(service: &MockTableService, method: Method, target: &str, steps: usize) {
+    let uri = format!("http://127.0.0.1:1/devstoreaccount1{target}").parse().unwrap();
+    let mut response = pin!(service.receive_from(HttpRequest::new(method, uri), LOCAL));
+    for _ in 0..steps {
+        let step = response.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(step.is_pending());
+    }
+}
 
 /// The number of times that a request yields, while `meanwhile` runs after each of its steps.
 fn polls(
@@ -70,4 +81,71 @@ fn a_query_whose_table_is_deleted_meanwhile_fails() {
         }
     });
     assert_eq!(response.status, 404);
+}
+
+/// A service with a table of this many rows in one partition.
+fn with_rows(rows: usize) -> MockTableService {
+    let service = loose();
+    let rows: Vec<String> = (0..rows)
+        .map(|row| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"{row:06}\"}}"))
+        .collect();
+    service.seed_json(&format!("{{\"Blogs\":[{}]}}", rows.join(","))).unwrap();
+    service
+}
+
+#[test]
+fn a_request_that_the_client_drops_is_recorded_without_a_response() {
+    let service = with_rows(20_000);
+    service.requests().clear();
+    start(&service, Method::DELETE, "/Tables('Blogs')", 2);
+    let recorded = service.requests().all();
+    let fields: Vec<_> = recorded.iter().map(|one| (one.operation, one.status)).collect();
+    assert_eq!(fields, [(Operation::DeleteTable, 0)]);
+    assert_eq!((recorded[0].number, recorded[0].error_code.as_ref()), (1, None));
+}
+
+#[test]
+fn later_requests_drop_the_rows_that_a_dropped_delete_left() {
+    let service = with_rows(20_000);
+    start(&service, Method::DELETE, "/Tables('Blogs')", 2);
+    let rest = || service.core().store.journal.deleted.pop();
+    let first = rest();
+    assert!(first.is_some_and(|chunk| chunk.rows().len() > 100));
+    for _ in 0..20 {
+        assert_eq!(send(&service, "GET", "/Tables", &[], "").status, 200);
+    }
+    assert!(rest().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_due_request_is_delivered_in_steps_by_whoever_comes() {
+    let service = with_rows(20_000);
+    let delay = Duration::from_secs(5);
+    service.faults().add(Fault::delay_request(delay).on(Operation::DeleteTable).times(1));
+    service.requests().clear();
+    start(&service, Method::DELETE, "/Tables('Blogs')", 1);
+    tokio::time::advance(delay / 2).await;
+    assert_eq!(service.table_names(), ["Blogs"], "it is not due");
+    tokio::time::advance(delay / 2).await;
+    // A task delivers the first steps, and another one the rest.
+    start(&service, Method::GET, "/Tables", 2);
+    assert_eq!(service.requests().total(), 0, "the deletion has further steps");
+    let (polls, response) = polls(&service, "/Tables", |_| {});
+    assert!(polls > 1, "{polls} steps");
+    assert!(!text(&response).contains("Blogs"), "{}", text(&response));
+    let recorded = service.requests().all();
+    let fields: Vec<_> = recorded.iter().map(|one| (one.operation, one.status)).collect();
+    assert_eq!(fields, [(Operation::DeleteTable, 204), (Operation::ListTables, 200)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn direct_access_delivers_all_steps_of_a_due_request() {
+    let service = with_rows(20_000);
+    let delay = Duration::from_secs(5);
+    service.faults().add(Fault::delay_request(delay).times(1));
+    start(&service, Method::DELETE, "/Tables('Blogs')", 1);
+    tokio::time::advance(delay).await;
+    start(&service, Method::GET, "/Tables", 1);
+    assert!(service.table_names().is_empty());
+    assert_eq!(service.requests().count(Operation::DeleteTable), 1);
 }

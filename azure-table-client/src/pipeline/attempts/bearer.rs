@@ -12,7 +12,7 @@ use super::Attempts;
 use crate::auth::{BearerTokens, Challenge, Credential, Token};
 use crate::error::{Error, ErrorCode};
 use crate::transport::HttpResponse;
-use crate::wire::service_error;
+use crate::wire::{Operation, service_error};
 
 /// The tokens that a call was sent with.
 #[derive(Debug, Default)]
@@ -100,6 +100,13 @@ impl Attempts<'_> {
             }
             StatusCode::UNAUTHORIZED => {}
             StatusCode::FORBIDDEN if code() == Some(ErrorCode::AuthenticationFailed) => {}
+            StatusCode::FORBIDDEN if self.request.operation == Operation::GetUserDelegationKey => {
+                return Some(
+                    "The identity may lack a role that may generate user delegation keys, such as \
+                     Storage Table Delegator; a new role takes effect after some minutes."
+                        .to_owned(),
+                );
+            }
             StatusCode::FORBIDDEN => {
                 return Some(
                     "The identity may lack a role such as Storage Table Data Contributor, or \

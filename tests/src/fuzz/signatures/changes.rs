@@ -81,6 +81,16 @@ const WORDS: &[&str] = &[
     "*",
     "2011-08-18",
     "2021-12-02",
+    "2026-04-06",
+    "skoid=x",
+    "sktid=",
+    "skt=2009-08-19",
+    "ske=2999-01-01T00:00:00Z",
+    "sks=b",
+    "skv=2026-04-06",
+    "skdutid=x",
+    "sduoid=x",
+    "sv=2025-07-05",
 ];
 const METHODS: [&str; 9] =
     ["GET", "POST", "PUT", "MERGE", "PATCH", "DELETE", "HEAD", "OPTIONS", "get"];

@@ -34,7 +34,7 @@ pub(super) fn lock(file: &File) -> Result<(), OpenError> {
 }
 
 /// The path of the new file during a compaction.
-pub(super) fn beside(path: &Path) -> PathBuf {
+pub(super) fn replacement_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
     name.into()
@@ -54,6 +54,22 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
+}
+
+/// Returns `true` if the file has at least this length and still has a name. A device has no length.
+pub(super) fn is_intact(file: &File, length: u64) -> io::Result<bool> {
+    let file = file.metadata()?;
+    Ok(!file.is_file() || file.len() >= length && has_name(&file))
+}
+
+#[cfg(unix)]
+fn has_name(file: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(file) > 0
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// Removes the permissions of other users. Only the owner of the file can do that.

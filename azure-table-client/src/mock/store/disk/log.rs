@@ -9,9 +9,9 @@
 //! Numbers are little-endian. A checksum is the first half of a SHA-256 hash. The checksum of a record also
 //! covers the checksum of the record before it, or that of the header: a missing or moved record is noticed.
 //!
-//! A commit appends records, waits for the disk, and then writes the mark without waiting. Up to the mark,
-//! every record must be valid. Records after it come from a commit that a crash interrupted: valid ones
-//! count, and the rest is removed.
+//! A commit appends records, waits for the disk, and then writes the mark without waiting. Every record before
+//! the mark must be valid. Records after the mark belong to a commit that a crash interrupted: valid records
+//! are kept, and the rest of the file is removed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::files::{beside, lock, make_private, open_locked, sync_folder};
+use super::files::{is_intact, lock, make_private, open_locked, replacement_path, sync_folder};
 use super::open_error::OpenError;
 
 const MAGIC: [u8; 16] = *b"azure-table-data";
@@ -114,7 +114,7 @@ impl Log {
             log.file.sync_data()?;
             log.write_mark()?;
         }
-        let _ = fs::remove_file(beside(&log.path));
+        let _ = fs::remove_file(replacement_path(&log.path));
         Ok(log)
     }
 
@@ -124,7 +124,7 @@ impl Log {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(beside(path))?;
+        let mut file = options.open(replacement_path(path))?;
         lock(&file)?;
         make_private(&file)?;
         file.set_len(0)?;
@@ -144,7 +144,7 @@ impl Log {
 
     /// Renames a log from [`create`](Self::create). Its next commit writes the folder.
     pub(super) fn put_in_place(mut self) -> io::Result<Self> {
-        if let Err(error) = fs::rename(beside(&self.path), &self.path) {
+        if let Err(error) = fs::rename(replacement_path(&self.path), &self.path) {
             self.discard();
             return Err(error);
         }
@@ -154,7 +154,7 @@ impl Log {
 
     /// Removes a log from [`create`](Self::create).
     pub(super) fn discard(self) {
-        let _ = fs::remove_file(beside(&self.path));
+        let _ = fs::remove_file(replacement_path(&self.path));
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -198,6 +198,12 @@ impl Log {
             sync_folder(&self.path)?;
             self.is_renamed = false;
         }
+        // The system accepts writes to a removed file.
+        if !is_intact(&self.file, self.end.offset)? {
+            return Err(io::Error::other(
+                "the data file was removed, replaced or cut while it was in use: restore it and restart",
+            ));
+        }
         // A failed write may have left some bytes, and after a failed sync the system forgets its changes.
         self.file.seek(SeekFrom::Start(self.end.offset))?;
         self.file.write_all(&self.pending)?;
@@ -208,7 +214,7 @@ impl Log {
         self.write_mark()
     }
 
-    /// Declares the present length to be that after a compaction.
+    /// Writes a mark by which the file was compacted to its present length.
     pub(super) fn mark_compacted(&mut self) -> io::Result<()> {
         self.compacted = self.end.offset;
         self.write_mark()

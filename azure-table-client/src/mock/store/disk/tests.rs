@@ -73,6 +73,33 @@ async fn a_disk_failure_is_reported_in_the_accepted_format() {
     assert!(body.contains("\"InternalError\"") && body.contains(id), "{body}");
 }
 
+/// Other systems do not remove a file in use.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_is_removed_replaced_or_cut_in_use_accepts_no_change() {
+    let copied = |path: &Path| {
+        let copy = path.with_extension("copy");
+        fs::copy(path, &copy).unwrap();
+        fs::rename(copy, path).unwrap();
+    };
+    let cut =
+        |path: &Path| fs::File::options().write(true).open(path).unwrap().set_len(4100).unwrap();
+    let removed = |path: &Path| fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    for (name, damage) in
+        [("copied", &copied as &dyn Fn(&Path)), ("cut", &cut), ("removed", &removed)]
+    {
+        let file = TestFile::new(name);
+        let service = opened(&file.0);
+        service.seed_json(r#"{"Blogs":[]}"#).unwrap();
+        service.written().await.unwrap();
+        damage(&file.0);
+        service.seed_json(r#"{"Posts":[]}"#).unwrap();
+        service.written().await.unwrap_err();
+        let failure = service.disk().unwrap().failure.unwrap();
+        assert!(failure.contains("while it was in use"), "{name}: {failure}");
+    }
+}
+
 #[test]
 fn a_commit_that_a_crash_interrupts_is_whole_or_missing() {
     let file = TestFile::new("crash");

@@ -46,6 +46,25 @@ fn a_batch_may_query_one_entity() {
 }
 
 #[test]
+fn the_head_of_an_operation_is_bounded() {
+    let service = service();
+    let refused = |target: &str, headers: usize| {
+        let headers = "a: b\r\n".repeat(headers);
+        let batch = format!(
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+             Content-Type: application/http\r\n\r\nPUT {BASE}{target} HTTP/1.1\r\n\
+             {headers}\r\n{{}}\r\n--c--\r\n--b--\r\n"
+        );
+        post(&service, "multipart/mixed; boundary=b", batch).status == 400
+    };
+    assert!(!refused(&entity("1"), 100) && refused(&entity("1"), 101));
+    // Two keys of the largest size, with the longest encoding.
+    let longest = "%E2%82%AC".repeat(1024);
+    assert!(!refused(&format!("/Blogs(PartitionKey='{longest}',RowKey='{longest}')"), 0));
+    assert!(refused(&format!("/Blogs?{}", "a=b&".repeat(8192)), 0));
+}
+
+#[test]
 fn a_query_next_to_a_changeset_is_refused() {
     let service = service();
     let changes: [Sending<'_>; 2] =

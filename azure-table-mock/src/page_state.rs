@@ -8,7 +8,6 @@ use std::sync::{Mutex, PoisonError};
 use azure_table_client::DynamicEntity;
 use tokio::sync::Semaphore;
 
-use super::html::Html;
 use crate::options::Options;
 
 /// The number of forms that are read at the same time.
@@ -20,13 +19,13 @@ const COLUMNS: usize = 1000;
 
 #[derive(Debug)]
 pub(crate) struct PageState {
-    pub(super) can_write: bool,
+    pub(crate) can_write: bool,
     /// The secret that every form of this process contains.
-    pub(super) token: String,
+    pub(crate) token: String,
     /// The token that a person must type into a form if other machines can reach the page.
-    pub(super) control_token: Option<String>,
+    pub(crate) control_token: Option<String>,
     /// Permits to read a form, which bound the memory of forms.
-    pub(super) forms: Semaphore,
+    pub(crate) forms: Semaphore,
     /// The number of changes that the page made.
     writes: AtomicUsize,
     /// The columns that were seen, by account and table. A column stays if a later page has no value for it.
@@ -57,25 +56,16 @@ impl PageState {
         }
     }
 
-    /// Writes the inputs that every form with an action needs.
-    pub(super) fn write_secrets(&self, body: &mut Html) {
-        body.hidden("token", &self.token);
-        if self.control_token.is_some() {
-            body.raw("<label>Control token<input type=\"password\" name=\"control-token\" ");
-            body.raw("autocomplete=\"current-password\" required></label>");
-        }
-    }
-
-    pub(super) fn count_write(&self) {
+    pub(crate) fn count_write(&self) {
         self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn writes(&self) -> usize {
+    pub(crate) fn writes(&self) -> usize {
         self.writes.load(Ordering::Relaxed)
     }
 
     /// Returns the columns of a table: those seen before, then the new ones of these rows.
-    pub(super) fn columns(
+    pub(crate) fn columns(
         &self,
         account: &str,
         table: &str,
@@ -96,7 +86,7 @@ impl PageState {
     }
 
     /// Forgets the columns of a deleted table.
-    pub(super) fn forget(&self, account: &str, table: &str) {
+    pub(crate) fn forget(&self, account: &str, table: &str) {
         let key = (account.to_owned(), table.to_ascii_lowercase());
         self.columns.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
     }

@@ -1,0 +1,75 @@
+//! The state that all connections share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use http::uri::Scheme;
+use tokio::sync::Mutex;
+
+use crate::accounts::Accounts;
+use crate::gate::Gate;
+use crate::limits::{Budget, Limits};
+use crate::options::Options;
+use crate::page_state::PageState;
+
+/// The share of the response to a query, until its size is known. Few pages are larger.
+pub(crate) const PAGE_BYTES: usize = 1024 * 1024;
+/// The text of a response if there is no room in the byte budget.
+pub(crate) const BUSY: &str =
+    "azure-table-mock has too many large requests and responses in flight.\n";
+
+/// The state that all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) accounts: Arc<Accounts>,
+    pub(crate) has_page: bool,
+    pub(crate) page: PageState,
+    pub(crate) limits: Limits,
+    pub(crate) scheme: Scheme,
+    /// The address of the listener.
+    pub(crate) address: SocketAddr,
+    pub(crate) gate: Gate,
+    /// The room for the bodies of the services.
+    pub(crate) budget: Budget,
+    /// The room for the page.
+    pub(crate) page_budget: Budget,
+    pub(crate) control: Control,
+}
+
+/// The settings of the control API.
+#[derive(Debug)]
+pub(crate) struct Control {
+    /// The token that it requires.
+    pub(crate) token: Option<String>,
+    pub(crate) is_read_only: bool,
+    /// Held by the request whose body is in memory.
+    pub(crate) reading: Mutex<()>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        options: &Options,
+        accounts: Arc<Accounts>,
+        scheme: Scheme,
+        address: SocketAddr,
+        limits: Limits,
+    ) -> Self {
+        let gate = Gate::new(address, &options.allow_hosts);
+        Self {
+            accounts,
+            has_page: options.page,
+            page: PageState::new(options, gate.is_loopback()),
+            limits,
+            scheme,
+            address,
+            gate,
+            budget: Budget::new(limits.bytes, limits.room),
+            page_budget: Budget::new(limits.page_bytes, limits.room),
+            control: Control {
+                token: options.control_token.clone(),
+                is_read_only: options.read_only,
+                reading: Mutex::new(()),
+            },
+        }
+    }
+}
