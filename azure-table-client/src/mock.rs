@@ -36,6 +36,7 @@ mod check;
 mod client;
 mod core;
 mod delivery;
+mod dialect;
 mod export;
 mod failure;
 mod faults;

@@ -167,6 +167,7 @@ impl Accounts {
         let options = &self.options;
         let mut builder = builder
             .clock(Arc::new(SystemClock))
+            .dialect(options.dialect)
             .loose(options.loose)
             .account_in_host(options.account_in_host)
             .kept_requests(KEPT_REQUESTS)

@@ -11,6 +11,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use azure_table_client::Dialect;
+
 pub(crate) use self::accounts::{Account, parse_list};
 use self::arguments::Arguments;
 pub(crate) use self::environment::read;
@@ -38,6 +40,8 @@ pub(crate) enum Command {
 pub(crate) struct Options {
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// The service that the emulator follows.
+    pub(crate) dialect: Dialect,
     pub(crate) accounts: Vec<Account>,
     /// The file that `accounts` comes from. It is read again while the program runs.
     pub(crate) accounts_file: Option<PathBuf>,
@@ -157,6 +161,7 @@ impl Options {
         let port = setting("port")?;
         let max_connections = setting("max-connections")?;
         let keep_alive = setting("tableKeepAliveTimeout")?;
+        let dialect = setting("dialect")?.map(|name| dialect(&name)).transpose()?;
         let oauth = setting("oauth")?.map(|level| level.one_of(&["basic"])).transpose()?;
         let log = setting("log")?.map(|format| log_format(&format)).transpose()?.flatten();
         let (token, password) = (setting("control-token")?, setting("pwd")?);
@@ -196,6 +201,7 @@ impl Options {
                 None => DEFAULT_PORT,
                 Some(port) => port.number("from 0 to 65535")?,
             },
+            dialect: dialect.unwrap_or_default(),
             accounts,
             accounts_file,
             data,
@@ -222,6 +228,14 @@ impl Options {
             oauth: oauth.is_some(),
             account_in_host: !is_on("disable-product-style-url")?,
         })
+    }
+}
+
+fn dialect(setting: &Setting) -> Result<Dialect, OptionsError> {
+    match &*setting.value {
+        "storage" => Ok(Dialect::AzureStorage),
+        "cosmos" => Ok(Dialect::CosmosDb),
+        _ => error(format!("{} must be storage or cosmos", setting.name)),
     }
 }
 

@@ -147,6 +147,8 @@ pub struct Target {
     in_process: Option<(Arc<dyn Transport>, Arc<dyn Clock>)>,
     socket: SocketTransport,
     spoken: Spoken,
+    /// The service that the server follows.
+    serves: Dialect,
 }
 
 impl Target {
@@ -158,6 +160,7 @@ impl Target {
             in_process: Some((mock.transport(), mock.clock())),
             socket: SocketTransport::Reqwest,
             spoken: Spoken::USUAL,
+            serves: Dialect::AzureStorage,
         }
     }
 
@@ -173,7 +176,14 @@ impl Target {
             in_process: None,
             socket,
             spoken: Spoken::USUAL,
+            serves: Dialect::AzureStorage,
         }
+    }
+
+    /// The same service, which follows this dialect.
+    #[must_use]
+    pub fn serving(self, serves: Dialect) -> Self {
+        Self { serves, ..self }
     }
 
     /// The same service, with this protocol.
@@ -189,7 +199,7 @@ impl Target {
 
     /// Whether to leave out a test, `area::name`, that the protocol does not support.
     pub fn leaves_out(&self, test: &str) -> bool {
-        let why = left_out::reason(self.spoken, test);
+        let why = left_out::reason(self.spoken, self.serves, test);
         if let Some(why) = why {
             println!("left out: {why}");
         }

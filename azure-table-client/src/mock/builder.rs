@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
+use super::dialect::CreationOrder;
 use super::faults::FaultPlan;
 use super::keys::Keys;
 use super::recorder::{self, Observer, RecordedRequest, Recorder};
@@ -11,6 +12,7 @@ use super::store::{Disk, Opened};
 use super::store::{Journal, Replica, Storage, Store};
 use super::{Inner, MockTableService};
 use crate::clock::{Clock, SharedClock, TokioClock};
+use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::limits::KEY_UTF16_UNITS;
 
@@ -30,6 +32,7 @@ impl MockTableServiceBuilder {
     pub(super) fn new() -> Self {
         Self {
             rules: Rules {
+                dialect: Dialect::default(),
                 keys: Keys::development(),
                 loose: false,
                 tokens: None,
@@ -53,6 +56,35 @@ impl MockTableServiceBuilder {
     pub fn account(mut self, name: &str, key: &str) -> Result<Self, Error> {
         self.rules.keys = Keys::new(name, key)?;
         Ok(self)
+    }
+
+    /// Sets the service that the mock follows. The default is Azure Storage.
+    ///
+    /// [`Dialect::CosmosDb`] follows recordings of Azure Cosmos DB for Table, and its documentation where the
+    /// recordings are silent:
+    ///
+    /// ```
+    /// use azure_table_client::mock::MockTableService;
+    /// use azure_table_client::{Dialect, DynamicEntity};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), azure_table_client::Error> {
+    /// let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
+    /// let blogs = mock.client().table_named::<DynamicEntity>("my-blogs");
+    /// blogs.create().await?;
+    /// for row_key in ["2", "1"] {
+    ///     blogs.insert(DynamicEntity::new("Channel9", row_key)).await?;
+    /// }
+    /// let rows = blogs.query().await?;
+    /// assert_eq!(rows[0].key().row_key, "2", "rows have no key order");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Call it before [`data`](Self::data): the dialect decides which names of tables differ.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.rules.dialect = dialect;
+        self
     }
 
     /// Sets the clock. The default clock follows tokio's time. The service reads the clock in the middle
@@ -140,7 +172,7 @@ impl MockTableServiceBuilder {
     /// The file cannot be opened, is in use, is damaged, or has the format of another version.
     pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let opened = Disk::open(path).map_err(|error| {
+        let opened = Disk::open(path, self.rules.dialect).map_err(|error| {
             Error::configuration(format!("{} cannot be opened", path.display())).with_source(error)
         })?;
         self.data = Some(opened);
@@ -154,7 +186,12 @@ impl MockTableServiceBuilder {
             self.clock.unwrap_or_else(|| Arc::new(TokioClock::starting_at(SystemTime::now())));
         let recorder = Recorder::new(self.kept_requests, self.kept_payload_bytes, self.observer);
         MockTableService(Arc::new(Inner {
-            core: Core { store, rules: self.rules, clock: ServiceClock::new(clock) },
+            core: Core {
+                store,
+                creation_order: (!self.rules.dialect.has_key_order()).then(CreationOrder::default),
+                rules: self.rules,
+                clock: ServiceClock::new(clock),
+            },
             faults: FaultPlan::default(),
             recorder,
         }))
@@ -162,15 +199,17 @@ impl MockTableServiceBuilder {
 
     fn storage(&mut self) -> Storage {
         let lag = self.replication_lag;
-        let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag)));
+        let dialect = self.rules.dialect;
+        let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag, dialect)));
         if let Some(opened) = self.data.take() {
             return Storage::on_disk(opened, journal);
         }
-        Storage::new(Store::default(), journal)
+        Storage::new(Store::new(dialect), journal)
     }
 }
 
 opaque_debug!(MockTableServiceBuilder, |it|
+    dialect: it.rules.dialect,
     keys: it.rules.keys,
     loose: it.rules.loose,
     max_comparisons: it.rules.max_comparisons,

@@ -3,39 +3,48 @@
 use super::failure::Failure;
 use super::store::{Properties, StoredKey};
 use crate::dialect::Dialect;
-use crate::limits::{EntitySize, PROPERTIES, check_key, check_property_name, check_value};
+use crate::limits::{EntitySize, check_key};
 
 /// Checks keys, which have at most `max_units` UTF-16 code units each.
-pub(super) fn check_keys(key: &StoredKey, max_units: usize) -> Result<(), Failure> {
+pub(super) fn check_keys(
+    dialect: Dialect,
+    key: &StoredKey,
+    max_units: usize,
+) -> Result<(), Failure> {
     for (property, text) in [("PartitionKey", &*key.partition), ("RowKey", &*key.row)] {
         check_key(property, text)?;
         if text.len() > max_units && text.encode_utf16().count() > max_units {
             return Err(Failure::key_too_large(property, max_units));
         }
     }
-    Ok(())
+    dialect.check_new_key(key)
 }
 
 /// Checks an entity: each property, and all of them together.
 pub(super) fn check_properties(
+    dialect: Dialect,
     key: &StoredKey,
     properties: &Properties<'_>,
 ) -> Result<(), Failure> {
     for (name, value) in properties {
-        check_property_name(name)?;
-        check_value(name, value)?;
+        dialect.check_new_property(name, value)?;
     }
-    check_entity(key, properties)
+    check_entity(dialect, key, properties)
 }
 
 /// Checks the number and the total size of properties that are valid one by one.
-pub(super) fn check_entity(key: &StoredKey, properties: &Properties<'_>) -> Result<(), Failure> {
-    if properties.len() > PROPERTIES {
+pub(super) fn check_entity(
+    dialect: Dialect,
+    key: &StoredKey,
+    properties: &Properties<'_>,
+) -> Result<(), Failure> {
+    if properties.len() > dialect.max_properties() {
         return Err(Failure::too_many_properties());
     }
     let mut size = EntitySize::of_keys(&key.partition, &key.row);
     for (name, value) in properties {
         size.add(name, value);
     }
-    Ok(Dialect::AzureStorage.check_size(size)?)
+    dialect.check_size(size)?;
+    dialect.check_json(key, properties)
 }

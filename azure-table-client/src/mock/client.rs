@@ -49,6 +49,10 @@ impl MockTableService {
         let credential = CurrentCredential::unchecked(credential, "", accepted);
         let mut pipeline = Pipeline::new(endpoint, credential, transport, self.clock());
         pipeline.retry = retry;
+        // The newest version has JSON, which every dialect accepts.
+        if let Ok(protocol) = pipeline.protocol.to(self.core().rules.dialect) {
+            pipeline.set_protocol(protocol);
+        }
         TableServiceClient::new(pipeline, Settings::default())
     }
 }

@@ -4,11 +4,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use super::dialect::CreationOrder;
 use super::failure::Failure;
 use super::keys::Keys;
 use super::step::Work;
 use super::store::{JournalEntry, Refused, Storage, Store, Table, Write, Written};
 use crate::clock::SharedClock;
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 use crate::lock::lock;
 
@@ -16,10 +18,13 @@ pub(super) struct Core {
     pub(super) store: Storage,
     pub(super) rules: Rules,
     pub(super) clock: ServiceClock,
+    /// The order of query results. `None` is the order of the keys.
+    pub(super) creation_order: Option<CreationOrder>,
 }
 
 /// The account, and the rules that a builder can change.
 pub(super) struct Rules {
+    pub(super) dialect: Dialect,
     pub(super) keys: Keys,
     pub(super) loose: bool,
     pub(super) tokens: Option<TokenCheck>,
@@ -57,6 +62,9 @@ pub(super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 impl Core {
     /// Adds a change to the journal. The caller still holds the lock under which it made the change.
     pub(super) fn log(&self, entry: impl Fn() -> JournalEntry) {
+        if let Some(order) = &self.creation_order {
+            order.record(&entry());
+        }
         self.store.journal.add(|| self.clock.now(), entry);
     }
 
@@ -111,7 +119,7 @@ impl Core {
         let mut work = Work::default();
         for write in writes.iter_mut().filter(|write| write.merges()) {
             let old = table.get((&write.key.partition, &write.key.row));
-            write.prepare(old.as_ref());
+            write.prepare(old.as_ref(), self.rules.dialect);
             let bytes = old.map_or(0, |old| old.properties().text().len());
             work.add(Work::of_bytes(4 * bytes));
             work.step().await;

@@ -95,8 +95,9 @@ impl MockTableService {
             .unwrap_or_else(|failure| {
                 handlers::refusal(request, &failure, &request_id, core.clock.edm_now())
             });
+        request.dialect.finish_reply(request, &mut reply, &core.clock);
         let failure = reply.failure.take();
-        let mut response = reply.finish(&request.raw, request_id, core.clock.now());
+        let mut response = reply.finish(request, request_id, core.clock.now());
         core.store.journal.deleted.drop_some();
         handlers::add_cors_headers(core, &request.raw, &mut response.headers);
         if request.raw.method == Method::HEAD {

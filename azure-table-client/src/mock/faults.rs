@@ -94,7 +94,7 @@ impl FaultPlan {
                     if active.buckets.take(*rate, &subject, now) {
                         continue;
                     }
-                    effects.replacement = Some(replacement.clone());
+                    effects.replacement = Some(replacement.of_throttling(request.dialect));
                 }
                 _ if is_struck => continue,
                 kind => {

@@ -13,6 +13,7 @@ mod select;
 mod service;
 mod syntax;
 mod tables;
+mod unordered;
 mod user_delegation;
 
 use std::time::SystemTime;
@@ -28,6 +29,7 @@ pub(super) use self::query::Scan;
 pub(super) use self::select::Select;
 use super::authorize::{CHALLENGE, authorize};
 use super::core::{Core, ServiceClock};
+use super::dialect;
 use super::failure::{Failure, Stage};
 use super::faults::Effects;
 use super::reply::{self, Protection, Reply};
@@ -48,6 +50,7 @@ pub(super) async fn respond(
     if request.raw.method == Method::OPTIONS {
         // CORS rules belong to an account.
         request.location.ok_or_else(Failure::resource_not_found)?;
+        request.dialect.check_request(request)?;
         return cors::preflight(core, &request.raw);
     }
     let location = request.location.unwrap_or(Location::Primary);
@@ -56,6 +59,7 @@ pub(super) async fn respond(
         return Err(Failure::body_too_large());
     }
     request.raw.check_timeout()?;
+    request.dialect.check_request(request)?;
     if request.is_xml() {
         let operation = request.operation()?;
         let table = request.resource()?.table();
@@ -110,6 +114,9 @@ pub(super) fn refusal(
     request_id: &str,
     now: EdmDateTime,
 ) -> Reply {
+    if request.dialect.is_cosmos() {
+        return dialect::refusal(request, failure, request_id);
+    }
     let protocol = request.protocol().ok();
     // The client of an XML operation does not need to accept XML.
     let is_xml = !request.raw.headers.contains(&header::ACCEPT) && request.raw.comp().is_some();
@@ -136,5 +143,5 @@ pub(super) fn refuse(
 ) -> HttpResponse {
     let request_id = reply::new_id();
     let reply = refusal(request, failure, &request_id, clock.edm_now());
-    reply.finish(&request.raw, request_id, clock.now())
+    reply.finish(request, request_id, clock.now())
 }

@@ -41,11 +41,10 @@ pub(super) fn push_text(out: &mut Vec<u8>, text: &str) {
 fn is_plain(text: &str) -> bool {
     // Blocks of a fixed length, whose bytes the processor compares at once.
     let (blocks, rest) = text.as_bytes().as_chunks::<16>();
-    let is_plain_block = |block: &[u8; 16]| {
-        block.iter().fold(true, |plain, byte| {
-            plain & matches!(byte, b' '..=b'~') & (*byte != b'"') & (*byte != b'\\')
-        })
-    };
+    let special =
+        |byte: &u8| u8::from(!matches!(byte, b' '..=b'~')) | u8::from(matches!(byte, b'"' | b'\\'));
+    let is_plain_block =
+        |block: &[u8; 16]| block.iter().fold(0, |found, byte| found | special(byte)) == 0;
     blocks.iter().all(is_plain_block) && rest.iter().all(|byte| PLAIN_BYTES[usize::from(*byte)])
 }
 

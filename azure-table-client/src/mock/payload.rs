@@ -1,6 +1,7 @@
 //! Response bodies with one or a page of entities or tables, in the accepted format.
 
 mod atom;
+mod cosmos;
 mod json;
 
 use http::HeaderValue;
@@ -10,6 +11,7 @@ use super::failure::{Failure, Stage};
 use super::handlers::Select;
 use super::request::Origin;
 use super::store::StoredEntity;
+use crate::dialect::Dialect;
 use crate::wire::{Metadata, PayloadFormat, encoding};
 
 /// An entity or a table in a body.
@@ -23,6 +25,7 @@ pub(super) enum Item<'r> {
 
 /// A writer of bodies with the entities of a table, or with tables.
 pub(super) struct Payload<'a> {
+    pub(super) dialect: Dialect,
     pub(super) format: PayloadFormat,
     pub(super) base_url: &'a BaseUrl<'a>,
     /// The name of the table, or `Tables`.
@@ -122,6 +125,9 @@ impl Payload<'_> {
     pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
         let mut body = Vec::with_capacity(1024);
         match self.format {
+            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
+                self.cosmos_one(&mut body, level, item);
+            }
             PayloadFormat::Json(level) => self.json_one(&mut body, level, item),
             PayloadFormat::Atom => self.atom_one(&mut body, item),
         }
@@ -131,6 +137,7 @@ impl Payload<'_> {
     /// Begins a page.
     pub(super) fn open_page(&self, body: &mut Vec<u8>) {
         match self.format {
+            PayloadFormat::Json(_) if self.dialect.is_cosmos() => cosmos::open_page(body),
             PayloadFormat::Json(level) => self.json_open_page(body, level),
             PayloadFormat::Atom => self.atom_open_page(body),
         }
@@ -139,6 +146,9 @@ impl Payload<'_> {
     /// Adds an item to a page.
     pub(super) fn push(&self, body: &mut Vec<u8>, item: Item<'_>, is_first: bool) {
         match self.format {
+            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
+                self.cosmos_push(body, level, item, is_first);
+            }
             PayloadFormat::Json(level) => self.json_push(body, level, item, is_first),
             PayloadFormat::Atom => self.atom_push(body, item),
         }
@@ -147,6 +157,9 @@ impl Payload<'_> {
     /// Ends a page.
     pub(super) fn close_page(&self, body: &mut Vec<u8>, is_empty: bool) {
         match self.format {
+            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
+                self.cosmos_close_page(body, level);
+            }
             PayloadFormat::Json(_) => body.extend_from_slice(b"]}"),
             PayloadFormat::Atom => atom::close_page(body, is_empty),
         }

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::failure::{Failure, Stage};
 use super::payload;
-use super::request::{Preference, RawRequest};
+use super::request::{Preference, RawRequest, Request};
 use crate::edm::EdmDateTime;
 use crate::transport::HttpResponse;
 use crate::wire::{PayloadFormat, headers};
@@ -109,8 +109,16 @@ impl Reply {
         self.headers.iter().any(|(known, _)| known == name)
     }
 
+    pub(super) fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.headers().find_map(|(known, value)| (known == name).then_some(value))
+    }
+
+    pub(super) fn remove(&mut self, name: &HeaderName) {
+        self.headers.retain(|(known, _)| known != name);
+    }
+
     /// Sets a header.
-    fn set(&mut self, name: HeaderName, value: HeaderValue) {
+    pub(super) fn set(&mut self, name: HeaderName, value: HeaderValue) {
         match self.headers.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = value,
             None => self.headers.push((name, value)),
@@ -145,13 +153,27 @@ impl Reply {
     /// The complete response, with the headers of every response.
     pub(super) fn finish(
         mut self,
-        request: &RawRequest<'_>,
+        request: &Request<'_>,
         request_id: String,
         now: SystemTime,
     ) -> HttpResponse {
         for (name, value) in self.protection.headers() {
             self.set(name.clone(), value.clone());
         }
+        if !request.dialect.is_cosmos() {
+            self.set_headers_of_storage(&request.raw);
+        }
+        self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
+        self.text_header(header::DATE, headers::http_date(now));
+        let mut map = HeaderMap::with_capacity(USUAL_HEADERS);
+        for (name, value) in self.headers {
+            map.append(name, value);
+        }
+        HttpResponse { status: self.status, headers: map, body: Bytes::from(self.body) }
+    }
+
+    /// Sets the headers that repeat those of the request.
+    fn set_headers_of_storage(&mut self, request: &RawRequest<'_>) {
         // Earlier versions did not return the header.
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
             && version >= b"2009-09-19".as_slice()
@@ -166,13 +188,6 @@ impl Reply {
         {
             self.set(headers::X_MS_CLIENT_REQUEST_ID.clone(), id);
         }
-        self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
-        self.text_header(header::DATE, headers::http_date(now));
-        let mut map = HeaderMap::with_capacity(USUAL_HEADERS);
-        for (name, value) in self.headers {
-            map.append(name, value);
-        }
-        HttpResponse { status: self.status, headers: map, body: Bytes::from(self.body) }
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) use self::resource::{BelowTable, EntityPath, Location, Resource};
 use super::core::Rules;
 use super::failure::Failure;
 use super::store::Condition;
+use crate::dialect::Dialect;
 use crate::transport::HttpRequest;
 use crate::wire::headers::{PREFER, X_HTTP_METHOD, X_MS_VERSION};
 use crate::wire::{Operation, ServiceVersion};
@@ -83,6 +84,7 @@ impl fmt::Display for Origin<'_> {
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) raw: RawRequest<'a>,
+    pub(super) dialect: Dialect,
     /// `None` if the path names another account.
     pub(super) location: Option<Location>,
     /// The host names the account, so the path does not.
@@ -130,7 +132,8 @@ impl<'a> Request<'a> {
         };
         let protocol = Protocol::of(&raw, rules.loose);
         let batch = Ok(Vec::new());
-        Self { raw, location, account_in_host, verb, resource, operation, protocol, batch }
+        let dialect = rules.dialect;
+        Self { raw, dialect, location, account_in_host, verb, resource, operation, protocol, batch }
     }
 
     pub(super) fn verb(&self) -> Result<&str, Failure> {

@@ -26,7 +26,6 @@ use super::store::{Change, Condition, JournalEntry, Update, Write};
 use crate::dialect::Dialect;
 use crate::entity::TableEntity;
 use crate::error::Error;
-use crate::limits::check_own_table_name;
 use crate::wire::json_write;
 
 impl MockTableService {
@@ -120,10 +119,16 @@ impl MockTableService {
     /// deleted table [cannot be used yet](super::Fault::table_being_deleted). No row is stored then.
     pub fn restore(&self, seed: Seed) -> Result<(), Error> {
         self.deliver_due();
-        let max_key_units = self.core().rules.max_key_units;
-        for Item { line, content, .. } in &seed.items {
+        let rules = &self.core().rules;
+        for Item { line, table, content, .. } in &seed.items {
+            // The properties of the service have no table.
+            if !table.is_empty() {
+                rules.dialect.check_own_table_name(table).map_err(|error| {
+                    SeedError::new(*line, format!("the table {table:?}: {error}"))
+                })?;
+            }
             if let Content::Row(key, _) = content {
-                check_keys(key, max_key_units)
+                check_keys(rules.dialect, key, rules.max_key_units)
                     .map_err(|failure| SeedError::new(*line, failure.message))?;
             }
         }
@@ -231,8 +236,11 @@ impl MockTableService {
     }
 
     fn seed_table(&self, name: &str) -> Result<(), Error> {
-        check_own_table_name(name)?;
         let core = self.core();
+        core.rules
+            .dialect
+            .check_new_table_name(name)
+            .map_err(|failure| Error::invalid_input(failure.message))?;
         let mut store = core.store.write();
         if store.table(name).is_none() {
             store
@@ -244,7 +252,8 @@ impl MockTableService {
     }
 
     fn seed_row(&self, table: &str, index: usize, body: &[u8]) -> Result<(), Error> {
-        let read = entity_with_keys(self.core().rules.max_key_units, RequestBody::Json(body));
+        let rules = &self.core().rules;
+        let read = entity_with_keys(rules.dialect, rules.max_key_units, RequestBody::Json(body));
         let (key, properties) = read.map_err(|failure| refused(table, index, &failure.message))?;
         let change = Change::Update(Update::replace(&key.row, properties), Condition::None);
         self.put(table, Write { key, change }).map_err(|error| refused(table, index, &error))

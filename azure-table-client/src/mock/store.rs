@@ -30,18 +30,18 @@ pub(super) use self::properties::{Member, Properties, StoredProperties};
 pub(super) use self::row::{RowText, StoredEntity};
 pub(super) use self::storage::{Journal, Replica, Storage};
 pub(super) use self::table::{Snapshot, Table, Written};
-#[cfg(test)]
-pub(super) use self::version::Version;
-pub(super) use self::version::VersionText;
+pub(super) use self::version::{Version, VersionText};
 pub(super) use self::write::{Change, Condition, Refused, Update, Write};
 use super::failure::Failure;
 use super::policies::Policies;
 use super::service_properties::ServiceProperties;
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 
-/// The tables of an account, by lower-case name.
+/// The tables of an account, by the text that all names of a table share.
 #[derive(Debug)]
 pub(super) struct Store {
+    dialect: Dialect,
     tables: BTreeMap<String, Arc<Table>>,
     /// The latest Timestamp in a deleted table.
     last_deleted: EdmDateTime,
@@ -49,7 +49,7 @@ pub(super) struct Store {
     service_properties: Arc<ServiceProperties>,
 }
 
-/// The lower-case names of deleted tables, and the time from which on each can be used again.
+/// The names of deleted tables in the form of [`Store::tables`], and the time from which on each can be used again.
 #[derive(Debug, Default)]
 struct HeldNames(BTreeMap<String, SystemTime>);
 
@@ -73,21 +73,27 @@ pub(super) enum JournalEntry {
 
 impl Default for Store {
     fn default() -> Self {
+        Self::new(Dialect::default())
+    }
+}
+
+impl Store {
+    pub(super) fn new(dialect: Dialect) -> Self {
         Self {
+            dialect,
             tables: BTreeMap::new(),
             last_deleted: EdmDateTime::MIN,
             held_names: HeldNames::default(),
             service_properties: Arc::default(),
         }
     }
-}
 
-impl Store {
     pub(super) fn create(&mut self, name: &str, now: SystemTime) -> Result<(), Failure> {
-        if self.held_names.contains(name, now) {
+        let identity = self.dialect.table_identity(name);
+        if self.held_names.contains(&identity, now) {
             return Err(Failure::table_being_deleted());
         }
-        match self.tables.entry(name.to_ascii_lowercase()) {
+        match self.tables.entry(identity) {
             btree_map::Entry::Occupied(_) => Err(Failure::table_already_exists()),
             btree_map::Entry::Vacant(entry) => {
                 entry.insert(Arc::new(Table::new(name, self.last_deleted)));
@@ -103,14 +109,14 @@ impl Store {
         now: SystemTime,
         held: Duration,
     ) -> Result<Arc<Table>, Failure> {
-        let name = name.to_ascii_lowercase();
+        let name = self.dialect.table_identity(name);
         let table = self.remove(&name).ok_or_else(Failure::resource_not_found)?;
         self.held_names.hold(name, now, held);
         Ok(table)
     }
 
-    fn remove(&mut self, lower_case_name: &str) -> Option<Arc<Table>> {
-        let table = self.tables.remove(lower_case_name)?;
+    fn remove(&mut self, identity: &str) -> Option<Arc<Table>> {
+        let table = self.tables.remove(identity)?;
         table.set_deleted();
         self.last_deleted = self.last_deleted.max(table.last());
         Some(table)
@@ -126,9 +132,11 @@ impl Store {
         match entry {
             JournalEntry::Created(name) => {
                 let table = Arc::new(Table::new(name, self.last_deleted));
-                self.tables.insert(name.to_ascii_lowercase(), table);
+                self.tables.insert(self.dialect.table_identity(name), table);
             }
-            JournalEntry::Deleted(name) => return self.remove(&name.to_ascii_lowercase()),
+            JournalEntry::Deleted(name) => {
+                return self.remove(&self.dialect.table_identity(name));
+            }
             JournalEntry::Policies { table, policies } => {
                 if let Some(table) = self.table(table) {
                     table.set_policies(Arc::clone(policies));
@@ -151,7 +159,7 @@ impl Store {
     }
 
     pub(super) fn table(&self, name: &str) -> Option<&Arc<Table>> {
-        self.tables.get(&name.to_ascii_lowercase())
+        self.tables.get(&self.dialect.table_identity(name))
     }
 
     /// Returns the table for an operation on its entities. A writer also keeps the store locked, so that
@@ -161,7 +169,8 @@ impl Store {
         name: &str,
         now: SystemTime,
     ) -> Result<&Arc<Table>, Failure> {
-        self.table(name).ok_or_else(|| self.held_names.missing(name, now))
+        self.table(name)
+            .ok_or_else(|| self.held_names.missing(&self.dialect.table_identity(name), now))
     }
 
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -183,7 +192,7 @@ impl Store {
 
     /// Returns the tables from this name on.
     pub(super) fn tables_from(&self, name: &str) -> impl Iterator<Item = &Arc<Table>> {
-        self.tables.range(name.to_ascii_lowercase()..).map(|(_, table)| table)
+        self.tables.range(self.dialect.table_identity(name)..).map(|(_, table)| table)
     }
 }
 
@@ -197,7 +206,7 @@ impl HeldNames {
     }
 
     fn contains(&self, name: &str, now: SystemTime) -> bool {
-        self.0.get(&name.to_ascii_lowercase()).is_some_and(|until| now < *until)
+        self.0.get(name).is_some_and(|until| now < *until)
     }
 
     /// The failure for a missing table.

@@ -115,6 +115,7 @@ fn one_value(name: &str) -> Option<&'static str> {
         "--tableKeepAliveTimeout" => "tableKeepAliveTimeout",
         "--max-connections" => "max-connections",
         "--control-token" => "control-token",
+        "--dialect" => "dialect",
         "--oauth" => "oauth",
         "--pwd" => "pwd",
         _ => return None,

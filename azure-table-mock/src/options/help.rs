@@ -11,6 +11,9 @@ Address:
   --allow-host NAME        Another name that the Host header may have; repeatable
   --max-connections N      Connections at the same time [default: 1000]
 
+Service:
+  --dialect NAME           Follow Azure Storage (storage) or Azure Cosmos DB (cosmos) [default: storage]
+
 Accounts (default: devstoreaccount1 with its well-known key):
   --account NAME           An account; repeatable, each with its key
   --account-key KEY[:KEY2] The account's key in base64, and a second one [see Secrets]

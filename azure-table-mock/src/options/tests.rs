@@ -52,6 +52,19 @@ fn the_default_is_the_development_account_on_loopback() {
 }
 
 #[test]
+fn the_dialect_is_that_of_azure_storage_or_of_cosmos_db() {
+    assert_eq!(options(&[], &[]).dialect, Dialect::AzureStorage);
+    assert_eq!(options(&["--dialect", "cosmos"], &[]).dialect, Dialect::CosmosDb);
+    assert_eq!(options(&[], &[("DIALECT", "cosmos")]).dialect, Dialect::CosmosDb);
+    assert_eq!(
+        options(&["--dialect=storage"], &[("DIALECT", "cosmos")]).dialect,
+        Dialect::AzureStorage
+    );
+    let error = parse(&["--dialect", "Cosmos"], &[]).unwrap_err();
+    assert_eq!(error, "--dialect must be storage or cosmos");
+}
+
+#[test]
 fn an_argument_overrides_its_variable() {
     let variables =
         [("HOST", "::1"), ("PORT", "1"), ("DATA", "a"), ("LOG", "1"), ("ACCOUNT_KEY", "QQ==")];

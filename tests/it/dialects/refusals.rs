@@ -144,7 +144,7 @@ async fn names_of_service_resources_are_not_tables() {
 fn a_write_id_refuses_reserved_names() {
     let mock = MockTableService::new();
     let keep = Keep::new(&mock);
-    let builder = || builder(&mock, &keep).write_id_column("etag");
+    let builder = || builder(&mock, &keep).write_id_column("Etag");
     assert!(builder().build().is_ok());
     let error = builder().dialect(Dialect::CosmosDb).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");

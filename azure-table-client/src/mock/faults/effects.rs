@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::super::failure::Failure;
 use super::random;
+use crate::dialect::Dialect;
 use crate::transport::HttpResponse;
 use crate::wire::headers::http_date;
 
@@ -105,6 +106,17 @@ impl Effects {
 impl Replacement {
     pub(super) const fn new(body: ReplacementBody) -> Self {
         Self { body, retry_after: None, is_applied: false, has_body: true }
+    }
+
+    /// The response to a request beyond the rate limit: 503 in Azure Storage, and 429 in Cosmos DB.
+    pub(super) fn of_throttling(&self, dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::AzureStorage => self.clone(),
+            Dialect::CosmosDb => {
+                let body = ReplacementBody::Failure(Failure::too_many_requests());
+                Self { body, ..self.clone() }
+            }
+        }
     }
 }
 

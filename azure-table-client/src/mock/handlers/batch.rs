@@ -11,6 +11,7 @@ use super::entities::{self, reply_to_write, staged};
 use super::exchange::Exchange;
 use super::query::Scan;
 use super::refusal;
+use crate::dialect::Dialect;
 use crate::mock::authorize::Grant;
 use crate::mock::core::{Core, NotApplied};
 use crate::mock::failure::{Failure, Stage};
@@ -33,6 +34,8 @@ static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 struct BatchFailure {
     index: usize,
     failure: Failure,
+    /// The operation failed before any operation was applied.
+    is_early: bool,
 }
 
 /// Responds to a batch. A batch that can be read is accepted even if its operations fail.
@@ -55,7 +58,7 @@ pub(super) async fn respond(
     match parts {
         [] => return Err(Failure::invalid_input()),
         [BatchPart::Single(query)] => match get(core, query, grant, scan) {
-            Ok(reply) => write_part(&mut batch, query, &reply),
+            Ok(reply) => write_part(&mut batch, query, 1, &reply),
             Err(failure) => refuse(&mut batch, Some(query), &BatchFailure::of_batch(0, failure)),
         },
         [BatchPart::Changeset(first), others @ ..]
@@ -65,9 +68,13 @@ pub(super) async fn respond(
             let mut changeset = batch.parts(&boundary);
             match apply(core, first, grant).await {
                 Ok(replies) => {
-                    for (operation, reply) in first.iter().zip(&replies) {
-                        write_part(&mut changeset, operation, reply);
+                    for (number, (operation, reply)) in (1..).zip(first.iter().zip(&replies)) {
+                        write_part(&mut changeset, operation, number, reply);
                     }
+                }
+                // Cosmos DB checks all operations before it accepts the batch.
+                Err(failure) if failure.is_early && request.dialect.is_cosmos() => {
+                    return Err(failure.failure);
                 }
                 Err(failure) => refuse(&mut changeset, first.get(failure.index), &failure),
             }
@@ -106,7 +113,9 @@ fn get(
     match (entity_resource(request)?, request.verb()?) {
         (Resource::Entity(path), "GET") => {
             grant.allows(Operation::Get, Some(&path.table))?;
-            entities::get(core, &Exchange::new(core, request, grant)?, path, scan)
+            let mut reply = entities::get(core, &Exchange::new(core, request, grant)?, path, scan)?;
+            request.dialect.finish_reply(request, &mut reply, &core.clock);
+            Ok(reply)
         }
         _ => Err(Failure::invalid_input()),
     }
@@ -123,9 +132,12 @@ async fn apply(
         return Err(BatchFailure::of_batch(MAX_CHANGES - 1, Failure::too_many_changes()));
     }
     let of_operation = |(index, failure): (usize, Failure)| {
-        // The message of a changeset with one operation has no index.
-        let failure = if count > 1 { failure.at(index) } else { failure };
-        BatchFailure { index, failure }
+        let failure = core.rules.dialect.failure_at(failure, index, count);
+        BatchFailure { index, failure, is_early: false }
+    };
+    let early = |index, failure: Failure| match core.rules.dialect {
+        Dialect::AzureStorage => of_operation((index, failure)),
+        Dialect::CosmosDb => BatchFailure { index, failure, is_early: true },
     };
     let mut work = Work::default();
     let mut group = EntityGroup::default();
@@ -133,11 +145,12 @@ async fn apply(
     let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
     for (index, request) in operations.iter().enumerate() {
         let (exchange, table, write) =
-            stage(core, request, grant).map_err(|failure| of_operation((index, failure)))?;
-        let added = group.add(table, &write.key, &writes);
-        added.map_err(|failure| BatchFailure::of_batch(index, failure))?;
+            stage(core, request, grant).map_err(|failure| early(index, failure))?;
+        let is_new = group
+            .add(core.rules.dialect, table, &write.key, &writes)
+            .map_err(|failure| BatchFailure::of_batch(index, failure))?;
         exchanges.push(exchange);
-        writes.push(write);
+        writes.push(if is_new { write } else { write.again() });
         work.add(Work::of_bytes(4 * request.raw.body.len()));
         work.step().await;
     }
@@ -147,6 +160,9 @@ async fn apply(
 
     let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
     let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
+        NotApplied::Table(failure) if core.rules.dialect.is_cosmos() => {
+            BatchFailure { index: 0, failure, is_early: false }
+        }
         NotApplied::Table(failure) => {
             let failure = Failure { stage: Stage::Preparation, ..failure };
             BatchFailure::of_batch(0, failure)
@@ -157,7 +173,9 @@ async fn apply(
         .iter()
         .zip(inserts.into_iter().zip(&written))
         .map(|(exchange, (inserts, written))| {
-            reply_to_write(exchange, table.name(), inserts, written)
+            let mut reply = reply_to_write(exchange, table.name(), inserts, written);
+            exchange.request.dialect.finish_reply(exchange.request, &mut reply, &core.clock);
+            reply
         })
         .collect())
 }
@@ -192,7 +210,14 @@ fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure
 }
 
 /// Writes the response to an operation, with the headers of every part.
-fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: &Reply) {
+fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, number: usize, reply: &Reply) {
+    let reason = reply.status.canonical_reason().unwrap_or_default();
+    let line = ["HTTP/1.1 ", reply.status.as_str(), " ", reason];
+    if operation.dialect.is_cosmos() {
+        let headers = Dialect::part_headers(reply, number);
+        let headers = headers.iter().map(|(name, value)| (*name, &**value));
+        return writer.message(&line, headers, &reply.body);
+    }
     // A response without entity data has the first OData version.
     let is_bare = reply.body.is_empty() && !reply.has_header(&header::LOCATION);
     let version = match operation.protocol() {
@@ -208,8 +233,7 @@ fn write_part(writer: &mut Writer<'_>, operation: &Request<'_>, reply: &Reply) {
     let headers = reply.headers().filter(|(name, _)| **name != header::CONTENT_LENGTH);
     let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
     let headers = headers.chain(id.map(|id| (CONTENT_ID.as_str(), id))).chain(of_part);
-    let reason = reply.status.canonical_reason().unwrap_or_default();
-    writer.message(&["HTTP/1.1 ", reply.status.as_str(), " ", reason], headers, &reply.body);
+    writer.message(&line, headers, &reply.body);
 }
 
 /// Writes the response of a failure. An empty changeset has no operation, and therefore no response.
@@ -225,7 +249,7 @@ fn refuse(
     };
     let now = core.clock.edm_now();
     let reply = refusal(operation, &failure.failure, request_id, now);
-    write_part(writer, operation, &reply);
+    write_part(writer, operation, 0, &reply);
 }
 
 /// The table and partition that the changes of a transaction share, and their rows, which must differ.
@@ -237,27 +261,38 @@ struct EntityGroup {
 }
 
 impl EntityGroup {
-    /// Adds the write after these.
-    fn add(&mut self, name: &str, key: &StoredKey, writes: &[Write<'_>]) -> Result<(), Failure> {
+    /// Adds the write after these. Returns `false` if one of them concerns the same row.
+    fn add(
+        &mut self,
+        dialect: Dialect,
+        name: &str,
+        key: &StoredKey,
+        writes: &[Write<'_>],
+    ) -> Result<bool, Failure> {
         let (table, partition) = self
             .table_and_partition
             .get_or_insert_with(|| (name.to_owned(), key.partition.clone()));
-        if !name.eq_ignore_ascii_case(table) || *partition != key.partition {
+        if dialect.table_identity(name) != dialect.table_identity(table)
+            || *partition != key.partition
+        {
             return Err(Failure::different_partitions());
         }
         let found = self.by_row_key.binary_search_by(|&at| writes[at].key.row.cmp(&key.row));
-        let Err(place) = found else {
-            return Err(Failure::duplicate_row());
-        };
-        self.by_row_key.insert(place, writes.len());
-        Ok(())
+        match found {
+            Ok(_) if dialect.repeats_rows() => Ok(false),
+            Ok(_) => Err(Failure::duplicate_row()),
+            Err(place) => {
+                self.by_row_key.insert(place, writes.len());
+                Ok(true)
+            }
+        }
     }
 }
 
 impl BatchFailure {
     /// A failure of the batch itself. Its message always has the index.
     fn of_batch(index: usize, failure: Failure) -> Self {
-        Self { index, failure: failure.at(index) }
+        Self { index, failure: failure.at(index), is_early: true }
     }
 }
 

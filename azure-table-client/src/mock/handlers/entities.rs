@@ -7,8 +7,8 @@ use http::{StatusCode, header};
 use super::exchange::Exchange;
 use super::query::Scan;
 use super::select::Select;
+use crate::dialect::Dialect;
 use crate::filter::PlanKind;
-use crate::limits::check_table_name;
 use crate::mock::check::{check_keys, check_properties};
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -25,7 +25,7 @@ pub(super) fn get(
     path: &EntityPath,
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
-    check_table_name(&path.table)?;
+    core.rules.dialect.check_table_name(&path.table)?;
     let select = Select::of(exchange.request)?;
     let now = core.clock.now();
     let table = {
@@ -40,7 +40,7 @@ pub(super) fn get(
     let payload = exchange.payload(table.name(), select.as_ref());
     let body = payload.one(Item::Entity(key.0, &entity));
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
-    reply.text_header(header::ETAG, entity.version.etag());
+    reply.text_header(header::ETAG, entity.version.etag_in(core.rules.dialect));
     Ok(reply)
 }
 
@@ -72,21 +72,24 @@ pub(super) fn staged<'a>(
 }
 
 fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Write<'a>, Failure> {
-    check_table_name(table)?;
-    let (key, properties) = entity_with_keys(core.rules.max_key_units, exchange.request.body()?)?;
+    core.rules.dialect.check_table_name(table)?;
+    let (key, properties) =
+        entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
     let change = Change::Insert(RowText::new(&key.row, &properties));
     Ok(Write { key, change })
 }
 
 /// Reads and checks an entity whose keys are in the body.
 pub(in crate::mock) fn entity_with_keys(
+    dialect: Dialect,
     max_key_units: usize,
     body: RequestBody<'_>,
 ) -> Result<(StoredKey, Properties<'_>), Failure> {
-    let ((partition_key, row_key), properties) = EntityBody::parse(body)?.into_keys()?;
+    let ((partition_key, row_key), mut properties) = EntityBody::parse(body)?.into_keys()?;
     let key = StoredKey::new(partition_key, row_key);
-    check_keys(&key, max_key_units)?;
-    check_properties(&key, &properties)?;
+    check_keys(dialect, &key, max_key_units)?;
+    dialect.remove_system_properties(&mut properties);
+    check_properties(dialect, &key, &properties)?;
     Ok((key, properties))
 }
 
@@ -96,8 +99,9 @@ fn change<'a>(
     verb: &str,
     path: &EntityPath,
 ) -> Result<Write<'a>, Failure> {
-    check_table_name(&path.table)?;
-    let condition = exchange.request.raw.condition()?;
+    let dialect = core.rules.dialect;
+    dialect.check_table_name(&path.table)?;
+    let condition = dialect.condition(exchange.request.raw.condition()?);
     let key = StoredKey::new(&*path.partition_key, &*path.row_key);
     if verb == "DELETE" {
         if condition == Condition::None {
@@ -110,9 +114,10 @@ fn change<'a>(
     }
     // The keys in the body have no effect (recorded in
     // `test_operations_on_entity_with_partition_key_having_single_quote` of the Python client of 2021).
-    let body = EntityBody::parse(exchange.request.body()?)?;
-    check_keys(&key, core.rules.max_key_units)?;
-    check_properties(&key, &body.properties)?;
+    let mut body = EntityBody::parse(exchange.request.body()?)?;
+    check_keys(dialect, &key, core.rules.max_key_units)?;
+    dialect.remove_system_properties(&mut body.properties);
+    check_properties(dialect, &key, &body.properties)?;
     let update = match verb {
         "PUT" => Update::replace(&key.row, body.properties),
         _ => Update::merge(body.properties),
@@ -135,6 +140,6 @@ pub(super) fn reply_to_write(
     } else {
         Reply::no_content()
     };
-    reply.text_header(header::ETAG, row.version.etag());
+    reply.text_header(header::ETAG, row.version.etag_in(exchange.request.dialect));
     reply
 }

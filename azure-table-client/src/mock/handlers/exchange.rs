@@ -11,7 +11,7 @@ use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
 use crate::mock::payload::{BaseUrl, Item, Payload};
 use crate::mock::reply::Reply;
-use crate::mock::request::{Headers, Preference, Protocol, RawRequest, Request};
+use crate::mock::request::{Headers, Preference, Protocol, Request};
 use crate::wire::{Metadata, PayloadFormat};
 
 /// An authorized request and the settings of its response.
@@ -37,7 +37,7 @@ impl<'a> Exchange<'a> {
         Ok(Self {
             request,
             protocol,
-            format: format(protocol, &request.raw)?,
+            format: format(protocol, request)?,
             base_url: BaseUrl {
                 origin: request.raw.origin,
                 account: core.rules.account(),
@@ -53,7 +53,14 @@ impl<'a> Exchange<'a> {
 
     /// A writer of response bodies with the rows of a table, or with tables.
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
-        Payload { format: self.format, base_url: &self.base_url, set, select, clock: self.clock }
+        Payload {
+            dialect: self.request.dialect,
+            format: self.format,
+            base_url: &self.base_url,
+            set,
+            select,
+            clock: self.clock,
+        }
     }
 
     /// The reply to an operation that created an item of this set.
@@ -68,8 +75,8 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// `$top`, up to 1,000. With 0 the service returns no rows ([Azurite#1428][top]). No source shows a continuation
-    /// token with it, so the page is the last one.
+    /// `$top`, up to the limit of the dialect. With 0 the service returns no rows ([Azurite#1428][top]). No source shows
+    /// a continuation token with it, so the page is the last one.
     ///
     /// [top]: https://github.com/Azure/Azurite/issues/1428
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
@@ -77,7 +84,7 @@ impl<'a> Exchange<'a> {
             return Ok(None);
         };
         match text.parse() {
-            Ok(top @ 0..=1000) => Ok(Some(top)),
+            Ok(top) if top <= self.request.dialect.max_top() => Ok(Some(top)),
             _ => Err(Failure::invalid_input()),
         }
     }
@@ -101,7 +108,11 @@ impl<'a> Exchange<'a> {
 /// ([azure-sdk-for-rust#364][batch]).
 ///
 /// [batch]: https://github.com/Azure/azure-sdk-for-rust/issues/364
-fn format(protocol: &Protocol, request: &RawRequest<'_>) -> Result<PayloadFormat, Failure> {
+fn format(protocol: &Protocol, request: &Request<'_>) -> Result<PayloadFormat, Failure> {
+    if let Some(format) = request.dialect.format(request) {
+        return format;
+    }
+    let request = &request.raw;
     let may_omit = request.method == Method::DELETE
         && matches!(request.headers, Headers::Request(_))
         && !request.headers.contains(&header::ACCEPT)

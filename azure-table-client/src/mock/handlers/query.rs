@@ -10,8 +10,9 @@ use super::page::Page;
 use super::scan::{Partitions, range};
 use super::select::Select;
 use super::syntax;
+use super::unordered;
 use crate::filter::{Filter, Plan, PlanKind};
-use crate::limits::{PAGE_ENTITIES, check_table_name};
+use crate::limits::PAGE_ENTITIES;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::reply::Reply;
@@ -44,11 +45,17 @@ pub(super) async fn query(
     table: &str,
     scan: &mut Option<Scan>,
 ) -> Result<Reply, Failure> {
-    check_table_name(table)?;
+    core.rules.dialect.check_table_name(table)?;
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let plan = Plan::of(filter.as_ref());
     let select = Select::of(exchange.request)?;
+    if let Some(order) = &core.creation_order {
+        let read = unordered::Read { filter: filter.as_ref(), plan, select, top };
+        let (reply, rows) = unordered::query(core, order, exchange, table, &read).await?;
+        *scan = Some(Scan { plan: read.plan.kind(), rows });
+        return Ok(reply);
+    }
     let token = token(exchange)?;
     let (granted, start) = (exchange.grant.keys(), start(token.as_ref(), &plan));
     let start = if by_keys(granted.start(), start).is_gt() { granted.start() } else { start };

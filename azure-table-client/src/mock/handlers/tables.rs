@@ -8,7 +8,8 @@ use super::entities::entity_with_keys;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::query::filter;
-use crate::limits::{PAGE_ENTITIES, check_own_table_name, check_table_name};
+use super::unordered;
+use crate::limits::PAGE_ENTITIES;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
@@ -27,7 +28,7 @@ const CHUNK_COST: usize = 2 * 1024;
 pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let name = exchange.request.body()?.table_name()?;
     let name = name.ok_or_else(Failure::properties_need_value)?;
-    check_own_table_name(&name)?;
+    core.rules.dialect.check_new_table_name(&name)?;
     let mut store = core.store.write();
     store.create(&name, core.clock.now())?;
     core.log(|| JournalEntry::Created((&*name).into()));
@@ -36,7 +37,7 @@ pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Fail
 }
 
 pub(super) fn get(core: &Core, exchange: &Exchange<'_>, name: &str) -> Result<Reply, Failure> {
-    check_table_name(name)?;
+    core.rules.dialect.check_table_name(name)?;
     let store = core.store.at(exchange.grant.location, core.clock.now());
     let table = store.table(name).ok_or_else(Failure::resource_not_found)?;
     let body = exchange.payload(TABLES, None).one(Item::Table(table.name()));
@@ -48,7 +49,7 @@ pub(super) async fn delete(
     exchange: &Exchange<'_>,
     name: &str,
 ) -> Result<Reply, Failure> {
-    check_own_table_name(name)?;
+    core.rules.dialect.check_own_table_name(name)?;
     let now = core.clock.now();
     let held = exchange.effects.map(|effects| effects.hold_name).unwrap_or_default();
     let table = {
@@ -71,6 +72,10 @@ pub(super) async fn delete(
 pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
+    if let Some(order) = &core.creation_order {
+        let payload = exchange.payload(TABLES, None);
+        return unordered::list(core, order, exchange, &payload, filter.as_ref(), top).await;
+    }
     let from = exchange.token("NextTableName")?.unwrap_or_default();
     let tables: Vec<Arc<Table>> = {
         let store = core.store.at(exchange.grant.location, core.clock.now());

@@ -32,7 +32,7 @@ pub(in crate::mock) fn target(request: &RawRequest<'_>) -> String {
     }
     if target.len() > TEXT_BYTES {
         target.truncate(TEXT_BYTES);
-        target.push_str(&format!("...[{}bytes]", request.url_bytes()));
+        return format!("{target}...[{}bytes]", request.url_bytes());
     }
     target
 }

@@ -12,6 +12,7 @@ use super::super::policies::Policies;
 use super::super::request::RequestBody;
 use super::super::store::{Change, Condition, RowText, Update};
 use super::content::{Content, Item, SeedError};
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 use crate::limits::{KEY_UTF16_UNITS, check_own_table_name};
 
@@ -74,7 +75,7 @@ impl<'t> Parser<'t> {
     ) -> Result<(), SeedError> {
         let refused = |message: String| SeedError::new(line, message);
         let body = RequestBody::Json(entity.as_bytes());
-        let (key, properties) = entity_with_keys(KEY_UTF16_UNITS, body)
+        let (key, properties) = entity_with_keys(Dialect::AzureStorage, KEY_UTF16_UNITS, body)
             .map_err(|failure| refused(failure.message.into_owned()))?;
         let change = match time_of(entity).map_err(refused)? {
             Some(time) => Change::Restore(RowText::new(&key.row, &properties), time),
@@ -94,9 +95,10 @@ impl<'t> Parser<'t> {
         self.items.push(Item { line, account, table: Arc::clone(table), content });
     }
 
-    /// Returns the name of a table, which must be valid.
+    /// Returns the name of a table, which must be valid in one of the dialects. The service checks it by its own.
     pub(super) fn table(&mut self, name: &str, line: usize) -> Result<Arc<str>, SeedError> {
         check_own_table_name(name)
+            .or_else(|error| Dialect::CosmosDb.check_own_table_name(name).map_err(|_| error))
             .map_err(|error| SeedError::new(line, format!("the table {name:?}: {error}")))?;
         Ok(self.name(name))
     }

@@ -189,7 +189,7 @@ fn plain_rows_belong_to_the_given_table() {
     let mock = MockTableService::new();
     mock.restore(Seed::read(text, Some("Blogs")).unwrap()).unwrap();
     assert_eq!(mock.row_count("Blogs"), Some(2));
-    assert!(Seed::read(text, Some("a")).is_err());
+    assert!(Seed::read(text, Some("a/b")).is_err());
 }
 
 #[test]

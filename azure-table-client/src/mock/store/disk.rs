@@ -17,6 +17,7 @@ use self::log::Log;
 pub(in crate::mock) use self::open_error::OpenError;
 use self::writer::{Compaction, Message, Writer};
 use super::{JournalEntry, Store};
+use crate::dialect::Dialect;
 use crate::lock::lock;
 use crate::mock::DiskStatus;
 
@@ -62,8 +63,8 @@ pub(in crate::mock) struct DiskFailed;
 
 impl Disk {
     /// Opens or creates this file.
-    pub(in crate::mock) fn open(path: &Path) -> Result<Opened, OpenError> {
-        let mut store = Store::default();
+    pub(in crate::mock) fn open(path: &Path, dialect: Dialect) -> Result<Opened, OpenError> {
+        let mut store = Store::new(dialect);
         let log = Log::open(path, |content| {
             drop(store.replay(&entry::read(content)?));
             Some(())

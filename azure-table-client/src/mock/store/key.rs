@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::entity::ordinal;
 
 /// The PartitionKey and the RowKey of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::mock) struct StoredKey {
     pub(in crate::mock) partition: Box<str>,
     pub(in crate::mock) row: Box<str>,

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::disk::{Disk, Opened};
 use super::snapshot::snapshot;
 use super::{Deleted, JournalEntry, Store};
+use crate::dialect::Dialect;
 use crate::lock::{lock, read, write};
 use crate::mock::request::Location;
 use crate::mock::service_properties::ServiceProperties;
@@ -119,8 +120,13 @@ pub(in crate::mock) struct Replica {
 }
 
 impl Replica {
-    pub(in crate::mock) fn new(lag: Duration) -> Self {
-        Self { lag, in_flight: Mutex::default(), store: RwLock::default(), deleted: Arc::default() }
+    pub(in crate::mock) fn new(lag: Duration, dialect: Dialect) -> Self {
+        Self {
+            lag,
+            in_flight: Mutex::default(),
+            store: RwLock::new(Store::new(dialect)),
+            deleted: Arc::default(),
+        }
     }
 
     pub(super) fn add(&self, time: SystemTime, entry: JournalEntry) {
@@ -176,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_change_is_there_when_the_lag_is_over() {
-        let replica = Replica::new(Duration::from_secs(10));
+        let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         replica.add(at(100), JournalEntry::Created("Blogs".into()));
         replica.add(at(105), JournalEntry::Created("Posts".into()));
@@ -191,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_deleted_table_are_dropped_by_the_caller() {
-        let replica = Replica::new(Duration::ZERO);
+        let replica = Replica::new(Duration::ZERO, Dialect::default());
         let deleted = Arc::clone(&replica.deleted);
         let row = RowText::new("r", &vec![]).at(Version::at(EdmDateTime::MIN));
         let rows = vec![Written { key: StoredKey::new("p", "r"), row: Some(row) }];
@@ -208,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_queue_stays_short_without_reads() {
-        let replica = Replica::new(Duration::from_secs(10));
+        let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         for seconds in 0..1000 {
             let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             replica.add(made, JournalEntry::Created("Blogs".into()));

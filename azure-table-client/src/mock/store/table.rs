@@ -142,8 +142,7 @@ impl Table {
         }
     }
 
-    /// Applies writes to one partition in one step. If one fails, none is applied. Their keys must differ,
-    /// so that no write depends on another.
+    /// Applies writes to one partition in their order and in one step. If one fails, none is applied.
     ///
     /// `now` and `then` are called while the partition is locked.
     pub(in crate::mock) fn apply(
@@ -188,11 +187,18 @@ impl Table {
         writes: &[Write<'_>],
         now: EdmDateTime,
     ) -> Result<Vec<Written>, Refused> {
-        let last_deleted = self.last_deleted();
-        let mut outcomes = Vec::with_capacity(writes.len());
+        let mut last_deleted = self.last_deleted();
+        let mut outcomes: Vec<Written> = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
-            let old = rows.get(&write.key.row);
+            let earlier = |outcome: &&Written| outcome.key.row == write.key.row;
+            let old = match outcomes.iter().filter(|_| write.is_again()).rfind(earlier) {
+                Some(outcome) => outcome.row.as_ref(),
+                None => rows.get(&write.key.row),
+            };
             let row = write.outcome(index, old, last_deleted, now)?;
+            if let (None, Some(old)) = (&row, old) {
+                last_deleted = last_deleted.max(old.version.time());
+            }
             outcomes.push(Written { row, key: write.key.clone() });
         }
         let rows = Arc::make_mut(rows);

@@ -1,5 +1,6 @@
 //! The version of a row: its Timestamp and its ETag.
 
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 
 /// The step of a Timestamp if the clock did not advance, like in the service.
@@ -24,7 +25,7 @@ impl Version {
     }
 
     /// The version of a write at this time.
-    pub(super) fn at(time: EdmDateTime) -> Self {
+    pub(in crate::mock) fn at(time: EdmDateTime) -> Self {
         Self(time)
     }
 
@@ -37,17 +38,29 @@ impl Version {
         VersionText::of(self.0)
     }
 
+    /// The Timestamp in the form of the dialect's responses.
+    pub(in crate::mock) fn text_in(self, dialect: Dialect) -> VersionText {
+        match dialect {
+            Dialect::AzureStorage => VersionText::of(self.0),
+            Dialect::CosmosDb => VersionText { text: self.0.text(), length: 28 },
+        }
+    }
+
     /// `W/"datetime'2017-11-10T02%3A43%3A55.7662669Z'"`
     pub(in crate::mock) fn etag(self) -> String {
+        self.etag_in(Dialect::AzureStorage)
+    }
+
+    pub(in crate::mock) fn etag_in(self, dialect: Dialect) -> String {
         let mut etag = Vec::with_capacity(56);
         etag.extend_from_slice(b"W/\"");
-        self.text().push_tag(&mut etag);
+        self.text_in(dialect).push_tag(&mut etag);
         etag.push(b'"');
         String::from_utf8(etag).unwrap_or_default()
     }
 }
 
-/// The text of a Timestamp: `2017-11-10T02:43:55.7662669Z`, without trailing zeros.
+/// The text of a Timestamp: `2017-11-10T02:43:55.7662669Z`. That of Azure Storage has no trailing zeros.
 pub(in crate::mock) struct VersionText {
     text: [u8; 28],
     length: usize,

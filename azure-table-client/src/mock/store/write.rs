@@ -8,6 +8,7 @@ use super::key::StoredKey;
 use super::properties::Properties;
 use super::row::{RowText, StoredEntity};
 use super::version::Version;
+use crate::dialect::Dialect;
 use crate::edm::EdmDateTime;
 use crate::entity::ordinal;
 
@@ -27,6 +28,8 @@ pub(in crate::mock) enum Change<'a> {
     Delete(Condition<'a>),
     /// A row with the Timestamp that it had before. It replaces any row.
     Restore(RowText, EdmDateTime),
+    /// A change of a row that an earlier write of the same step changes. Only Cosmos DB allows it.
+    Again(Box<Self>),
 }
 
 /// The treatment of properties that an update does not name.
@@ -65,11 +68,25 @@ pub(in crate::mock) enum Condition<'a> {
     None,
     Exists,
     ETag(&'a str),
+    /// The ETag of a version, in any form.
+    Time(EdmDateTime),
 }
 
 impl Write<'_> {
     pub(in crate::mock) fn inserts(&self) -> bool {
-        matches!(self.change, Change::Insert(_))
+        match &self.change {
+            Change::Again(change) => matches!(**change, Change::Insert(_)),
+            change => matches!(change, Change::Insert(_)),
+        }
+    }
+
+    /// The same write after another one to its row in the same step.
+    pub(in crate::mock) fn again(self) -> Self {
+        Self { change: Change::Again(Box::new(self.change)), ..self }
+    }
+
+    pub(super) fn is_again(&self) -> bool {
+        matches!(self.change, Change::Again(_))
     }
 
     pub(in crate::mock) fn merges(&self) -> bool {
@@ -77,9 +94,9 @@ impl Write<'_> {
     }
 
     /// Computes a merge with the current row. Other writes need no preparation.
-    pub(in crate::mock) fn prepare(&mut self, old: Option<&StoredEntity>) {
+    pub(in crate::mock) fn prepare(&mut self, old: Option<&StoredEntity>, dialect: Dialect) {
         if let Change::Update(Update::Merge { properties, merged }, _) = &mut self.change {
-            let row = merge(&self.key, old, properties);
+            let row = merge(&self.key, old, properties, dialect);
             *merged = Some(Merged { old: old.map(|old| old.version), row });
         }
     }
@@ -94,7 +111,17 @@ impl Write<'_> {
         now: EdmDateTime,
     ) -> Result<Option<StoredEntity>, Refused> {
         let failed = |failure| Refused::Failed(index, failure);
-        let text = match &self.change {
+        let last = old.map_or(last_deleted, |old| old.version.time());
+        let change = match &self.change {
+            Change::Again(change) => &**change,
+            change => change,
+        };
+        let text = match change {
+            Change::Update(Update::Merge { properties, .. }, condition) if self.is_again() => {
+                condition.check(old).map_err(failed)?;
+                let text = merge(&self.key, old, properties, Dialect::CosmosDb).map_err(failed)?;
+                return Ok(Some(text.at(Version::after(last, now))));
+            }
             Change::Insert(_) if old.is_some() => {
                 return Err(failed(Failure::entity_already_exists()));
             }
@@ -120,8 +147,9 @@ impl Write<'_> {
             Change::Restore(text, time) => {
                 return Ok(Some(text.clone().at(Version::at(*time))));
             }
+            // A change is repeated at most once.
+            Change::Again(_) => return Err(failed(Failure::internal_error())),
         };
-        let last = old.map_or(last_deleted, |old| old.version.time());
         Ok(Some(text.clone().at(Version::after(last, now))))
     }
 }
@@ -150,6 +178,8 @@ impl Condition<'_> {
                     Err(Failure::update_condition())
                 }
             }
+            (Self::Time(time), Some(row)) if row.version.time() == time => Ok(()),
+            (Self::Time(_), Some(_)) => Err(Failure::update_condition()),
             (_, None) => Err(Failure::resource_not_found()),
         }
     }
@@ -160,6 +190,7 @@ fn merge<'a>(
     key: &StoredKey,
     old: Option<&'a StoredEntity>,
     new: &Properties<'a>,
+    dialect: Dialect,
 ) -> Result<RowText, Failure> {
     let mut all = new.clone();
     if let Some(old) = old {
@@ -167,7 +198,7 @@ fn merge<'a>(
         let kept = old.properties().read().into_iter();
         all.extend(kept.filter(|(name, _)| !named.contains(&**name)));
         // The limits apply to the merged row too.
-        check_entity(key, &all)?;
+        check_entity(dialect, key, &all)?;
     }
     sort(&mut all);
     Ok(RowText::new(&key.row, &all))
@@ -208,7 +239,7 @@ mod tests {
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
         let mut write = Write { key: StoredKey::new("p", "r"), change };
-        write.prepare(table.get(("p", "r")).as_ref());
+        write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
         let written = table.apply(&[write], || now, |_| {}).map_err(|refused| match refused {
             Refused::Failed(0, failure) => failure,
             other => panic!("{other:?}"),

@@ -118,7 +118,7 @@ fn later_requests_drop_the_rows_that_a_dropped_delete_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_due_request_is_delivered_in_steps_by_whoever_comes() {
+async fn a_due_request_is_delivered_in_steps_by_several_tasks() {
     let service = with_rows(20_000);
     let delay = Duration::from_secs(5);
     service.faults().add(Fault::delay_request(delay).on(Operation::DeleteTable).times(1));

@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, header};
 use super::damage::{TestFile, content, open, send};
 use super::log::Log;
 use super::open_error::OpenError;
+use crate::dialect::Dialect;
 use crate::mock::MockTableService;
 use crate::transport::HttpRequest;
 
@@ -173,7 +174,7 @@ fn a_file_is_compacted_while_writers_go_on() {
 fn versions_do_not_repeat_after_a_compaction() {
     let file = TestFile::new("versions");
     let last = || {
-        let opened = super::Disk::open(&file.0).unwrap();
+        let opened = super::Disk::open(&file.0, Dialect::default()).unwrap();
         let store = opened.store.read().unwrap();
         (store.last_deleted, store.table("Blogs").map(|table| table.last_deleted()))
     };

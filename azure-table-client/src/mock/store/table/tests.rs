@@ -5,6 +5,7 @@ use std::thread;
 
 use super::super::{Change, Condition, Update};
 use super::*;
+use crate::dialect::Dialect;
 use crate::edm::EdmCow;
 
 fn put(partition: &str, row: &str, number: i32) -> Write<'static> {
@@ -66,11 +67,11 @@ fn a_merge_of_a_changed_row_is_computed_again() {
     let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
     let key = StoredKey::new("p", "r");
     let mut write = Write { key, change: Change::Update(merge, Condition::Exists) };
-    write.prepare(table.get(("p", "r")).as_ref());
+    write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
     apply(&table, &[put("p", "r", 3)]);
     let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
     assert_eq!(stale.unwrap_err(), Refused::Stale);
-    write.prepare(table.get(("p", "r")).as_ref());
+    write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
     apply(&table, &[write]);
     let row = table.get(("p", "r")).unwrap();
     assert_eq!(row.properties().text(), "\"M\":2,\"N\":3,");

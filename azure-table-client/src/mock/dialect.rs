@@ -1,0 +1,233 @@
+//! The differences of Cosmos DB from Azure Storage.
+//!
+//! Handlers call these methods of the service's [`Dialect`]. The rules follow recordings of Azure Cosmos DB for Table of 2020
+//! and 2021 (`docs/emulator-cosmos.md` lists the facts), and the [FAQ][faq] and the [quotas][quotas] where the
+//! recordings are silent. Every other rule is that of Azure Storage.
+//!
+//! [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
+//! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+
+mod failures;
+mod order;
+
+use http::header::{self, HeaderName};
+use http::{Method, StatusCode};
+
+pub(super) use self::failures::refusal;
+pub(super) use self::order::CreationOrder;
+use super::core::ServiceClock;
+use super::failure::Failure;
+use super::json::{push_text, push_value};
+use super::reply::{Protection, Reply};
+use super::request::Request;
+use super::store::{Condition, Properties, StoredKey, Version};
+use crate::dialect::Dialect;
+use crate::edm::{EdmCow, EdmDateTime};
+use crate::limits::{self, LimitError};
+use crate::wire::{Metadata, Operation, PayloadFormat};
+
+/// The headers of the response to an operation in a batch, in their order.
+static PART_HEADERS: [HeaderName; 4] = [
+    header::ETAG,
+    HeaderName::from_static("preference-applied"),
+    header::LOCATION,
+    header::CONTENT_TYPE,
+];
+
+impl Dialect {
+    pub(super) const fn is_cosmos(self) -> bool {
+        matches!(self, Self::CosmosDb)
+    }
+
+    /// Checks what Cosmos DB refuses before it reads the resource.
+    pub(super) fn check_request(self, request: &Request<'_>) -> Result<(), Failure> {
+        if !self.is_cosmos() {
+            return Ok(());
+        }
+        // Access policies, and the properties and the statistics of the service.
+        if request.is_xml() || request.raw.method == Method::OPTIONS {
+            return Err(Failure::not_implemented());
+        }
+        if request.operation() == Ok(Operation::Transaction)
+            && request.raw.body.len() > self.transaction_bytes()
+        {
+            return Err(Failure::body_too_large());
+        }
+        // A merge must be a POST with `X-HTTP-Method`. One other merge refuses its whole batch.
+        let is_merge =
+            |request: &Request<'_>| matches!(request.raw.method.as_str(), "PATCH" | "MERGE");
+        if is_merge(request) || request.batch_operations().any(is_merge) {
+            return Err(Failure::invalid_input());
+        }
+        Ok(())
+    }
+
+    /// The format of a response of Cosmos DB. It must be JSON, and `*/*` is not JSON. Deletions have no format.
+    pub(super) fn format(self, request: &Request<'_>) -> Option<Result<PayloadFormat, Failure>> {
+        if !self.is_cosmos() {
+            return None;
+        }
+        let option = request.raw.option("$format");
+        let accept = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT));
+        let Some(accept) = accept.filter(|_| request.verb() != Ok("DELETE")) else {
+            return Some(Ok(PayloadFormat::Json(Metadata::Minimal)));
+        };
+        let mut levels = accept.split(',').filter_map(Metadata::of_media_type);
+        Some(levels.next().map(PayloadFormat::Json).ok_or_else(Failure::media_type_not_supported))
+    }
+
+    /// The largest `$top`. Cosmos DB has [no limit][faq].
+    ///
+    /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
+    pub(super) const fn max_top(self) -> usize {
+        match self {
+            Self::AzureStorage => 1000,
+            Self::CosmosDb => usize::MAX,
+        }
+    }
+
+    /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order.
+    pub(super) const fn repeats_rows(self) -> bool {
+        self.is_cosmos()
+    }
+
+    /// Checks the name of a table before it is created.
+    pub(super) fn check_new_table_name(self, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::AzureStorage => Ok(self.check_own_table_name(name)?),
+            Self::CosmosDb => failures::check_new_table_name(name),
+        }
+    }
+
+    /// Checks the keys of a new row by the rules that only Cosmos DB has.
+    pub(super) fn check_new_key(self, key: &StoredKey) -> Result<(), Failure> {
+        if !self.is_cosmos() {
+            return Ok(());
+        }
+        if key.partition.is_empty() || key.row.is_empty() {
+            return Err(Failure::properties_need_value());
+        }
+        Ok(self.check_keys(&key.partition, &key.row)?)
+    }
+
+    /// Checks a property. In Cosmos DB only the whole entity has a limit ([quotas]; recorded in
+    /// `test_insert_entity_property_name_too_long`).
+    ///
+    /// [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
+    pub(super) fn check_new_property(self, name: &str, value: &EdmCow<'_>) -> Result<(), Failure> {
+        match limits::check_property_name(name) {
+            Err(LimitError::PropertyNameTooLong { .. }) if self.is_cosmos() => {}
+            checked => checked?,
+        }
+        self.check_property(name)?;
+        match self {
+            Self::AzureStorage => Ok(limits::check_value(name, value)?),
+            Self::CosmosDb => Ok(()),
+        }
+    }
+
+    /// The largest number of properties (recorded in `test_insert_entity_too_many_properties`).
+    pub(super) const fn max_properties(self) -> usize {
+        match self {
+            Self::AzureStorage => limits::PROPERTIES,
+            Self::CosmosDb => usize::MAX,
+        }
+    }
+
+    /// Checks the size of an entity as JSON, by which Cosmos DB limits it.
+    pub(super) fn check_json(
+        self,
+        key: &StoredKey,
+        properties: &Properties<'_>,
+    ) -> Result<(), Failure> {
+        if !self.is_cosmos() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        for (name, value) in properties {
+            push_text(&mut text, name);
+            push_value(&mut text, value);
+            // The colon and the comma.
+            text.extend_from_slice(b":,");
+        }
+        Ok(self.check_body(text.len() + key.partition.len() + key.row.len())?)
+    }
+
+    /// Removes the property that Cosmos DB does not store: `Etag` is its own name for the ETag. Other
+    /// spellings are properties (recorded in `test_etag_duplicate_field`).
+    pub(super) fn remove_system_properties(self, properties: &mut Properties<'_>) {
+        if self.is_cosmos() {
+            properties.retain(|(name, _)| name != "Etag");
+        }
+    }
+
+    /// The condition of a write. The ETags of Cosmos DB have trailing zeros.
+    pub(super) fn condition(self, condition: Condition<'_>) -> Condition<'_> {
+        match condition {
+            Condition::ETag(tag) if self.is_cosmos() => {
+                time_of_etag(tag).map_or(condition, Condition::Time)
+            }
+            condition => condition,
+        }
+    }
+
+    /// Sets the headers of Cosmos DB in a response.
+    pub(super) fn finish_reply(
+        self,
+        request: &Request<'_>,
+        reply: &mut Reply,
+        clock: &ServiceClock,
+    ) {
+        if !self.is_cosmos() {
+            return;
+        }
+        reply.protection = Protection::None;
+        reply.remove(&HeaderName::from_static("dataserviceid"));
+        let operation = request.operation_or_other();
+        let is_upsert = matches!(operation, Operation::InsertOrReplace | Operation::InsertOrMerge)
+            && reply.status == StatusCode::NO_CONTENT;
+        let is_json = reply.header(&header::CONTENT_TYPE).is_some_and(|kind| {
+            kind.as_bytes().starts_with(b"application/json") && reply.failure.is_none()
+        });
+        if (is_json || is_upsert)
+            && let Some(kind) = accepted(request)
+        {
+            reply.text_header(header::CONTENT_TYPE, kind);
+        }
+        if operation == Operation::CreateTable && reply.status.is_success() {
+            reply.text_header(header::ETAG, Version::at(clock.edm_now()).etag_in(self));
+        }
+    }
+
+    /// The headers of the response to an operation in a batch, with its number from 1 on.
+    pub(super) fn part_headers(reply: &Reply, number: usize) -> Vec<(&str, Vec<u8>)> {
+        let named = |name: &'static HeaderName| {
+            reply.header(name).map(|value| (name.as_str(), value.as_bytes().to_vec()))
+        };
+        let mut headers: Vec<_> = PART_HEADERS.iter().filter_map(named).collect();
+        if reply.failure.is_none() {
+            headers.push(("content-id", number.to_string().into_bytes()));
+        }
+        headers
+    }
+}
+
+/// The media type of the response, which is the accepted one as the request writes it.
+fn accepted(request: &Request<'_>) -> Option<String> {
+    let accept = request.raw.header(&header::ACCEPT).unwrap_or_default();
+    let written = accept.split(',').find(|kind| Metadata::of_media_type(kind).is_some());
+    let level = || match request.dialect.format(request) {
+        Some(Ok(PayloadFormat::Json(level))) => Some(level.media_type()),
+        _ => None,
+    };
+    written.map(str::trim).or_else(level).map(str::to_owned)
+}
+
+/// Reads the time in `W/"datetime'2017-11-10T02%3A43%3A55.7662660Z'"`.
+fn time_of_etag(tag: &str) -> Option<EdmDateTime> {
+    let quoted = tag.strip_prefix("W/\"datetime'")?.strip_suffix("'\"")?;
+    quoted.replace("%3A", ":").replace("%3a", ":").parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! The failures of Cosmos DB: their codes, messages and media types.
+
+use std::borrow::Cow;
+
+use http::{HeaderValue, StatusCode, header};
+
+use super::accepted;
+use crate::dialect::Dialect;
+use crate::mock::failure::Failure;
+use crate::mock::json::push_text;
+use crate::mock::reply::{Protection, Reply};
+use crate::mock::request::{Headers, Request};
+use crate::wire::Operation;
+
+/// The media type of failures that are found before the accepted format is read.
+const DEFAULT_MEDIA_TYPE: HeaderValue =
+    HeaderValue::from_static("application/json;odata=fullmetadata");
+
+const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, \
+    so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
+
+impl Dialect {
+    /// The failure of the operation at this index of a batch with `count` operations.
+    pub(in crate::mock) fn failure_at(
+        self,
+        failure: Failure,
+        index: usize,
+        count: usize,
+    ) -> Failure {
+        match self {
+            // The message of a changeset with one operation has no index.
+            Self::AzureStorage if count <= 1 => failure,
+            Self::AzureStorage => failure.at(index),
+            Self::CosmosDb => {
+                let failure = failure.at(index);
+                Failure { message: format!("{}\n", failure.message).into(), ..failure }
+            }
+        }
+    }
+}
+
+/// Checks the name of a table before it is created. The failures are those that the official Python client
+/// expects (`_validate_tablename_error` in its `_error.py`).
+pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
+    let failure = |status, code, message| {
+        let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
+        Err(Failure { status, code, message, ..Failure::internal_error() })
+    };
+    let internal =
+        |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
+    if name.contains(['/', '\\', '#', '?']) {
+        return internal("The resource name presented contains invalid character.");
+    }
+    if name.ends_with(' ') {
+        return internal("The resource name can't end with space.");
+    }
+    // The service accepts other characters too. The mock does not, since many test tools cannot put them into a
+    // path, and could not delete such a table.
+    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    if Dialect::CosmosDb.check_own_table_name(name).is_err() || !name.bytes().all(is_printable) {
+        return failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.");
+    }
+    Ok(())
+}
+
+/// The reply for a failure.
+pub(in crate::mock) fn refusal(
+    request: &Request<'_>,
+    failure: &Failure,
+    request_id: &str,
+) -> Reply {
+    let failure = in_cosmos(failure.clone(), request.operation_or_other());
+    let message = match failure.status {
+        // The Table layer responds to these itself, and passes on the others from the layer below it.
+        StatusCode::NOT_FOUND | StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => {
+            format!("{}\nRequestID:{request_id}\n", failure.message)
+        }
+        _ => format!(
+            "{}\r\nActivityId: {request_id}, documentdb-dotnet-sdk/2.11.0 Host/64-bit \
+             MicrosoftWindowsNT/6.2.9200.0\nRequestID:{request_id}\n",
+            failure.message
+        ),
+    };
+    let mut body = b"{\"odata.error\":{\"code\":".to_vec();
+    push_text(&mut body, &failure.code);
+    body.extend_from_slice(b",\"message\":{\"lang\":\"en-us\",\"value\":");
+    push_text(&mut body, &message);
+    body.extend_from_slice(b"}}}");
+    let mut reply = Reply::new(failure.status, body);
+    let kind = accepted(request).filter(|_| has_accepted_format(request, failure.status));
+    let kind = kind.and_then(|kind| HeaderValue::try_from(kind).ok());
+    reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
+    reply.protection = Protection::None;
+    reply.failure = Some(failure);
+    reply
+}
+
+/// Whether a failure has the media type that the request accepts: that of a read, and that of an insert whose
+/// body is valid.
+fn has_accepted_format(request: &Request<'_>, status: StatusCode) -> bool {
+    if matches!(request.raw.headers, Headers::Operation(_)) {
+        return false;
+    }
+    match request.operation_or_other() {
+        Operation::Get | Operation::Query | Operation::ListTables | Operation::GetTable => true,
+        Operation::Insert | Operation::CreateTable => {
+            !matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE)
+        }
+        _ => false,
+    }
+}
+
+/// The failure of Cosmos DB in place of that of Azure Storage. Other failures were not recorded.
+fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
+    let with = |message: &'static str| Failure { message: message.into(), ..failure.clone() };
+    let is_read = matches!(operation, Operation::Query | Operation::ListTables | Operation::Get);
+    match (failure.status, &*failure.code) {
+        (StatusCode::NOT_FOUND, "TableNotFound") => Failure::resource_not_found(),
+        // The name of a table in a URL.
+        (StatusCode::BAD_REQUEST, "InvalidResourceName") => {
+            in_cosmos(Failure::invalid_input(), operation)
+        }
+        // Source: <https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-unauthorized>
+        (StatusCode::FORBIDDEN, "AuthenticationFailed") => Failure {
+            status: StatusCode::UNAUTHORIZED,
+            code: "Unauthorized".into(),
+            message: "The MAC signature found in the HTTP request is not the same as the computed signature."
+                .into(),
+            ..failure
+        },
+        (StatusCode::CONFLICT, "TableAlreadyExists") => with("The specified table already exists."),
+        (StatusCode::BAD_REQUEST, "PropertiesNeedValue") => {
+            with("PartitionKey/RowKey cannot be empty")
+        }
+        (StatusCode::BAD_REQUEST, "InvalidInput") if is_read => with("Request url is invalid."),
+        (StatusCode::BAD_REQUEST, "InvalidInput") => with("One of the input values is invalid."),
+        // The status of Azure Cosmos DB for an item that is too large.
+        (StatusCode::BAD_REQUEST, "EntityTooLarge") => Failure::body_too_large(),
+        (StatusCode::NOT_IMPLEMENTED, "NotImplemented") => {
+            with("The requested operation is not supported.")
+        }
+        (StatusCode::TOO_MANY_REQUESTS, code) => {
+            // Both codes were recorded: this one for tables, and the other one for entities.
+            let is_of_tables = matches!(operation, Operation::CreateTable | Operation::DeleteTable);
+            let code = match code {
+                "TooManyRequests" if is_of_tables => Cow::Borrowed("429"),
+                _ => failure.code.clone(),
+            };
+            Failure { code, ..with(TOO_MANY_REQUESTS) }
+        }
+        _ => failure,
+    }
+}

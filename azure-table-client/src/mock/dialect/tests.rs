@@ -1,0 +1,342 @@
+//! The rules of Cosmos DB. The recordings that show them are named where a rule is surprising.
+
+use http::HeaderMap;
+
+use super::*;
+use crate::mock::{Fault, MockTableService};
+use crate::transport::{HttpRequest, HttpResponse};
+use crate::wire::service_error;
+
+const MINIMAL: &str = "application/json;odata=minimalmetadata";
+const FULL: &str = "application/json;odata=fullmetadata";
+const BASE: &str = "http://127.0.0.1:1/devstoreaccount1";
+/// The time in the ETag of the first row.
+const TAG: &str = "2020-09-13T12%3A26%3A40.0000000Z";
+
+type Headers<'h> = &'h [(&'static str, &'h str)];
+
+fn cosmos() -> MockTableService {
+    let service = MockTableService::builder().dialect(Dialect::CosmosDb).loose(true).build();
+    service
+        .faults()
+        .freeze_clock(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000));
+    create(&service, "Blogs");
+    service
+}
+
+fn create(service: &MockTableService, name: &str) {
+    let body = format!(r#"{{"TableName":"{name}"}}"#);
+    assert_eq!(send(service, "POST", "/Tables", &[], &body).status, 201);
+}
+
+/// Sends a request that accepts minimal metadata, if `headers` has no other `accept`.
+fn send(
+    service: &MockTableService,
+    method: &str,
+    path: &str,
+    headers: Headers<'_>,
+    body: &str,
+) -> HttpResponse {
+    let mut map = HeaderMap::new();
+    map.insert("accept", MINIMAL.parse().unwrap());
+    for (name, value) in headers {
+        map.insert(*name, value.parse().unwrap());
+    }
+    let uri = format!("http://127.0.0.1:1/devstoreaccount1{path}").parse().unwrap();
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    let request = HttpRequest::new(method, uri);
+    service.respond(&HttpRequest { headers: map, body: body.to_owned().into(), ..request })
+}
+
+fn insert(service: &MockTableService, keys: (&str, &str)) -> HttpResponse {
+    let body = format!(r#"{{"PartitionKey":"{}","RowKey":"{}"}}"#, keys.0, keys.1);
+    send(service, "POST", "/Blogs", &[], &body)
+}
+
+fn text(response: &HttpResponse) -> &str {
+    std::str::from_utf8(&response.body).unwrap()
+}
+
+fn header<'r>(response: &'r HttpResponse, name: &str) -> Option<&'r str> {
+    response.headers.get(name).map(|value| value.to_str().unwrap())
+}
+
+/// The status, code, media type and the first line of the message.
+fn refusal(response: &HttpResponse) -> (u16, String, &str, String) {
+    let error = service_error::parse(&response.body).unwrap();
+    let kind = header(response, "content-type").unwrap();
+    let line = error.message.lines().next().unwrap_or_default().to_owned();
+    (response.status.as_u16(), error.code, kind, line)
+}
+
+fn row_keys(response: &HttpResponse) -> Vec<String> {
+    let body: serde_json::Value = serde_json::from_slice(&response.body).unwrap();
+    let rows = body["value"].as_array().unwrap();
+    rows.iter().map(|row| row["RowKey"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn responses_have_the_headers_and_the_bodies_of_cosmos_db() {
+    let service = cosmos();
+    let created = send(&service, "POST", "/Tables", &[], r#"{"TableName":"Posts"}"#);
+    assert_eq!(
+        text(&created),
+        format!(r#"{{"TableName":"Posts","odata.metadata":"{BASE}/$metadata#Tables/@Element"}}"#)
+    );
+    assert_eq!(header(&created, "etag"), Some(&*format!("W/\"datetime'{TAG}'\"")));
+    let body = r#"{"PartitionKey":"p","RowKey":"é","A":"é","T":"2020-01-01T00:00:00Z","T@odata.type":"Edm.DateTime"}"#;
+    for (level, expected) in [
+        (
+            "nometadata",
+            r#"{"PartitionKey":"p","RowKey":"é","A":"é","T":"2020-01-01T00:00:00.0000000Z","Timestamp":"2020-09-13T12:26:40.0000000Z"}"#.to_owned(),
+        ),
+        (
+            "minimalmetadata",
+            format!(
+                r#"{{"odata.metadata":"{BASE}/Blogs/$metadata#Blogs/@Element","odata.etag":"W/\"datetime'{TAG}'\"","PartitionKey":"p","RowKey":"é","A":"é","T@odata.type":"Edm.DateTime","T":"2020-01-01T00:00:00.0000000Z","Timestamp":"2020-09-13T12:26:40.0000000Z"}}"#
+            ),
+        ),
+        (
+            "fullmetadata",
+            format!(
+                r#"{{"odata.type":"devstoreaccount1.Blogs","odata.id":"{BASE}/Blogs(PartitionKey='p',RowKey='%C3%A9')","odata.editLink":"Blogs(PartitionKey='p',RowKey='%C3%A9')","odata.metadata":"{BASE}/Blogs/$metadata#Blogs/@Element","odata.etag":"W/\"datetime'{TAG}'\"","PartitionKey":"p","RowKey":"é","A":"é","T@odata.type":"Edm.DateTime","T":"2020-01-01T00:00:00.0000000Z","Timestamp@odata.type":"Edm.DateTime","Timestamp":"2020-09-13T12:26:40.0000000Z"}}"#
+            ),
+        ),
+    ] {
+        service.remove_table("Blogs");
+        create(&service, "Blogs");
+        let accept = format!("application/json; odata={level}");
+        let inserted = send(&service, "POST", "/Blogs", &[("accept", &accept)], body);
+        let read = send(
+            &service,
+            "GET",
+            "/Blogs(PartitionKey='p',RowKey='%C3%A9')",
+            &[("accept", &accept)],
+            "",
+        );
+        for response in [&inserted, &read] {
+            // A deleted row had the time of the clock, so the next one is a millisecond later.
+            let shown = text(response).replace("40.0010000Z", "40.0000000Z");
+            assert_eq!(shown.replace("40.0020000Z", "40.0000000Z"), expected);
+            // The media type is the accepted one as it is written.
+            assert_eq!(header(response, "content-type"), Some(&*accept));
+        }
+        let names: Vec<_> = inserted.headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["content-type", "location", "etag", "x-ms-request-id", "date"]);
+    }
+    let page =
+        send(&service, "GET", "/Blogs()?$select=A,Missing", &[("x-ms-version", "2019-02-02")], "");
+    let end = format!(r#","A":"é"}}],"odata.metadata":"{BASE}/$metadata#Blogs"}}"#);
+    assert!(text(&page).starts_with(r#"{"value":[{"odata.etag""#), "{}", text(&page));
+    assert!(text(&page).ends_with(&end), "{}", text(&page));
+    assert_eq!(header(&page, "x-ms-version"), None);
+    let bare =
+        send(&service, "GET", "/Blogs()", &[("accept", "application/json;odata=nometadata")], "");
+    assert!(text(&bare).ends_with("}]}"), "{}", text(&bare));
+}
+
+#[test]
+fn upserts_have_a_media_type_and_no_body() {
+    let service = cosmos();
+    let path = "/Blogs(PartitionKey='p',RowKey='r')";
+    let json = ("accept", "application/json");
+    let tunnel = ("x-http-method", "MERGE");
+    let any = ("if-match", "*");
+    for (method, headers, kind) in [
+        ("PUT", &[json][..], Some("application/json")),
+        ("PUT", &[json, any], None),
+        ("POST", &[json, tunnel], Some("application/json")),
+        ("POST", &[json, tunnel, any], None),
+    ] {
+        let response = send(&service, method, path, headers, "{}");
+        assert_eq!((response.status.as_u16(), text(&response)), (204, ""));
+        assert_eq!(header(&response, "content-type"), kind, "{method} {headers:?}");
+        assert!(header(&response, "etag").unwrap().ends_with("Z'\""));
+    }
+    let quiet = send(
+        &service,
+        "POST",
+        "/Blogs",
+        &[("prefer", "return-no-content")],
+        r#"{"PartitionKey":"p","RowKey":"s"}"#,
+    );
+    assert_eq!(quiet.status, 204);
+    assert_eq!(header(&quiet, "preference-applied"), Some("return-no-content"));
+    assert_eq!((header(&quiet, "dataserviceid"), header(&quiet, "content-type")), (None, None));
+}
+
+#[test]
+fn etags_match_by_their_time() {
+    let service = cosmos();
+    let inserted = insert(&service, ("p", "r"));
+    let etag = header(&inserted, "etag").unwrap();
+    assert!(etag.ends_with(".0000000Z'\""), "{etag}");
+    let path = "/Blogs(PartitionKey='p',RowKey='r')";
+    let put = |etag: &str| {
+        send(&service, "PUT", path, &[("if-match", etag), ("accept", "application/json")], "{}")
+    };
+    let replaced = put(etag);
+    assert_eq!(replaced.status, 204);
+    let second = header(&replaced, "etag").unwrap();
+    assert_eq!(put(etag).status, 412);
+    assert_eq!(put(&second.replace("0000Z", "Z")).status, 204, "{second}");
+    assert_eq!(put("W/\"x\"").status, 412);
+}
+
+#[test]
+fn keys_properties_and_sizes_have_the_limits_of_cosmos_db() {
+    let service = cosmos();
+    let status = |row_key: &str, property: &str, value: &str| {
+        let body = format!(r#"{{"PartitionKey":"p","RowKey":"{row_key}","{property}":"{value}"}}"#);
+        send(&service, "POST", "/Blogs", &[], &body).status.as_u16()
+    };
+    assert_eq!(status(&"r".repeat(1023), "A", ""), 201);
+    assert_eq!(status(&"r".repeat(1024), "A", ""), 400);
+    assert_eq!(
+        status("long", &"N".repeat(1011), ""),
+        201,
+        "test_insert_entity_property_name_too_long"
+    );
+    assert_eq!(status("value", "A", &"x".repeat(1_900_000)), 201, "more than 64 KiB and 1 MiB");
+    assert_eq!(status("large", "A", &"x".repeat(2_097_152)), 413);
+    assert_eq!(status("id", "ResourceId", ""), 400);
+    let many: Vec<_> = (0..300).map(|n| format!(r#","P{n}":1"#)).collect();
+    let body = format!(r#"{{"PartitionKey":"p","RowKey":"many"{}}}"#, many.concat());
+    assert_eq!(send(&service, "POST", "/Blogs", &[], &body).status, 201);
+    // A merge has the same limit.
+    let body = format!(r#"{{"B":"{}"}}"#, "x".repeat(300_000));
+    let merge = [("x-http-method", "MERGE"), ("accept", "application/json")];
+    let path = "/Blogs(PartitionKey='p',RowKey='value')";
+    assert_eq!(send(&service, "POST", path, &merge, &body).status, 413);
+
+    // `test_etag_duplicate_field`
+    let body = r#"{"PartitionKey":"p","RowKey":"etag","etag":"bar","Etag":"baz"}"#;
+    let inserted = send(&service, "POST", "/Blogs", &[], body);
+    assert!(text(&inserted).contains(r#""RowKey":"etag","etag":"bar","Timestamp""#));
+    assert!(!text(&inserted).contains("baz"));
+}
+
+#[test]
+fn names_of_tables_are_case_sensitive() {
+    let service = cosmos();
+    create(&service, "blogs");
+    create(&service, "my-table 1");
+    assert_eq!(insert(&service, ("p", "r")).status, 201);
+    assert_eq!((service.row_count("Blogs"), service.row_count("blogs")), (Some(1), Some(0)));
+    assert_eq!(send(&service, "GET", "/BLOGS()", &[], "").status, 404);
+    assert_eq!(send(&service, "GET", "/my-table%201()", &[], "").status, 200);
+    assert_eq!(send(&service, "DELETE", "/Tables('Blogs')", &[], "").status, 204);
+    assert_eq!(service.table_names(), ["blogs", "my-table 1"]);
+    for (name, expected) in [
+        ("a/b", (500, "InternalServerError")),
+        ("a ", (500, "InternalServerError")),
+        (&*"t".repeat(255), (400, "BadRequest")),
+        ("tables", (400, "BadRequest")),
+        ("é", (400, "BadRequest")),
+    ] {
+        let body = format!(r#"{{"TableName":"{name}"}}"#);
+        let (status, code, ..) = refusal(&send(&service, "POST", "/Tables", &[], &body));
+        assert_eq!((status, &*code), expected, "{name}");
+    }
+    assert_eq!(refusal(&send(&service, "GET", "/a%5Cb()", &[], "")).1, "InvalidInput");
+    let seeded = service.seed_json(r#"{"my-table 2":[{"PartitionKey":"p","RowKey":"r"}]}"#);
+    assert_eq!(seeded.map_err(|error| error.to_string()), Ok(()));
+    let refused = MockTableService::new().seed_json(r#"{"my-table":[]}"#).unwrap_err();
+    assert!(refused.to_string().contains("the table \"my-table\": "), "{refused}");
+}
+
+#[test]
+fn a_data_file_keeps_tables_whose_names_differ_by_case() {
+    let file = std::env::temp_dir().join(format!("atm-dialect-{}.tables", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    let open = || {
+        let builder = MockTableService::builder().dialect(Dialect::CosmosDb).loose(true);
+        builder.data(&file).unwrap().build()
+    };
+    let service = open();
+    for name in ["Blogs", "blogs"] {
+        create(&service, name);
+    }
+    insert(&service, ("p", "2"));
+    drop(service);
+    let service = open();
+    assert_eq!(service.table_names(), ["Blogs", "blogs"]);
+    assert_eq!(service.row_count("Blogs"), Some(1));
+    insert(&service, ("p", "1"));
+    let rows = send(&service, "GET", "/Blogs()", &[], "");
+    assert_eq!(row_keys(&rows), ["2", "1"], "rows of the file come first");
+    drop(service);
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn rows_and_tables_are_in_the_order_of_their_creation() {
+    let service = cosmos();
+    for name in ["b", "a"] {
+        create(&service, name);
+    }
+    for keys in [("q", "1"), ("p", "3"), ("p", "1"), ("p", "2")] {
+        insert(&service, keys);
+    }
+    let get = |path: &str| send(&service, "GET", path, &[], "");
+    assert_eq!(row_keys(&get("/Blogs()")), ["1", "3", "1", "2"]);
+    // An update does not move a row, and a new row with the same key is the last one.
+    let path = "/Blogs(PartitionKey='p',RowKey='3')";
+    send(&service, "PUT", path, &[("accept", "application/json")], r#"{"A":1}"#);
+    let only = "/Blogs()?$filter=PartitionKey%20eq%20'p'";
+    assert_eq!(row_keys(&get(only)), ["3", "1", "2"]);
+    send(&service, "DELETE", path, &[("if-match", "*")], "");
+    insert(&service, ("p", "3"));
+    assert_eq!(row_keys(&get(only)), ["1", "2", "3"]);
+
+    let first = get(&format!("{only}&$top=2"));
+    assert_eq!(row_keys(&first), ["1", "2"]);
+    let token = header(&first, "x-ms-continuation-nextpartitionkey").unwrap();
+    assert!(token.starts_with(r#"{"token":""#), "{token}");
+    assert!(token.ends_with(r#"","range":{"min":"","max":"FF"}}"#), "{token}");
+    assert_eq!(header(&first, "x-ms-continuation-nextrowkey"), Some("NA"));
+    let next = |token: &str| {
+        let token =
+            percent_encoding::utf8_percent_encode(token, percent_encoding::NON_ALPHANUMERIC);
+        get(&format!("{only}&$top=2&NextPartitionKey={token}&NextRowKey=NA"))
+    };
+    let last = next(token);
+    assert_eq!(row_keys(&last), ["3"]);
+    assert_eq!(header(&last, "x-ms-continuation-nextpartitionkey"), None);
+    assert_eq!(refusal(&next("1!4!cGs4")).3, "Request url is invalid.");
+
+    let tables = |path: &str| {
+        let page = get(path);
+        let body: serde_json::Value = serde_json::from_slice(&page.body).unwrap();
+        let names: Vec<_> =
+            body["value"].as_array().unwrap().iter().map(|t| t["TableName"].to_string()).collect();
+        let token = header(&page, "x-ms-continuation-nexttablename").map(str::to_owned);
+        (names.join(" ").replace('"', ""), token)
+    };
+    assert_eq!(tables("/Tables"), ("Blogs b a".into(), None));
+    let (names, token) = tables("/Tables?$top=2");
+    assert_eq!(names, "Blogs b");
+    let token = token.unwrap().replace('=', "%3D");
+    assert_eq!(tables(&format!("/Tables?$top=2&NextTableName={token}")), ("a".into(), None));
+
+    // The fault plan ends pages early, and a list nevertheless advances.
+    service.faults().add(Fault::page_of(0));
+    let empty = get(only);
+    assert_eq!(row_keys(&empty).len(), 0);
+    let token = header(&empty, "x-ms-continuation-nextpartitionkey").unwrap();
+    assert_eq!(row_keys(&next(token)), ["1"]);
+}
+
+#[test]
+fn a_page_has_more_than_a_thousand_rows_if_the_request_says_so() {
+    let service = cosmos();
+    let rows: Vec<_> =
+        (0..1500).map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{n}"}}"#)).collect();
+    service.seed_json(&format!(r#"{{"Blogs":[{}]}}"#, rows.join(","))).unwrap();
+    let count = |path: &str| row_keys(&send(&service, "GET", path, &[], "")).len();
+    assert_eq!(count("/Blogs()"), 1000);
+    assert_eq!(count("/Blogs()?$top=1200"), 1200);
+}
+
+mod batches;
+mod failures;
