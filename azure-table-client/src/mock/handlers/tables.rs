@@ -122,7 +122,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
 pub(super) fn below(core: &Core, exchange: &Exchange<'_>, path: &BelowTable) -> Failure {
     let request = exchange.request;
     let fails = || -> Result<(), Failure> {
-        check_table_name(&path.table)?;
+        core.rules.dialect.check_table_name(&path.table)?;
         let body = if request.raw.body.is_empty() { None } else { Some(request.body()?) };
         let store = core.store.at(exchange.grant.location, core.clock.now());
         if store.table(&path.table).is_none() {
@@ -134,7 +134,7 @@ pub(super) fn below(core: &Core, exchange: &Exchange<'_>, path: &BelowTable) -> 
         }
         match body {
             Some(body) if request.verb()? == "POST" => {
-                entity_with_keys(core.rules.max_key_units, body).map(|_| ())
+                entity_with_keys(core.rules.dialect, core.rules.max_key_units, body).map(|_| ())
             }
             _ => Ok(()),
         }
