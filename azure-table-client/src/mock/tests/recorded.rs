@@ -99,6 +99,20 @@ fn a_path_below_a_table_names_no_resource() {
         let response = send(&service, method, path, headers, body);
         assert_eq!(code(&response), (expected.0, expected.1.to_owned()), "{method} {path}");
     }
+    let operation = "PATCH /devstoreaccount1/a//(PartitionKey='p',RowKey='r') HTTP/1.1\r\n\
+                     Content-Type: application/json\r\n\r\n{}";
+    let body = format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+         Content-Type: application/http\r\n\r\n{operation}\r\n--c--\r\n--b--\r\n"
+    );
+    let response = send(
+        &service,
+        "POST",
+        "/$batch",
+        &[("content-type", "multipart/mixed; boundary=b")],
+        &body,
+    );
+    assert!(text(&response).contains("OutOfRangeInput"), "{}", text(&response));
     let response = send(&service, "DELETE", "/Blogs/Tables('Blogs')", &[], "");
     assert!(text(&response).contains("The number of keys specified in the URI does not match"));
 }
