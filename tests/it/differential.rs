@@ -54,8 +54,26 @@ impl Pair {
         (mock, azurite)
     }
 
-    /// Sends a request to both services. Fails if an unknown difference remains.
+    /// Compares the responses to a request, and the row that it stored if a value was unusual.
     async fn compare(&mut self, number: u64, sent: &Sent) {
+        let (mock, azurite) = self.check(number, sent).await;
+        let same = outcome(&mock) == outcome(&azurite);
+        if let Some(row) = sent.row.clone().filter(|_| sent.is(Odd::Value))
+            && same
+            && mock.status < 300
+        {
+            let read = Sent::new("GET", Resource::Row(row));
+            self.check(number, &Sent { odd: sent.odd.clone(), ..read }).await;
+        }
+        let is_tunnelled = sent.header("x-http-method").is_some();
+        let is_other_page = mock.is_continued() != azurite.is_continued();
+        if sent.is_odd() || is_tunnelled || is_other_page || !same {
+            self.heal(sent).await;
+        }
+    }
+
+    /// Sends a request to both services. Fails if an unknown difference remains.
+    async fn check(&mut self, number: u64, sent: &Sent) -> (Answer, Answer) {
         let (mock, azurite) = self.ask(sent).await;
         if self.last.len() == SHOWN {
             self.last.pop_front();
@@ -72,17 +90,18 @@ impl Pair {
             let shown: Vec<_> = self.last.iter().map(String::as_str).collect();
             panic!("{}\nleft over:\n  mock: {left:?}\n  azurite: {right:?}", shown.join(""));
         }
-        // Azurite ignores a $top of 0, so its page may continue.
-        let is_odd = sent.is(Odd::Body)
-            || sent.header("x-http-method").is_some()
-            || sent.option("$top") == Some("0");
-        if is_odd || outcome(&mock) != outcome(&azurite) {
-            self.heal(sent).await;
-        }
+        (mock, azurite)
     }
 
-    /// Removes rows that only one service stored, and ends pages that only one continues.
+    /// Removes rows that only one service stored, adds a table that only one created, and ends pages that only one
+    /// continues.
     async fn heal(&mut self, sent: &Sent) {
+        if let (Resource::Tables, "POST", Payload::Json(_)) =
+            (&sent.resource, sent.verb, &sent.payload)
+        {
+            let payload = sent.payload.clone();
+            self.ask(&Sent { payload, ..Sent::new("POST", Resource::Tables) }).await;
+        }
         if let Some(paged) = sent.paged() {
             self.of_mock.tokens.remove(paged);
             self.of_azurite.tokens.remove(paged);
@@ -135,6 +154,8 @@ async fn the_mock_matches_azurite_except_known_differences() {
     let mut pair = Pair::new(endpoint.expect("TableEndpoint").trim_end_matches('/'));
     let mut generator = Generator::new(seed);
     for table in generator.tables().to_vec() {
+        // A run with the same seed may have failed before.
+        pair.ask(&Sent::new("DELETE", Resource::Table(table.clone()))).await;
         let mut create = Sent::new("POST", Resource::Tables);
         create.payload = Payload::Json(format!("{{\"TableName\":\"{table}\"}}"));
         pair.ask(&create).await;

@@ -124,6 +124,15 @@ impl Failure {
         Self { message: message.into(), ..Self::invalid_input() }
     }
 
+    /// The keys in a path are not those of an entity.
+    pub(super) fn other_keys(table: &str) -> Self {
+        let message = format!(
+            "The number of keys specified in the URI does not match number of key properties for \
+             the resource '{table}'."
+        );
+        Self { message: message.into(), ..Self::invalid_input() }
+    }
+
     /// The parser of queries refuses the text.
     pub(super) fn syntax(message: String) -> Self {
         Self { message: message.into(), stage: Stage::Preparation, ..Self::invalid_input() }

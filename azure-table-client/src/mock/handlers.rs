@@ -85,9 +85,8 @@ pub(super) async fn respond(
         return batch::respond(core, request, &grant, request_id, scan).await;
     }
     let exchange = Exchange { effects: Some(effects), ..Exchange::new(core, request, &grant)? };
-    if request.resource() == Ok(&Resource::BelowTable) && !request.raw.body.is_empty() {
-        // The body is read as that of an entity before the search for the table.
-        request.body()?;
+    if let Ok(Resource::BelowTable(path)) = request.resource() {
+        return Err(tables::below(core, &exchange, path));
     }
     let operation = request.operation()?;
     let resource = request.resource()?;

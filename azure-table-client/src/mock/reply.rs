@@ -17,6 +17,9 @@ static DATA_SERVICE_ID: HeaderName = HeaderName::from_static("dataserviceid");
 static RETURN_CLIENT_REQUEST_ID: HeaderName =
     HeaderName::from_static("x-ms-return-client-request-id");
 
+/// A longer id of a client is not repeated.
+const MAX_CLIENT_REQUEST_ID: usize = 1024;
+
 /// The largest number of headers of most responses, with those that hosts add.
 const USUAL_HEADERS: usize = 14;
 
@@ -178,14 +181,23 @@ impl Reply {
         {
             self.set(headers::X_MS_VERSION.clone(), version);
         }
-        let returns_id = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
-        if returns_id.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
+        if returns_id(request)
             && let Some(id) = request.headers.get(&headers::X_MS_CLIENT_REQUEST_ID)
+            && id.len() <= MAX_CLIENT_REQUEST_ID
             && let Ok(id) = HeaderValue::from_bytes(id)
         {
             self.set(headers::X_MS_CLIENT_REQUEST_ID.clone(), id);
         }
     }
+}
+
+/// Returns whether the response repeats the id that the client gave to the request: from version 2019-02-02 on in
+/// recordings, while those of 2017-04-17 lack it, and in each version where the request asks for it.
+fn returns_id(request: &RawRequest<'_>) -> bool {
+    let version = request.headers.get(&headers::X_MS_VERSION);
+    let asked = request.headers.get(&RETURN_CLIENT_REQUEST_ID);
+    version.is_some_and(|version| version >= b"2019-02-02".as_slice())
+        || asked.is_some_and(|value| value.eq_ignore_ascii_case(b"true"))
 }
 
 impl Protection {

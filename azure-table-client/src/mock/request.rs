@@ -20,7 +20,7 @@ pub(super) use self::batch::BatchPart;
 pub(super) use self::body::{EntityBody, RequestBody};
 pub(super) use self::headers::{Headers, text};
 pub(super) use self::protocol::Protocol;
-pub(super) use self::resource::{EntityPath, Location, Resource};
+pub(super) use self::resource::{BelowTable, EntityPath, Location, Resource};
 use super::core::Rules;
 use super::failure::Failure;
 use super::store::Condition;

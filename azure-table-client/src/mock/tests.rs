@@ -249,14 +249,18 @@ fn an_anonymous_request_fails_before_its_format_is_checked() {
 }
 
 #[test]
-fn client_request_ids_are_returned_on_request() {
+fn client_request_ids_are_returned_from_2019_on_and_on_request() {
     let service = loose();
-    let id = ("x-ms-client-request-id", "mine");
-    let without = send(&service, "GET", "/Tables", &[id], "");
-    assert!(without.headers.get("x-ms-client-request-id").is_none());
+    let returned = |version: &str, id: &str, more: &[(&'static str, &str)]| {
+        let headers = [&[("x-ms-version", version), ("x-ms-client-request-id", id)], more].concat();
+        let response = send(&service, "GET", "/Tables", &headers, "");
+        response.headers.get("x-ms-client-request-id").cloned()
+    };
+    assert_eq!(returned("2017-04-17", "mine", &[]), None);
+    assert_eq!(returned("2019-02-02", "mine", &[]), Some("mine".parse().unwrap()));
+    assert_eq!(returned("2019-02-02", &"a".repeat(1025), &[]), None);
     let asked = ("x-ms-return-client-request-id", "true");
-    let with = send(&service, "GET", "/Tables", &[id, asked], "");
-    assert_eq!(with.headers["x-ms-client-request-id"], "mine");
+    assert_eq!(returned("2017-04-17", "mine", &[asked]), Some("mine".parse().unwrap()));
 }
 
 #[test]

@@ -19,6 +19,9 @@ const NOT_COMPARED: [&str; 7] = [
     "x-powered-by",
 ];
 
+/// The beginning of the headers with the tokens of the next page.
+const TOKEN: &str = "x-ms-continuation-";
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -41,13 +44,13 @@ impl Answer {
         if let Some(paged) = sent.paged() {
             let tokens = ["NextPartitionKey", "NextRowKey", "NextTableName"].into_iter();
             let tokens = tokens.filter_map(|option| {
-                let header = format!("x-ms-continuation-{}", option.to_ascii_lowercase());
+                let header = format!("{TOKEN}{}", option.to_ascii_lowercase());
                 Some((option.to_owned(), headers.get(&header)?.clone()))
             });
             service.tokens.insert(paged.to_owned(), tokens.collect());
         }
         for (name, value) in &mut headers {
-            if name.starts_with("x-ms-continuation-") {
+            if name.starts_with(TOKEN) {
                 *value = "<token>".into();
             }
         }
@@ -98,7 +101,19 @@ impl Answer {
         answer
     }
 
-    /// Compares the rows of a page.
+    /// Whether the page has tokens for the next one.
+    pub(super) fn is_continued(&self) -> bool {
+        self.headers.keys().any(|name| name.starts_with(TOKEN))
+    }
+
+    /// Removes the tokens, and returns whether there were any.
+    pub(super) fn forget_tokens(&mut self) -> bool {
+        let count = self.headers.len();
+        self.headers.retain(|name, _| !name.starts_with(TOKEN));
+        self.headers.len() < count
+    }
+
+    /// The rows of a page.
     pub(super) fn rows(&self) -> Option<&Vec<Value>> {
         self.body.get("value")?.as_array()
     }

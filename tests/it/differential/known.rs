@@ -3,9 +3,11 @@
 
 mod batches;
 mod contents;
+mod formats;
 mod headers;
 mod recognise;
 mod refusals;
+mod texts;
 
 use super::answer::Answer;
 use super::sent::Sent;
@@ -36,5 +38,7 @@ const EMULATOR: &str = "texts of the old storage emulator";
 
 /// All known differences.
 pub(super) fn known() -> impl Iterator<Item = &'static Known> {
-    [headers::KNOWN, contents::KNOWN, batches::KNOWN, refusals::KNOWN].into_iter().flatten()
+    [headers::KNOWN, formats::KNOWN, texts::KNOWN, contents::KNOWN, batches::KNOWN, refusals::KNOWN]
+        .into_iter()
+        .flatten()
 }

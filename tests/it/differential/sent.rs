@@ -49,24 +49,55 @@ pub(super) enum Condition {
 pub(super) enum Payload {
     None,
     Json(String),
+    /// A document that is not JSON, or not UTF-8.
+    Bytes(Vec<u8>),
     Changeset(Vec<Sent>),
+    /// A changeset whose text is changed.
+    Damaged(&'static Damage, Vec<Sent>),
     /// Separate operations; a batch allows only one query.
     Single(Vec<Sent>),
 }
 
-/// Invalid parts of a request, by which the table of differences recognizes it.
+/// A change of the text of a batch.
+#[derive(Debug)]
+pub(super) struct Damage {
+    /// Another `Content-Type` of the request.
+    pub(super) content_type: Option<&'static str>,
+    pub(super) apply: fn(&str) -> String,
+}
+
+/// Unusual parts of a request, by which the table of differences recognizes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Odd {
     /// A filter that compares a missing property or another type.
     Types,
-    /// A filter orders Binary or Guid.
+    /// A filter that compares with a literal of another type, whose text or value is a stored one.
+    Cast,
+    /// A filter that orders Binary or Guid.
     Order,
+    /// A filter with another spelling of a literal or an operator.
+    Spelling,
     /// A filter that cannot be parsed.
     Filter,
+    /// A text for which no source states whether it is valid.
+    Doubtful,
+    /// A `$top` that is not a number from 1 to 1,000.
+    Top,
+    Timeout,
+    /// An unusual `Accept` or `$format`.
+    Accept,
+    ContentType,
+    /// An unusual `x-ms-version`.
+    Version,
+    DataServiceVersion,
     /// An invalid table name.
     Name,
     /// An invalid property, key or body.
     Body,
+    /// A valid value in another form than in a response.
+    Value,
+    /// An invalid text of a batch.
+    Batch,
 }
 
 #[derive(Debug, Clone)]
@@ -107,9 +138,15 @@ impl Sent {
         self.odd.contains(&odd) || self.parts().iter().any(|part| part.is(odd))
     }
 
+    pub(super) fn is_odd(&self) -> bool {
+        !self.odd.is_empty() || self.parts().iter().any(Self::is_odd)
+    }
+
     pub(super) fn parts(&self) -> &[Self] {
         match &self.payload {
-            Payload::Changeset(parts) | Payload::Single(parts) => parts,
+            Payload::Changeset(parts) | Payload::Damaged(_, parts) | Payload::Single(parts) => {
+                parts
+            }
             _ => &[],
         }
     }
@@ -188,7 +225,10 @@ impl Service {
         let body = self.body(sent);
         match &sent.payload {
             Payload::None => {}
-            Payload::Json(_) => set("content-type", "application/json"),
+            Payload::Json(_) | Payload::Bytes(_) => set("content-type", "application/json"),
+            Payload::Damaged(Damage { content_type: Some(changed), .. }, _) => {
+                set("content-type", changed);
+            }
             _ => set("content-type", "multipart/mixed; boundary=batch_1"),
         }
         if let Some(tag) = self.condition(sent) {
@@ -225,31 +265,35 @@ impl Service {
         Some(tag.to_owned())
     }
 
-    fn body(&self, sent: &Sent) -> String {
+    fn body(&self, sent: &Sent) -> Vec<u8> {
+        let boundary = |name: &str| format!("--{name}\r\n").into_bytes();
         match &sent.payload {
-            Payload::None => String::new(),
-            Payload::Json(text) => text.clone(),
+            Payload::None => Vec::new(),
+            Payload::Json(text) => text.clone().into_bytes(),
+            Payload::Bytes(bytes) => bytes.clone(),
             Payload::Single(parts) => {
-                let mut body = String::new();
-                for part in parts {
-                    write!(body, "--batch_1\r\n{}", self.part(part)).unwrap();
-                }
-                body + "--batch_1--\r\n"
+                let parts =
+                    parts.iter().map(|part| [boundary("batch_1"), self.part(part)].concat());
+                [parts.collect::<Vec<_>>().concat(), b"--batch_1--\r\n".to_vec()].concat()
             }
             Payload::Changeset(parts) => {
-                let mut body =
-                    "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n"
-                        .to_owned();
-                for part in parts {
-                    write!(body, "--changeset_1\r\n{}", self.part(part)).unwrap();
-                }
-                body + "--changeset_1--\r\n--batch_1--\r\n"
+                let head =
+                    "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n";
+                let parts =
+                    parts.iter().map(|part| [boundary("changeset_1"), self.part(part)].concat());
+                let end = b"--changeset_1--\r\n--batch_1--\r\n";
+                [head.as_bytes(), &parts.collect::<Vec<_>>().concat(), end].concat()
+            }
+            Payload::Damaged(damage, parts) => {
+                let sound = Sent { payload: Payload::Changeset(parts.clone()), ..sent.clone() };
+                let text = String::from_utf8(self.body(&sound)).unwrap();
+                (damage.apply)(&text).into_bytes()
             }
         }
     }
 
     /// An operation of a batch, after its boundary.
-    fn part(&self, sent: &Sent) -> String {
+    fn part(&self, sent: &Sent) -> Vec<u8> {
         let url = format!("{}{}", self.base, path(&sent.resource));
         let mut part = format!(
             "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
@@ -262,17 +306,12 @@ impl Service {
         for (name, value) in &sent.headers {
             write!(part, "{name}: {value}\r\n").unwrap();
         }
-        if let Payload::Json(text) = &sent.payload {
-            let length = text.len();
-            write!(
-                part,
-                "Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{text}"
-            )
-            .unwrap();
-        } else {
-            part.push_str("\r\n");
+        let body = self.body(sent);
+        if !matches!(sent.payload, Payload::None) {
+            let length = body.len();
+            write!(part, "Content-Type: application/json\r\nContent-Length: {length}\r\n").unwrap();
         }
-        part + "\r\n"
+        [part.as_bytes(), b"\r\n", &body, b"\r\n"].concat()
     }
 }
 

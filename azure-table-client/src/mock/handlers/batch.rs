@@ -205,6 +205,10 @@ fn entity_resource<'r>(request: &'r Request<'_>) -> Result<&'r Resource, Failure
         {
             Ok(resource)
         }
+        Resource::BelowTable(path) => {
+            request.dialect.check_table_name(&path.table)?;
+            Err(Failure::invalid_input())
+        }
         _ => Err(Failure::invalid_input()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 
+use super::entities::entity_with_keys;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::query::filter;
@@ -13,6 +14,7 @@ use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::payload::Item;
 use crate::mock::reply::Reply;
+use crate::mock::request::BelowTable;
 use crate::mock::step::Work;
 use crate::mock::store::{JournalEntry, Table};
 use crate::wire::headers;
@@ -114,4 +116,29 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
         Exchange::add_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
     }
     Ok(reply)
+}
+
+/// The failure of a request below a table: the body is read as an entity, then the table of the first segment is
+/// searched, and its keys are compared with those of the path.
+pub(super) fn below(core: &Core, exchange: &Exchange<'_>, path: &BelowTable) -> Failure {
+    let request = exchange.request;
+    let fails = || -> Result<(), Failure> {
+        core.rules.dialect.check_table_name(&path.table)?;
+        let body = if request.raw.body.is_empty() { None } else { Some(request.body()?) };
+        let store = core.store.at(exchange.grant.location, core.clock.now());
+        if store.table(&path.table).is_none() {
+            return Err(Failure::table_not_found());
+        }
+        drop(store);
+        if path.has_other_keys {
+            return Err(Failure::other_keys(&path.table));
+        }
+        match body {
+            Some(body) if request.verb()? == "POST" => {
+                entity_with_keys(core.rules.dialect, core.rules.max_key_units, body).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    };
+    fails().err().unwrap_or_else(Failure::table_not_found)
 }

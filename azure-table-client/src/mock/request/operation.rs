@@ -13,7 +13,7 @@ pub(super) fn of(
     verb: &str,
     resource: &Resource,
 ) -> Result<Operation, Failure> {
-    if *resource == Resource::BelowTable {
+    if matches!(resource, Resource::BelowTable(_)) {
         return Err(Failure::table_not_found());
     }
     if *resource == Resource::Service || request.comp().is_some() {

@@ -48,8 +48,16 @@ pub(in crate::mock) enum Resource {
     Entities(String),
     Entity(EntityPath),
     Batch,
-    /// A path below a table, such as `/Blogs/$batch`. It names a table that does not exist.
-    BelowTable,
+    /// A path below a table, such as `/Blogs/$batch`.
+    BelowTable(BelowTable),
+}
+
+/// A table, and the rest of a path below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::mock) struct BelowTable {
+    pub(in crate::mock) table: String,
+    /// Whether the path ends in parentheses that have other keys than an entity, as in `/Blogs/Tables('Posts')`.
+    pub(in crate::mock) has_other_keys: bool,
 }
 
 /// The table and the keys of one entity.
@@ -66,7 +74,11 @@ impl Resource {
         let path = percent_decode_str(path).decode_utf8().map_err(|_| Failure::invalid_input())?;
         let path = path.trim_matches('/');
         if path.split(['(', '\'']).next().is_some_and(|table| table.contains('/')) {
-            return Ok(Self::BelowTable);
+            let table = path.split('/').next().unwrap_or_default().to_owned();
+            let arguments = path.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+            let has_other_keys =
+                arguments.is_some_and(|it| !it.is_empty() && key_arguments(it).is_none());
+            return Ok(Self::BelowTable(BelowTable { table, has_other_keys }));
         }
         let (name, arguments) = match path.split_once('(') {
             Some((name, rest)) => {
@@ -99,7 +111,7 @@ impl Resource {
             Self::Table(table) | Self::Entities(table) | Self::Entity(EntityPath { table, .. }) => {
                 Some(table)
             }
-            Self::Service | Self::Tables | Self::Batch | Self::BelowTable => None,
+            Self::Service | Self::Tables | Self::Batch | Self::BelowTable(_) => None,
         }
     }
 }
@@ -183,6 +195,8 @@ mod tests {
 
     #[test]
     fn paths_name_resources() {
+        let below =
+            |has_other_keys| Resource::BelowTable(BelowTable { table: "T".into(), has_other_keys });
         for (path, expected) in [
             ("", Resource::Service),
             ("/", Resource::Service),
@@ -192,9 +206,9 @@ mod tests {
             ("/Tables('T')", Resource::Table("T".into())),
             ("/Tables(TableName='T')", Resource::Table("T".into())),
             ("/T", Resource::Entities("T".into())),
-            ("/T/$batch", Resource::BelowTable),
-            ("/T/Tables('T')", Resource::BelowTable),
-            ("/T/U(PartitionKey='p',RowKey='r')", Resource::BelowTable),
+            ("/T/$batch", below(false)),
+            ("/T/Tables('T')", below(true)),
+            ("/T/U(PartitionKey='p',RowKey='r')", below(false)),
             ("/T()", Resource::Entities("T".into())),
             ("/T(PartitionKey='p',RowKey='r')", entity("p", "r")),
             ("/T(RowKey='r',%20PartitionKey='')", entity("", "r")),

@@ -88,25 +88,44 @@ fn a_bad_filter_is_reported_with_its_position_and_may_be_cached() {
 }
 
 #[test]
-fn a_path_below_a_table_is_not_found() {
+fn a_path_below_a_table_names_no_resource() {
     let service = loose();
     let keys = r#"{"PartitionKey":"p","RowKey":"r"}"#;
     let multipart = ("content-type", BATCH_TYPE);
     for (method, path, headers, body, expected) in [
         ("POST", "/Blogs/$batch", &[multipart][..], "--b--", (415, "MediaTypeNotSupported")),
         ("POST", "/Nothing/$batch", &[multipart], "--b--", (415, "MediaTypeNotSupported")),
-        ("POST", "/Blogs/Tables", &[], r#"{"TableName":"New"}"#, (404, "TableNotFound")),
+        ("POST", "/Nothing/Tables", &[], r#"{"TableName":"New"}"#, (404, "TableNotFound")),
+        ("POST", "/Blogs/Tables", &[], r#"{"TableName":"New"}"#, (400, "PropertiesNeedValue")),
         ("POST", "/Blogs/Posts", &[], keys, (404, "TableNotFound")),
         ("GET", "/Blogs/Tables", &[], "", (404, "TableNotFound")),
         ("GET", "/Blogs/Posts()", &[], "", (404, "TableNotFound")),
         ("GET", "/Blogs/Posts(PartitionKey='p',RowKey='r')", &[], "", (404, "TableNotFound")),
-        ("DELETE", "/Blogs/Tables('Blogs')", &[], "", (404, "TableNotFound")),
+        ("DELETE", "/Nothing/Tables('Nothing')", &[], "", (404, "TableNotFound")),
+        ("DELETE", "/Blogs/Tables('Blogs')", &[], "", (400, "InvalidInput")),
+        ("PATCH", "/a//(PartitionKey='p',RowKey='r')", &[], "{}", (400, "OutOfRangeInput")),
         ("GET", "/Blogs/Posts?comp=acl", &[], "", (404, "TableNotFound")),
         ("GET", "/Blogs/", &[], "", (200, "")),
     ] {
         let response = send(&service, method, path, headers, body);
         assert_eq!(code(&response), (expected.0, expected.1.to_owned()), "{method} {path}");
     }
+    let operation = "PATCH /devstoreaccount1/a//(PartitionKey='p',RowKey='r') HTTP/1.1\r\n\
+                     Content-Type: application/json\r\n\r\n{}";
+    let body = format!(
+        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\
+         Content-Type: application/http\r\n\r\n{operation}\r\n--c--\r\n--b--\r\n"
+    );
+    let response = send(
+        &service,
+        "POST",
+        "/$batch",
+        &[("content-type", "multipart/mixed; boundary=b")],
+        &body,
+    );
+    assert!(text(&response).contains("OutOfRangeInput"), "{}", text(&response));
+    let response = send(&service, "DELETE", "/Blogs/Tables('Blogs')", &[], "");
+    assert!(text(&response).contains("The number of keys specified in the URI does not match"));
 }
 
 #[test]

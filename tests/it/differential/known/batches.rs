@@ -7,6 +7,17 @@ use super::{DOCUMENTED, Fault, Known, RECORDED};
 
 pub(super) const KNOWN: &[Known] = &[
     Known {
+        name: "reads a damaged batch, or returns 500",
+        fault: Fault::Azurite,
+        source: DOCUMENTED,
+        recognise: |sent, mock, azurite| {
+            let refused =
+                mock.status >= 400 || mock.parts.first().is_some_and(|part| part.status >= 400);
+            let reads = azurite.status == 202 || azurite.status == 500;
+            sent.is(Odd::Batch) && refused && reads && put_aside(mock, azurite)
+        },
+    },
+    Known {
         name: "omits Preference-Applied in a batch",
         fault: Fault::Azurite,
         source: RECORDED,
@@ -20,7 +31,7 @@ pub(super) const KNOWN: &[Known] = &[
         fault: Fault::Azurite,
         source: RECORDED,
         recognise: |sent, mock, azurite| {
-            let is_odd = sent.parts().is_empty() || sent.is(Odd::Body);
+            let is_odd = sent.parts().is_empty() || sent.is(Odd::Body) || sent.is(Odd::Value);
             is_batch(sent) && is_odd && azurite.status == 500 && put_aside(mock, azurite)
         },
     },

@@ -43,7 +43,9 @@ pub(super) const KNOWN: &[Known] = &[
         source: DOCUMENTED,
         recognise: |sent, mock, azurite| {
             let is_found = mock.status == 200 && azurite.status == 200;
-            sent.option("$select") == Some("*") && is_found && put_aside(mock, azurite)
+            sent.option("$select").is_some_and(|it| it.contains('*'))
+                && is_found
+                && put_aside(mock, azurite)
         },
     },
     Known {
@@ -52,6 +54,16 @@ pub(super) const KNOWN: &[Known] = &[
         source: RECORDED,
         recognise: |sent, mock, azurite| {
             sent.option("$select").is_some() && in_rows(mock, azurite, nulls_of_the_first)
+        },
+    },
+    Known {
+        name: "looks for a later row that matches before it returns a token",
+        fault: Fault::Azurite,
+        source: DOCUMENTED,
+        recognise: |sent, mock, azurite| {
+            let is_limited = sent.option("$filter").is_some() && sent.option("$top").is_some();
+            let is_last = !azurite.is_continued() && mock.rows() == azurite.rows();
+            is_limited && is_last && mock.forget_tokens()
         },
     },
     Known {

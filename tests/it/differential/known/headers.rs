@@ -85,4 +85,12 @@ pub(super) const KNOWN: &[Known] = &[
             })
         },
     },
+    Known {
+        name: "omits the id of the client in a refusal",
+        fault: Fault::Azurite,
+        source: RECORDED,
+        recognise: |_, mock, azurite| {
+            mock.status >= 400 && only_in(mock, azurite, "x-ms-client-request-id")
+        },
+    },
 ];

@@ -20,8 +20,7 @@ pub(super) const KNOWN: &[Known] = &[
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |sent, mock, azurite| {
-            let is_odd = matches!(sent.option("$top"), Some("-1" | "x" | "1001"));
-            is_odd && is(mock, 400, "InvalidInput") && put_aside(mock, azurite)
+            sent.is(Odd::Top) && is(mock, 400, "InvalidInput") && put_aside(mock, azurite)
         },
     },
     Known {
@@ -56,7 +55,8 @@ pub(super) const KNOWN: &[Known] = &[
         fault: Fault::Azurite,
         source: EMULATOR,
         recognise: |sent, mock, azurite| {
-            let is_refused = [400, 404, 412].contains(&mock.status) && azurite.status == 400;
+            let refused = |answer: &Answer| [400, 404, 412].contains(&answer.status);
+            let is_refused = refused(mock) && refused(azurite) && mock != azurite;
             matches!(sent.condition, Condition::Text(_)) && is_refused && put_aside(mock, azurite)
         },
     },
@@ -74,7 +74,7 @@ pub(super) const KNOWN: &[Known] = &[
         fault: Fault::Azurite,
         source: LIVE,
         recognise: |sent, mock, azurite| {
-            let both = mock.status == 400 && azurite.status == 400;
+            let both = mock.status == 400 && [400, 500].contains(&azurite.status);
             sent.is(Odd::Name) && both && mock != azurite && put_aside(mock, azurite)
         },
     },
