@@ -5,6 +5,8 @@ mod account_sas;
 #[cfg(feature = "entra")]
 mod bearer;
 mod connection_string;
+#[cfg(any(feature = "entra", feature = "mock"))]
+pub(crate) mod delegation;
 mod permissions;
 mod refusal;
 mod sas;

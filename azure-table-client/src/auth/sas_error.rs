@@ -5,7 +5,7 @@ use crate::edm::EdmDateTime;
 use crate::error::Error;
 use crate::limits::LimitError;
 
-/// The reason why the service would refuse a shared access signature.
+/// The reason why the service would refuse a shared access signature, or the request for a user delegation key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SasError {
@@ -59,12 +59,18 @@ pub enum SasError {
         /// The expiry of the key.
         key_expiry: EdmDateTime,
     },
-    /// The user delegation key would be valid for more than 7 days.
+    /// The user delegation key would be valid for more than 7 days, or expire at its start or before it.
     KeyLifetime {
         /// The start of the key, or the current time if the request has no start.
         start: EdmDateTime,
         /// The expiry of the key.
         expiry: EdmDateTime,
+    },
+    /// The id of a delegated user or tenant is empty, is longer than 64 bytes, or has other characters than visible
+    /// ASCII ones.
+    DelegatedId {
+        /// `user` or `tenant`.
+        of: &'static str,
     },
     /// The endpoint does not name the account, which a user delegation key belongs to.
     NoAccount,
@@ -72,7 +78,15 @@ pub enum SasError {
 
 impl fmt::Display for SasError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the shared access signature ")?;
+        // The other errors may be those of a request for a key.
+        let is_of_signature = !matches!(
+            self,
+            Self::TimeOutOfRange
+                | Self::KeyLifetime { .. }
+                | Self::DelegatedId { .. }
+                | Self::NoAccount
+        );
+        f.write_str(if is_of_signature { "the shared access signature " } else { "" })?;
         match self {
             Self::NoExpiry => {
                 f.write_str("needs an expiry, or a stored access policy that has one")
@@ -81,7 +95,6 @@ impl fmt::Display for SasError {
                 f.write_str("needs permissions, or a stored access policy that has them")
             }
             Self::NoResourceTypes => f.write_str("needs a resource type"),
-            Self::TimeOutOfRange => f.write_str("has a time outside of 1601 to 9999"),
             Self::EndsBeforeStart { start, expiry } => write!(
                 f,
                 "expires at {}, which is not after its start at {}",
@@ -113,7 +126,7 @@ impl fmt::Display for SasError {
                  a token of Entra ID can request a user delegation key (feature entra)",
             ),
             Self::PolicyWithUserDelegation => f.write_str(
-                "names a stored access policy, which no signature with a user delegation key can have",
+                "names a stored access policy, but a signature with a user delegation key cannot",
             ),
             Self::UserWithoutUserDelegation => {
                 f.write_str("is bound to a user, so it must be signed with a user delegation key")
@@ -124,15 +137,27 @@ impl fmt::Display for SasError {
                 expiry.trimmed(),
                 key_expiry.trimmed()
             ),
+            Self::TimeOutOfRange => f.write_str(
+                "a time of the shared access signature or of the user delegation key is outside of 1601 to 9999",
+            ),
+            Self::KeyLifetime { start, expiry } if expiry <= start => write!(
+                f,
+                "the user delegation key would expire at {}, which is not after its start at {}",
+                expiry.trimmed(),
+                start.trimmed()
+            ),
             Self::KeyLifetime { start, expiry } => write!(
                 f,
-                "needs a user delegation key, which is valid for at most 7 days ({} to {})",
+                "the user delegation key would be valid for more than 7 days ({} to {})",
                 start.trimmed(),
                 expiry.trimmed()
             ),
+            Self::DelegatedId { of } => {
+                write!(f, "the delegated {of} is not an id of 1 to 64 visible ASCII characters")
+            }
             Self::NoAccount => f.write_str(
-                "needs the name of the account, which the endpoint does not have: set it with \
-                 UserDelegationKeyRequest::account",
+                "the user delegation key needs the name of the account, which the endpoint does not \
+                 have: set it with UserDelegationKeyRequest::account",
             ),
         }
     }

@@ -96,10 +96,8 @@ impl Terms {
 
 /// The service accepts no fractions of seconds here.
 pub(super) fn whole_second(time: Option<Time>) -> Result<Option<EdmDateTime>, SasError> {
-    let Some(time) = time else { return Ok(None) };
-    let ticks = time.ok_or(SasError::TimeOutOfRange)?.ticks();
-    let second = EdmDateTime::from_ticks(ticks - ticks % 10_000_000);
-    second.map(Some).map_err(|_| SasError::TimeOutOfRange)
+    let time = time.map(|time| time.ok_or(SasError::TimeOutOfRange)).transpose()?;
+    Ok(time.map(EdmDateTime::whole_second))
 }
 
 /// Returns the token of the fields that are present, signed with the key of the account.

@@ -1,5 +1,7 @@
 //! Building shared access signatures for one table.
 
+#[cfg(feature = "entra")]
+use super::delegation::is_part;
 use super::sas_terms::{TermTexts, Terms, signed, terms_setters};
 #[cfg(feature = "entra")]
 use super::user_delegation::UserDelegationKey;
@@ -148,13 +150,17 @@ impl TableSas {
     ///
     /// # Errors
     /// The service would refuse the signature: besides the errors of [`sign`](Self::sign), it names a stored access
-    /// policy, expires after the key, or has a [`version`](Self::version) before 2025-07-05. Nothing is sent.
+    /// policy, expires after the key, has a [`version`](Self::version) before 2025-07-05, or is bound to a user whose
+    /// id is empty, longer than 64 bytes or not plain ASCII. Nothing is sent.
     ///
     /// REST: [Create a user delegation SAS](https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas)
     #[cfg(feature = "entra")]
     pub fn sign_delegated(&self, key: &UserDelegationKey) -> Result<SasToken, SasError> {
         if self.policy.is_some() {
             return Err(SasError::PolicyWithUserDelegation);
+        }
+        if self.user.as_deref().is_some_and(|user| !is_part(user)) {
+            return Err(SasError::DelegatedId { of: "user" });
         }
         let terms = self.checked(sas_signature::HAS_USER_DELEGATION)?;
         key.check_expiry(self.terms.expiry)?;

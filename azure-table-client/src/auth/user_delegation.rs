@@ -22,6 +22,7 @@ use std::time::{Duration, SystemTime};
 
 use zeroize::Zeroizing;
 
+use super::delegation::{MAX_LIFETIME, is_part};
 use super::sas_terms::{Time, whole_second};
 use super::shared_key::is_account_name;
 use super::{SasError, SharedKey, read_time};
@@ -29,22 +30,15 @@ use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 use crate::wire::xml_tree::{Document, Element, InvalidXml};
 
-/// The longest lifetime of a key.
-const MAX_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// By default a key starts so much earlier, because clocks differ.
 const HEAD_START: Duration = Duration::from_secs(15 * 60);
-/// The table service among those of an account.
-const TABLES: &str = "t";
-/// No part of a key but its value is longer.
-const MAX_PART_BYTES: usize = 64;
 
 /// A key that signs shared access signatures for tables in the name of an identity of Microsoft Entra ID. It is valid
 /// for at most 7 days. The account's key is not needed.
 ///
 /// A client with a [token](super::BearerTokens) requests it, and
 /// [`TableSas::sign_delegated`](super::TableSas::sign_delegated) signs with it. The key can sign any number of
-/// signatures, and they end with it at the latest. The holder of a signature can do at most what the identity
-/// may do.
+/// signatures. A signature expires no later than its key, and its holder can do at most what the identity may do.
 ///
 /// **Not tried on a live account**: this follows the documentation, see the [guide](crate::guide::security#user-delegation-keys).
 ///
@@ -111,6 +105,7 @@ pub struct UserDelegationKey {
     start: String,
     expiry: String,
     expires_at: EdmDateTime,
+    service: String,
     version: String,
     user_tenant: Option<String>,
 }
@@ -124,9 +119,6 @@ impl UserDelegationKey {
             return Err(InvalidXml);
         }
         let part = |name: &str| root.child(name).map_or(Err(InvalidXml), part);
-        if part("SignedService")? != TABLES {
-            return Err(InvalidXml);
-        }
         let (start, expiry) = (part("SignedStart")?, part("SignedExpiry")?);
         let (starts_at, expires_at) = (read_time(&start), read_time(&expiry));
         let expires_at = expires_at.filter(|end| starts_at < Some(*end)).ok_or(InvalidXml)?;
@@ -143,6 +135,7 @@ impl UserDelegationKey {
             start,
             expiry,
             expires_at,
+            service: part("SignedService")?,
             version,
             user_tenant: root.child("SignedDelegatedUserTid").map(self::part).transpose()?,
         })
@@ -185,7 +178,7 @@ impl UserDelegationKey {
             ("sktid", Some(&self.tenant_id)),
             ("skt", Some(&self.start)),
             ("ske", Some(&self.expiry)),
-            ("sks", Some(TABLES)),
+            ("sks", Some(&self.service)),
             ("skv", Some(&self.version)),
             ("skdutid", self.user_tenant.as_deref()),
         ]
@@ -211,12 +204,11 @@ opaque_debug!(UserDelegationKey, |it|
     delegated_tenant: it.user_tenant,
 );
 
-/// Returns an id, a time, a version or a service. A line break would move the lines of the string to sign.
+/// Returns an id, a time, a version or a service.
 fn part(element: &Element) -> Result<String, InvalidXml> {
     let text = element.text.trim();
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-    let is_part = is_plain && (1..=MAX_PART_BYTES).contains(&text.len());
-    if is_part && element.children.is_empty() { Ok(text.to_owned()) } else { Err(InvalidXml) }
+    let is_leaf = element.children.is_empty();
+    if is_leaf && is_part(text) { Ok(text.to_owned()) } else { Err(InvalidXml) }
 }
 
 /// The terms of a [`UserDelegationKey`] that a client requests.
@@ -238,8 +230,9 @@ impl UserDelegationKeyRequest {
         Self { expiry: expiry.try_into().ok(), start: None, user_tenant: None, account: None }
     }
 
-    /// Sets the time from which the key is valid, at most 7 days before its expiry. By default it was valid 15 minutes
-    /// ago already, or for 7 days until its expiry, because clocks differ. Fractions of seconds are dropped.
+    /// Sets the time from which the key is valid, at most 7 days before its expiry. The default is 15 minutes ago, or
+    /// 7 days before the expiry if that is later. The margin allows for clock differences. Fractions of seconds are
+    /// dropped.
     pub fn starts_at(mut self, time: impl TryInto<EdmDateTime>) -> Self {
         self.start = Some(time.try_into().ok());
         self
@@ -261,7 +254,8 @@ impl UserDelegationKeyRequest {
     /// Returns the request as the service accepts it.
     ///
     /// # Errors
-    /// The key would be valid for more than 7 days, or end before it starts, or its account is unknown.
+    /// The key would be valid for more than 7 days, or end before it starts, its account is unknown, or its tenant is
+    /// not an id.
     pub(crate) fn checked(
         &self,
         now: SystemTime,
@@ -271,18 +265,18 @@ impl UserDelegationKeyRequest {
         let account = account.filter(|name| !name.is_empty() && is_account_name(name));
         let account = account.ok_or(SasError::NoAccount)?;
         let second = |time| whole_second(Some(time))?.ok_or(SasError::TimeOutOfRange);
+        if self.user_tenant.as_deref().is_some_and(|tenant| !is_part(tenant)) {
+            return Err(SasError::DelegatedId { of: "tenant" });
+        }
         let expiry = second(self.expiry)?;
         let of_program = whole_second(self.start)?;
         let now = second(EdmDateTime::from_system_time(now).ok())?;
         let start = of_program.unwrap_or(now);
-        if expiry <= start {
-            return Err(SasError::EndsBeforeStart { start, expiry });
-        }
-        let earliest = before(expiry, MAX_LIFETIME);
-        if start < earliest {
+        let earliest = expiry.before(MAX_LIFETIME);
+        if expiry <= start || start < earliest {
             return Err(SasError::KeyLifetime { start, expiry });
         }
-        let start = of_program.unwrap_or_else(|| before(now, HEAD_START).max(earliest));
+        let start = of_program.unwrap_or_else(|| now.before(HEAD_START).max(earliest));
         Ok(KeyInfo {
             account: account.to_owned(),
             start,
@@ -290,11 +284,6 @@ impl UserDelegationKeyRequest {
             user_tenant: self.user_tenant.clone(),
         })
     }
-}
-
-fn before(time: EdmDateTime, by: Duration) -> EdmDateTime {
-    let ticks = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
-    EdmDateTime::from_ticks(time.ticks() - ticks).unwrap_or(EdmDateTime::MIN)
 }
 
 /// The checked terms of a key.

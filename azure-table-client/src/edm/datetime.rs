@@ -98,6 +98,19 @@ impl EdmDateTime {
         Trimmed(self)
     }
 
+    /// The instant without its fraction of a second.
+    pub(crate) fn whole_second(self) -> Self {
+        // The first instant has no fraction.
+        Self(self.0 - self.0 % TICKS_PER_SECOND)
+    }
+
+    /// The instant so much earlier, or the first one.
+    #[cfg(any(feature = "entra", feature = "mock"))]
+    pub(crate) fn before(self, by: Duration) -> Self {
+        let ticks = i64::try_from(by.as_nanos() / 100).unwrap_or(i64::MAX);
+        Self::from_ticks(self.0 - ticks).unwrap_or(Self::MIN)
+    }
+
     /// The text without trailing zeros in the fraction, and its length.
     pub(crate) fn trimmed_text(self) -> ([u8; 28], usize) {
         let mut text = self.text();

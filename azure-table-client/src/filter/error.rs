@@ -1,6 +1,7 @@
 //! The error of an invalid filter.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::depth::LEVELS;
 
@@ -13,10 +14,34 @@ pub struct FilterError {
     kind: FilterErrorKind,
     /// `None` for a filter that was built without a text.
     position: Option<usize>,
-    /// The end of the last token that was read, in characters.
-    end: usize,
-    expected: &'static str,
+    /// The bytes of the text from the error to the end of the last token that was read.
+    bytes: Range<usize>,
+    expected: Expected,
     found: String,
+}
+
+/// What would be valid where an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A comparison operator after an operand.
+    Operator,
+    /// An operator, or the end of the filter.
+    End,
+    /// An operator, or the end of the parentheses.
+    Close,
+    /// The expression or the value that this describes.
+    Expression(&'static str),
+}
+
+impl Expected {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "eq, ne, gt, ge, lt or le",
+            Self::End => "and, or or the end",
+            Self::Close => "and, or or )",
+            Self::Expression(text) => text,
+        }
+    }
 }
 
 /// The kind of a [`FilterError`].
@@ -50,18 +75,18 @@ pub enum FilterErrorKind {
 }
 
 impl FilterError {
-    /// An error at the first of these bytes of a text. The last token that was read ends at the second.
+    /// An error at the first of these bytes of a text. The last token that was read ends with them.
     pub(super) fn in_text(
         kind: FilterErrorKind,
         text: &str,
-        (byte, end): (usize, usize),
-        expected: &'static str,
+        bytes: Range<usize>,
+        expected: Expected,
     ) -> Self {
-        let (before, after) = text.split_at(byte);
+        let (before, after) = text.split_at(bytes.start);
         Self {
             kind,
             position: Some(before.chars().count()),
-            end: text[..end].chars().count(),
+            bytes,
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
         }
@@ -78,7 +103,7 @@ impl FilterError {
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
-        Self { kind, position: None, end: 0, expected, found }
+        Self { kind, position: None, bytes: 0..0, expected: Expected::Expression(expected), found }
     }
 
     /// Returns the kind of the error.
@@ -91,15 +116,21 @@ impl FilterError {
         self.position.unwrap_or_default()
     }
 
-    /// Returns the end of the last token that was read, in characters.
+    /// Returns the bytes of the text from the error to the end of the last token that was read.
     #[cfg(feature = "mock")]
-    pub(crate) fn end(&self) -> usize {
-        self.end
+    pub(crate) fn bytes(&self) -> Range<usize> {
+        self.bytes.clone()
+    }
+
+    /// Returns what would be valid.
+    #[cfg(feature = "mock")]
+    pub(crate) fn expectation(&self) -> Expected {
+        self.expected
     }
 
     /// Returns a description of the valid tokens or values.
     pub fn expected(&self) -> &'static str {
-        self.expected
+        self.expected.as_str()
     }
 }
 
@@ -117,7 +148,7 @@ impl fmt::Display for FilterError {
             }
             _ => "",
         })?;
-        write!(f, "expected {}", self.expected)?;
+        write!(f, "expected {}", self.expected())?;
         if let Some(position) = self.position {
             write!(f, " at position {position}")?;
         }

@@ -27,7 +27,7 @@ use super::core::{Core, Rules, edm_time};
 use super::failure::Failure;
 use super::request::{Location, RawRequest};
 
-/// The service of user delegation keys for tables.
+/// The service of the user delegation keys that the mock issues: tables.
 pub(super) const DELEGATED_SERVICE: &str = "t";
 
 /// Checks the authorization of a request that arrived at this time, and returns its access.
@@ -47,7 +47,7 @@ pub(super) fn authorize(
         // A signature that is bound to a user needs a token of the user too.
         (true, true) if token::is_sent(request) && user_delegation::is_bound(request) => {
             let user = token::check(request, tokens.as_ref())?;
-            let fields = SasFields::of(request);
+            let fields = SasFields::of(request)?;
             user_delegation::check(core, &fields, request, edm_time(arrived), Some(&user))?
         }
         (true, true) => return Err(Failure::invalid_authentication_info()),
@@ -60,10 +60,7 @@ pub(super) fn authorize(
             Access::Full
         }
         (false, true) => {
-            let (fields, now) = (SasFields::of(request), edm_time(arrived));
-            if fields.is_repeated() {
-                return Err(refused("a field of the SAS is repeated"));
-            }
+            let (fields, now) = (SasFields::of(request)?, edm_time(arrived));
             if fields.get("ss").is_some() || fields.get("srt").is_some() {
                 account_sas::check(keys, &fields, request, now)?
             } else if fields.get("skoid").is_some() {

@@ -85,7 +85,7 @@ fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), E
     }
     if credential.is_delegated() && !accepted.delegated {
         return Err(Error::configuration(
-            "Cosmos DB accepts no shared access signature with a user delegation key",
+            "Cosmos DB does not accept shared access signatures that are signed with a user delegation key",
         ));
     }
     Ok(())
@@ -115,7 +115,7 @@ mod tests {
         let cosmos = AcceptedCredentials { keys: true, tokens: true, delegated: false };
         let current = CurrentCredential::new(sas("sp=r&sig=c2Vj"), "", cosmos).unwrap();
         let error = current.replace(sas("sp=r&skoid=me&sig=c2Vj")).unwrap_err();
-        assert!(error.to_string().contains("Cosmos DB accepts no"), "{error}");
+        assert!(error.to_string().contains("Cosmos DB does not accept"), "{error}");
         assert!(!format!("{error} {error:?}").contains("c2Vj"), "{error}");
         let storage = AcceptedCredentials { delegated: true, ..cosmos };
         assert!(CurrentCredential::new(sas("sp=r&skoid=me&sig=c2Vj"), "", storage).is_ok());

@@ -216,6 +216,13 @@ async fn signatures_that_cannot_be_are_refused_before_they_are_signed() {
         assert_eq!(error, expected);
         assert!(!error.to_string().is_empty());
     }
+    // A line break would move the lines of the string to sign.
+    for user in ["", "a\n1.2.3.4", "a b", "é", &"a".repeat(65)] {
+        let error = all().delegated_user(user).sign_delegated(&key).unwrap_err();
+        assert_eq!(error, SasError::DelegatedId { of: "user" }, "{user:?}");
+        assert!(error.to_string().starts_with("the delegated user "), "{error}");
+    }
+    all().delegated_user("a".repeat(64)).sign_delegated(&key).unwrap();
     let newer = all().version("2026-04-06").sign_delegated(&key).unwrap();
     holder(&mock, newer).query().await.unwrap();
     let error = delegator(&mock).sign_table_sas(&all()).unwrap_err();
@@ -229,13 +236,21 @@ async fn keys_that_cannot_be_are_refused_before_anything_is_sent() {
     let now = now(&mock);
     let until = |time| UserDelegationKeyRequest::until(time);
     for (request, expected) in [
-        (until(now + 7 * DAY + Duration::from_secs(1)), "at most 7 days"),
-        (until(now + 9 * DAY).starts_at(now + DAY), "at most 7 days"),
-        (until(now), "is not after its start"),
-        (until(now + HOUR).starts_at(now + 2 * HOUR), "is not after its start"),
-        (until(now + DAY).account(""), "needs the name of the account"),
-        (until(now + DAY).account("a:b"), "needs the name of the account"),
-        (UserDelegationKeyRequest { expiry: None, ..until(now) }, "outside of 1601 to 9999"),
+        (
+            until(now + 7 * DAY + Duration::from_secs(1)),
+            "the user delegation key would be valid for more than 7 days (",
+        ),
+        (
+            until(now + 9 * DAY).starts_at(now + DAY),
+            "the user delegation key would be valid for more than 7 days (",
+        ),
+        (until(now), "the user delegation key would expire at "),
+        (until(now + HOUR).starts_at(now + 2 * HOUR), "the user delegation key would expire at "),
+        (until(now + DAY).account(""), "the user delegation key needs the name of the account"),
+        (until(now + DAY).account("a:b"), "the user delegation key needs the name of the account"),
+        (UserDelegationKeyRequest { expiry: None, ..until(now) }, "is outside of 1601 to 9999"),
+        (until(now + DAY).delegated_tenant(""), "the delegated tenant "),
+        (until(now + DAY).delegated_tenant("a\nb"), "the delegated tenant "),
     ] {
         let error = service.user_delegation_key(&request).await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{error}");

@@ -13,27 +13,28 @@ use crate::auth::sas_signature::RESTRICTS_ORIGIN;
 use crate::edm::EdmDateTime;
 use crate::wire::ServiceVersion;
 
-/// The fields of signatures for tables and accounts.
-const FIELDS: [&str; 15] = [
+/// The fields of all signatures.
+const FIELDS: [&str; 23] = [
     "sig", "sv", "ss", "srt", "st", "se", "sp", "sip", "spr", "tn", "si", "spk", "srk", "epk",
-    "erk",
+    "erk", "skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid",
 ];
 
 /// The decoded options of a query, which include the fields of the signature.
 pub(super) struct SasFields<'q>(Vec<(Cow<'q, str>, Cow<'q, str>)>);
 
 impl<'q> SasFields<'q> {
-    pub(super) fn of(request: &RawRequest<'q>) -> Self {
-        Self(form_urlencoded::parse(request.query.as_bytes()).collect())
-    }
-
-    /// Returns `true` if the query has a field of the signature twice ([azure-sdk-for-rust#867][twice]).
+    /// The service refuses a query that has a field of the signature twice ([azure-sdk-for-rust#867][twice]).
     ///
     /// [twice]: https://github.com/Azure/azure-sdk-for-rust/issues/867
-    pub(super) fn is_repeated(&self) -> bool {
-        FIELDS.iter().any(|field| {
-            self.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case(field)).nth(1).is_some()
-        })
+    pub(super) fn of(request: &RawRequest<'q>) -> Result<Self, Failure> {
+        let fields = Self(form_urlencoded::parse(request.query.as_bytes()).collect());
+        let is_repeated = |field: &&str| {
+            fields.0.iter().filter(|(name, _)| name.eq_ignore_ascii_case(field)).nth(1).is_some()
+        };
+        if FIELDS.iter().any(is_repeated) {
+            return Err(refused("a field of the SAS is repeated"));
+        }
+        Ok(fields)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {

@@ -13,6 +13,7 @@ use super::super::core::TokenCheck;
 use super::super::failure::Failure;
 use super::super::request::RawRequest;
 use super::refused;
+use crate::auth::delegation::is_part;
 use crate::wire::headers::X_MS_VERSION;
 
 /// The challenge in a 401 response.
@@ -45,10 +46,7 @@ impl Identity {
             claims.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
         let id = |name: &str| {
             let id = claims.get(name).and_then(Value::as_str);
-            let is_id = |id: &&str| {
-                (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
-            };
-            id.filter(is_id).unwrap_or(NO_ID).to_owned()
+            id.filter(|id| is_part(id)).unwrap_or(NO_ID).to_owned()
         };
         Self { object_id: id("oid"), tenant_id: id("tid") }
     }

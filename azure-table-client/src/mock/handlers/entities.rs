@@ -112,7 +112,7 @@ fn change<'a>(
     if condition == Condition::None && !exchange.protocol.has_upserts() {
         return Err(Failure::invalid_input());
     }
-    // The keys in the body have no effect (recorded in
+    // The keys in the body are read like other properties, and have no effect (recorded in
     // `test_operations_on_entity_with_partition_key_having_single_quote` of the Python client of 2021).
     let mut body = EntityBody::parse(exchange.request.body()?)?;
     check_keys(dialect, &key, core.rules.max_key_units)?;

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{HeaderName, Method, StatusCode, header};
+use http::{HeaderName, StatusCode};
 
 use super::Select;
 use crate::mock::authorize::Grant;
@@ -11,8 +11,8 @@ use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
 use crate::mock::payload::{BaseUrl, Item, Payload};
 use crate::mock::reply::Reply;
-use crate::mock::request::{Headers, Preference, Protocol, Request};
-use crate::wire::{Metadata, PayloadFormat};
+use crate::mock::request::{Preference, Protocol, Request};
+use crate::wire::PayloadFormat;
 
 /// An authorized request and the settings of its response.
 pub(super) struct Exchange<'a> {
@@ -34,10 +34,11 @@ impl<'a> Exchange<'a> {
         grant: &'a Grant,
     ) -> Result<Self, Failure> {
         let protocol = request.protocol()?;
+        let format = request.dialect.format(request);
         Ok(Self {
             request,
             protocol,
-            format: format(protocol, request)?,
+            format: format.unwrap_or_else(|| protocol.format(&request.raw))?,
             base_url: BaseUrl {
                 origin: request.raw.origin,
                 account: core.rules.account(),
@@ -75,8 +76,8 @@ impl<'a> Exchange<'a> {
         reply
     }
 
-    /// `$top`, up to the limit of the dialect. With 0 the service returns no rows ([Azurite#1428][top]). No source shows
-    /// a continuation token with it, so the page is the last one.
+    /// `$top`, up to the limit of the dialect. A developer of Storage Explorer reports that the service accepts 0 and
+    /// returns no rows ([Azurite#1428][top]). No source shows a continuation token with it, so the mock sends none.
     ///
     /// [top]: https://github.com/Azure/Azurite/issues/1428
     pub(super) fn top(&self) -> Result<Option<usize>, Failure> {
@@ -100,26 +101,6 @@ impl<'a> Exchange<'a> {
     /// Adds a continuation token to a reply.
     pub(super) fn add_token(reply: &mut Reply, name: &HeaderName, key: &str) {
         reply.text_header(name.clone(), write_token(key));
-    }
-}
-
-/// The format of the response. A DELETE outside of a batch may omit `Accept` (recorded in
-/// `test_get_entity_with_select` of the asynchronous Python client of 2020); in a batch it may not
-/// ([azure-sdk-for-rust#364][batch]).
-///
-/// [batch]: https://github.com/Azure/azure-sdk-for-rust/issues/364
-fn format(protocol: &Protocol, request: &Request<'_>) -> Result<PayloadFormat, Failure> {
-    if let Some(format) = request.dialect.format(request) {
-        return format;
-    }
-    let request = &request.raw;
-    let may_omit = request.method == Method::DELETE
-        && matches!(request.headers, Headers::Request(_))
-        && !request.headers.contains(&header::ACCEPT)
-        && request.option("$format").is_none();
-    match protocol.format(request) {
-        Err(_) if may_omit => Ok(PayloadFormat::Json(Metadata::Minimal)),
-        format => format,
     }
 }
 

@@ -148,7 +148,7 @@ impl<'p> Page<'p> {
     }
 
     fn end_before(&mut self, partition_key: &str, row: &StoredEntity) -> ControlFlow<()> {
-        // A page of no rows would begin with the same row forever.
+        // No source shows a continuation token with `$top=0`.
         self.next = (self.top > 0).then(|| StoredKey::new(partition_key, row.row_key()));
         ControlFlow::Break(())
     }

@@ -94,6 +94,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
             continue;
         }
         if page.len() == top {
+            // No source shows a continuation token with `$top=0`.
             next = Some(table).filter(|_| top > 0);
             break;
         }

@@ -6,6 +6,7 @@
 //! [get]: https://learn.microsoft.com/rest/api/storageservices/get-user-delegation-key
 //! [seven]: https://github.com/jschneier/django-storages/issues/1525
 
+use crate::auth::delegation::{MAX_LIFETIME, is_part};
 use crate::auth::read_time;
 use crate::edm::EdmDateTime;
 use crate::mock::authorize::{DELEGATED_SERVICE, Grant};
@@ -18,11 +19,7 @@ use crate::mock::xml;
 use crate::wire::Operation;
 use crate::wire::xml_tree::Element;
 
-/// The longest lifetime of a key, in ticks of 100 ns.
-const MAX_LIFETIME: i64 = 7 * 24 * 60 * 60 * 10_000_000;
 const MAX_BYTES: usize = 4 * 1024;
-/// The longest tenant. One is a GUID.
-const MAX_TENANT_BYTES: usize = 64;
 
 /// Issues a key to the identity of the token.
 pub(super) fn key(core: &Core, request: &RawRequest<'_>, grant: &Grant) -> Result<Reply, Failure> {
@@ -40,17 +37,15 @@ pub(super) fn key(core: &Core, request: &RawRequest<'_>, grant: &Grant) -> Resul
     let [start, expiry, user_tenant] = xml::fields(&root, ["Start", "Expiry", "DelegatedUserTid"])?;
     let now = core.clock.edm_now();
     // The clients of other services leave out the start of a key that is valid at once.
-    let start = start.map(time).transpose()?.unwrap_or_else(|| whole_second(now));
+    let start = start.map(time).transpose()?.unwrap_or_else(|| now.whole_second());
     let expiry = time(expiry.ok_or_else(Failure::invalid_xml)?)?;
-    let is_too_long = |from: EdmDateTime| expiry.ticks() - from.ticks() > MAX_LIFETIME;
+    let earliest = expiry.before(MAX_LIFETIME);
+    let is_too_long = |from: EdmDateTime| from < earliest;
     if expiry <= start || is_too_long(start) || is_too_long(now) {
         return Err(Failure::invalid_xml_value());
     }
     let user_tenant = user_tenant.map(xml::leaf).transpose()?.map(str::trim);
-    let is_tenant = |text: &str| {
-        text.len() <= MAX_TENANT_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    if user_tenant.is_some_and(|text| !is_tenant(text)) {
+    if user_tenant.is_some_and(|text| !text.is_empty() && !is_part(text)) {
         return Err(Failure::invalid_xml_value());
     }
     let user_tenant = user_tenant.unwrap_or_default();
@@ -83,9 +78,4 @@ fn time(element: &Element) -> Result<EdmDateTime, Failure> {
     let text = xml::leaf(element)?.trim();
     let time = read_time(text).filter(|_| !text.contains('.'));
     time.ok_or_else(Failure::invalid_xml_value)
-}
-
-fn whole_second(time: EdmDateTime) -> EdmDateTime {
-    let ticks = time.ticks();
-    EdmDateTime::from_ticks(ticks - ticks % 10_000_000).unwrap_or(time)
 }

@@ -35,10 +35,10 @@ impl<'a> RequestBody<'a> {
     }
 }
 
-/// The entity of a body: its properties in order, without nulls, and its keys, which only an insert reads.
+/// The entity of a body: its properties in order, without nulls, and its keys, which only an insert uses.
 #[derive(Debug)]
 pub(in crate::mock) struct EntityBody<'a> {
-    keys: [RawProperty<'a>; 2],
+    keys: [Option<EdmCow<'a>>; 2],
     pub(in crate::mock) properties: Properties<'a>,
 }
 
@@ -48,34 +48,14 @@ impl<'a> EntityBody<'a> {
         if row.repeated {
             return Err(Failure::duplicate_properties());
         }
-        let keys = [0, 1].map(|slot| std::mem::take(row.slot(slot)));
+        let [partition_key, row_key] = [0, 1].map(|slot| read(std::mem::take(row.slot(slot))));
+        let keys = [partition_key?, row_key?];
         let others = row.take_raw_others();
         let mut properties = Vec::with_capacity(others.len());
-        for (name, RawProperty { annotation, value }) in others {
-            if matches!(value, RawValue::Missing | RawValue::Null) {
-                continue;
+        for (name, property) in others {
+            if let Some(value) = read(property)? {
+                properties.push((name, value));
             }
-            let value = match value {
-                RawValue::Text(text) if annotation == Annotation::Edm(EdmType::DateTime) => {
-                    properties.push((name, EdmCow::DateTime(read_time(&text)?)));
-                    continue;
-                }
-                RawValue::Text(text) if annotation == Annotation::Edm(EdmType::Boolean) => {
-                    read_boolean(text)
-                }
-                // An untyped number outside of the Int32 range is a Double
-                // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
-                #[expect(clippy::cast_precision_loss, reason = "the service does the same")]
-                RawValue::Integer(number)
-                    if annotation == Annotation::None && i32::try_from(number).is_err() =>
-                {
-                    RawValue::Float(number as f64)
-                }
-                value => value,
-            };
-            let value = annotation.resolve(value, true, None);
-            let value = value.map_err(|_| Failure::invalid_input())?;
-            properties.push((name, value));
         }
         Ok(Self { keys, properties })
     }
@@ -83,17 +63,37 @@ impl<'a> EntityBody<'a> {
     /// Returns the PartitionKey and the RowKey.
     pub(in crate::mock) fn into_keys(self) -> Result<(Keys<'a>, Properties<'a>), Failure> {
         let [partition_key, row_key] = self.keys.map(|key| match key {
-            RawProperty { value: RawValue::Missing | RawValue::Null, .. } => {
-                Err(Failure::properties_need_value())
-            }
-            RawProperty {
-                annotation: Annotation::None | Annotation::Edm(EdmType::String),
-                value: RawValue::Text(text),
-            } => Ok(text),
-            _ => Err(Failure::invalid_input()),
+            Some(EdmCow::String(text)) => Ok(text),
+            Some(_) => Err(Failure::invalid_input()),
+            None => Err(Failure::properties_need_value()),
         });
         Ok(((partition_key?, row_key?), self.properties))
     }
+}
+
+/// Reads a value by its annotation, `None` if there is none or null.
+fn read(property: RawProperty<'_>) -> Result<Option<EdmCow<'_>>, Failure> {
+    let RawProperty { annotation, value } = property;
+    let value = match value {
+        RawValue::Missing | RawValue::Null => return Ok(None),
+        RawValue::Text(text) if annotation == Annotation::Edm(EdmType::DateTime) => {
+            return Ok(Some(EdmCow::DateTime(read_time(&text)?)));
+        }
+        RawValue::Text(text) if annotation == Annotation::Edm(EdmType::Boolean) => {
+            read_boolean(text)
+        }
+        // An untyped number outside of the Int32 range is a Double
+        // (<https://github.com/microsoft/AzureStorageExplorer/issues/1382>).
+        #[expect(clippy::cast_precision_loss, reason = "the service does the same")]
+        RawValue::Integer(number)
+            if annotation == Annotation::None && i32::try_from(number).is_err() =>
+        {
+            RawValue::Float(number as f64)
+        }
+        value => value,
+    };
+    let value = annotation.resolve(value, true, None);
+    value.map(Some).map_err(|_| Failure::invalid_input())
 }
 
 /// A Boolean as text, in any case ([Azurite#1947][case]).

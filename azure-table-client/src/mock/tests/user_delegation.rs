@@ -248,6 +248,11 @@ fn signatures_that_the_rules_exclude_are_refused() {
     ] {
         assert_eq!(refused(more), 403, "{more:?}");
     }
+    for name in ["skoid", "sktid", "skt", "ske", "sks", "skv", "skdutid", "sduoid", "sig", "tn"] {
+        let query = signed(&with(&fields, &TERMS), &value);
+        assert_eq!(status(&service, &query), 200);
+        assert_eq!(status(&service, &format!("{query}&{name}=a&{name}=a")), 403, "{name} twice");
+    }
     assert_eq!(refused(&[("sip", "10.0.0.1")]), 403);
     assert_eq!(refused(&[("spr", "https")]), 403);
     assert_eq!(refused(&[("tn", "blogs")]), 200, "the signature has the name in lower case");
@@ -290,6 +295,8 @@ fn a_bound_signature_needs_a_token_of_its_user() {
     assert_eq!(with_token(&query, &token(user, other)), 403);
     assert_eq!(with_token(&query, &token(other, TENANT)), 403);
     assert_eq!(with_token(&query, "Bearer bad"), 401);
+    assert_eq!(with_token(&format!("{query}&sduoid={other}"), &token(user, TENANT)), 403);
+    assert_eq!(with_token(&format!("{query}&SE=2030-01-01"), &token(user, TENANT)), 403);
     // The token adds nothing to the signature.
     let bound = with(&with(&fields, &TERMS), &[("sduoid", user), ("tn", "Others")]);
     assert_eq!(with_token(&signed(&bound, &value), &token(user, TENANT)), 403);

@@ -71,6 +71,10 @@ async fn the_response_is_read_and_hostile_responses_are_errors() {
     let key = answered(200, fraction.as_bytes()).await.unwrap();
     assert_eq!(key.fields()[2], ("skt", Some("2026-11-20T00:00:00.0000000Z")));
 
+    // The service decides about the text, which is signed.
+    let key = answered(200, response(&[("SignedService", "bt")]).as_bytes()).await.unwrap();
+    assert_eq!(key.fields()[4], ("sks", Some("bt")));
+
     let long = "a".repeat(65);
     for changes in [
         &[("SignedOid", "")][..],
@@ -82,7 +86,7 @@ async fn the_response_is_read_and_hostile_responses_are_errors() {
         &[("SignedStart", "2026-11-27")],
         &[("SignedExpiry", "2026-11-20T00:00:00Z")],
         &[("SignedExpiry", "never")],
-        &[("SignedService", "b")],
+        &[("SignedService", "")],
         &[("SignedVersion", "1")],
         &[("SignedDelegatedUserTid", "a b")],
         &[("Value", "")],
