@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
-use super::dialect::CreationOrder;
 use super::faults::FaultPlan;
 use super::keys::Keys;
 use super::recorder::{self, Observer, RecordedRequest, Recorder};
@@ -70,16 +69,18 @@ impl MockTableServiceBuilder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), azure_table_client::Error> {
     /// let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
-    /// let blogs = mock.client().table_named::<DynamicEntity>("my-blogs");
-    /// blogs.create().await?;
-    /// for row_key in ["2", "1"] {
-    ///     blogs.insert(DynamicEntity::new("Channel9", row_key)).await?;
+    /// for name in ["my-blogs", "My-Blogs"] {
+    ///     let blogs = mock.client().table_named::<DynamicEntity>(name);
+    ///     blogs.create().await?;
     /// }
-    /// let rows = blogs.query().await?;
-    /// assert_eq!(rows[0].key().row_key, "2", "rows have no key order");
+    /// assert_eq!(mock.table_names().len(), 2, "the names of tables are case-sensitive");
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Rows are returned in the order of their keys in both dialects. Cosmos DB itself [promises no order][faq].
+    ///
+    /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
     ///
     /// Call it before [`data`](Self::data): the dialect decides which names of tables differ.
     pub fn dialect(mut self, dialect: Dialect) -> Self {
@@ -188,7 +189,6 @@ impl MockTableServiceBuilder {
         MockTableService(Arc::new(Inner {
             core: Core {
                 store,
-                creation_order: (!self.rules.dialect.has_key_order()).then(CreationOrder::default),
                 rules: self.rules,
                 clock: ServiceClock::new(clock),
             },
