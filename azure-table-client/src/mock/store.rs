@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
 pub(super) use self::deleted::Deleted;
-pub(super) use self::disk::{Disk, Opened};
+pub(super) use self::disk::Disk;
 pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Member, Properties, StoredProperties};
 pub(super) use self::row::{RowText, StoredEntity};

@@ -17,7 +17,7 @@ impl DataFile {
 
     fn open(&self) -> MockTableService {
         let builder = MockTableService::builder().dialect(Dialect::CosmosDb).loose(true);
-        builder.data(&self.0).unwrap().build()
+        builder.open(&self.0).unwrap()
     }
 }
 
