@@ -12,7 +12,7 @@ Address:
   --max-connections N      Connections at the same time [default: 1000]
 
 Service:
-  --dialect NAME           storage: Azure Storage, or cosmos: Azure Cosmos DB for Table [default: storage]
+  --dialect NAME           Follow Azure Storage (storage) or Azure Cosmos DB (cosmos) [default: storage]
 
 Accounts (default: devstoreaccount1 with its well-known key):
   --account NAME           An account; repeatable, each with its key
