@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::exchange::Exchange;
-use crate::dialect::Dialect;
 use crate::mock::failure::Failure;
 use crate::mock::reply::Reply;
 use crate::mock::store::StoredKey;
@@ -15,7 +14,7 @@ const COSMOS_ROW: (&str, &str) = (r#"{"token":""#, r#"","range":{"min":"","max":
 
 /// Returns the keys of the first row of a page. In Azure Storage the RowKey is optional.
 pub(super) fn row(exchange: &Exchange<'_>) -> Result<Option<StoredKey>, Failure> {
-    if exchange.request.dialect == Dialect::CosmosDb {
+    if exchange.request.dialect.is_cosmos() {
         return cosmos(exchange, "NextPartitionKey", read_cosmos_row);
     }
     let Some(partition) = exchange.token("NextPartitionKey")? else {
@@ -26,7 +25,7 @@ pub(super) fn row(exchange: &Exchange<'_>) -> Result<Option<StoredKey>, Failure>
 
 /// Adds the token of a page that begins with this row.
 pub(super) fn add_row(exchange: &Exchange<'_>, reply: &mut Reply, key: &StoredKey) {
-    if exchange.request.dialect == Dialect::CosmosDb {
+    if exchange.request.dialect.is_cosmos() {
         reply.text_header(headers::NEXT_PARTITION_KEY.clone(), write_cosmos_row(key));
         reply.text_header(headers::NEXT_ROW_KEY.clone(), "NA");
         return;
@@ -37,7 +36,7 @@ pub(super) fn add_row(exchange: &Exchange<'_>, reply: &mut Reply, key: &StoredKe
 
 /// Returns the position of the first table of a page.
 pub(super) fn table(exchange: &Exchange<'_>) -> Result<Option<String>, Failure> {
-    if exchange.request.dialect == Dialect::CosmosDb {
+    if exchange.request.dialect.is_cosmos() {
         return cosmos(exchange, "NextTableName", read_text);
     }
     exchange.token("NextTableName")
@@ -45,7 +44,7 @@ pub(super) fn table(exchange: &Exchange<'_>) -> Result<Option<String>, Failure> 
 
 /// Adds the token of a page that begins with the table at this position.
 pub(super) fn add_table(exchange: &Exchange<'_>, reply: &mut Reply, position: &str) {
-    if exchange.request.dialect == Dialect::CosmosDb {
+    if exchange.request.dialect.is_cosmos() {
         reply.text_header(headers::NEXT_TABLE_NAME.clone(), STANDARD.encode(position));
         return;
     }
