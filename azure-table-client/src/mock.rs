@@ -108,7 +108,7 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 #[derive(Clone)]
 pub struct MockTableService(Arc<Inner>);
 
-/// The state of the [data](MockTableServiceBuilder::data) file of a [`MockTableService`].
+/// The state of the [file](MockTableServiceBuilder::open) of a [`MockTableService`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiskStatus {
@@ -196,12 +196,12 @@ impl MockTableService {
         Faults { plan: &self.0.faults, clock: &self.core().clock }
     }
 
-    /// Returns the state of the file of [`data`](MockTableServiceBuilder::data). `None` without one.
+    /// Returns the state of the file that [`open`](MockTableServiceBuilder::open) opened. `None` without one.
     pub fn disk(&self) -> Option<DiskStatus> {
         self.core().store.journal.disk.as_ref().map(store::Disk::status)
     }
 
-    /// Waits until all changes so far are in the file of [`data`](MockTableServiceBuilder::data), for example
+    /// Waits until all changes so far are in the file that [`open`](MockTableServiceBuilder::open) opened, for example
     /// after [`restore`](Self::restore).
     ///
     /// # Errors

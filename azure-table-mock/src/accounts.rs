@@ -154,12 +154,15 @@ impl Accounts {
         let builder = MockTableService::builder()
             .account(name, key)
             .map_err(|error| format!("the account {name}: {error}"))?;
-        let mut builder = self.configure(builder, name);
-        if let Some(folder) = &self.options.data {
-            let file = folder.join(format!("{name}.tables"));
-            builder = builder.data(file).map_err(|error| error_chain(&error))?;
-        }
-        Ok(Served { name: name.clone(), service: builder.build(), is_open: AtomicBool::new(true) })
+        let builder = self.configure(builder, name);
+        let service = match &self.options.data {
+            Some(folder) => {
+                let file = folder.join(format!("{name}.tables"));
+                builder.open(file).map_err(|error| error_chain(&error))?
+            }
+            None => builder.build(),
+        };
+        Ok(Served { name: name.clone(), service, is_open: AtomicBool::new(true) })
     }
 
     /// Applies the settings of all accounts. Requests are kept for the page.

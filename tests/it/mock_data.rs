@@ -17,7 +17,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn open(path: &Path) -> MockTableService {
-    MockTableService::builder().data(path).unwrap().build()
+    MockTableService::builder().open(path).unwrap()
 }
 
 fn blogs(service: &MockTableService) -> TableClient<DynamicEntity> {
@@ -78,7 +78,7 @@ async fn versions_do_not_repeat_after_a_restart() {
     let mut seen = Vec::new();
     for _ in 0..3 {
         let clock = std::sync::Arc::new(Still);
-        let service = MockTableService::builder().clock(clock).data(&path).unwrap().build();
+        let service = MockTableService::builder().clock(clock).open(&path).unwrap();
         let table = blogs(&service);
         let _ = table.create().await;
         seen.push(table.insert(&DynamicEntity::new("p", "r")).await.unwrap().etag);
@@ -91,14 +91,14 @@ async fn versions_do_not_repeat_after_a_restart() {
 async fn an_unusable_file_is_an_error_that_names_it() {
     let path = file("in-use");
     let service = open(&path);
-    let error = MockTableService::builder().data(&path).unwrap_err();
+    let error = MockTableService::builder().open(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert!(error.to_string().contains("in-use.tables"), "{error}");
     drop(service);
 
     let path = file("garbage");
     std::fs::write(&path, "no database").unwrap();
-    assert!(MockTableService::builder().data(&path).is_err());
+    assert!(MockTableService::builder().open(&path).is_err());
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ fn send(
 #[tokio::test]
 async fn policies_and_settings_are_restored() {
     let path = file("policies");
-    let open = || MockTableService::builder().loose(true).data(&path).unwrap().build();
+    let open = || MockTableService::builder().loose(true).open(&path).unwrap();
     let policies = "<SignedIdentifiers><SignedIdentifier><Id>a &lt; b</Id><AccessPolicy>\
         <Expiry>2030-01-01T00:00:00.0000000Z</Expiry><Permission>r</Permission>\
         </AccessPolicy></SignedIdentifier></SignedIdentifiers>";

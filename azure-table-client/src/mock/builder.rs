@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::core::{Core, Rules, ServiceClock};
-use super::dialect::CreationOrder;
 use super::faults::FaultPlan;
 use super::keys::Keys;
 use super::recorder::{self, Observer, RecordedRequest, Recorder};
-use super::store::{Disk, Opened};
-use super::store::{Journal, Replica, Storage, Store};
+use super::store::{Disk, Journal, Replica, Storage, Store};
 use super::{Inner, MockTableService};
 use crate::clock::{Clock, SharedClock, TokioClock};
 use crate::dialect::Dialect;
@@ -25,7 +23,6 @@ pub struct MockTableServiceBuilder {
     kept_requests: usize,
     kept_payload_bytes: usize,
     observer: Option<Observer>,
-    data: Option<Opened>,
 }
 
 impl MockTableServiceBuilder {
@@ -45,7 +42,6 @@ impl MockTableServiceBuilder {
             kept_requests: recorder::KEPT_REQUESTS,
             kept_payload_bytes: recorder::KEPT_PAYLOAD_BYTES,
             observer: None,
-            data: None,
         }
     }
 
@@ -70,18 +66,18 @@ impl MockTableServiceBuilder {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), azure_table_client::Error> {
     /// let mock = MockTableService::builder().dialect(Dialect::CosmosDb).build();
-    /// let blogs = mock.client().table_named::<DynamicEntity>("my-blogs");
-    /// blogs.create().await?;
-    /// for row_key in ["2", "1"] {
-    ///     blogs.insert(DynamicEntity::new("Channel9", row_key)).await?;
+    /// for name in ["my-blogs", "My-Blogs"] {
+    ///     let blogs = mock.client().table_named::<DynamicEntity>(name);
+    ///     blogs.create().await?;
     /// }
-    /// let rows = blogs.query().await?;
-    /// assert_eq!(rows[0].key().row_key, "2", "rows have no key order");
+    /// assert_eq!(mock.table_names().len(), 2, "the names of tables are case-sensitive");
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// Call it before [`data`](Self::data): the dialect decides which names of tables differ.
+    /// Rows are returned in the order of their keys in both dialects. Cosmos DB itself [promises no order][faq].
+    ///
+    /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.rules.dialect = dialect;
         self
@@ -160,7 +156,14 @@ impl MockTableServiceBuilder {
         self
     }
 
-    /// Stores all tables in this file, which is created if it does not exist.
+    /// Creates the service. It has no tables, and keeps them in memory only.
+    pub fn build(self) -> MockTableService {
+        let dialect = self.rules.dialect;
+        self.build_with(|journal| Storage::new(Store::new(dialect), journal))
+    }
+
+    /// Creates the service with the tables of this file, in which it also stores all changes. The file is
+    /// created if it does not exist.
     ///
     /// A change is on disk before a response shows it, so a crash loses no change that a client knows of.
     /// All rows are also kept in memory. Only [`transport`](MockTableService::transport) and
@@ -169,42 +172,31 @@ impl MockTableServiceBuilder {
     /// read the file. Do not remove or change the file while the service uses it.
     ///
     /// # Errors
-    /// The file cannot be opened, is in use, is damaged, or has the format of another version.
-    pub fn data(mut self, path: impl AsRef<std::path::Path>) -> Result<Self, Error> {
+    /// The file cannot be opened, is in use, is damaged, or has another [dialect](Self::dialect) or the format
+    /// of another version.
+    pub fn open(self, path: impl AsRef<std::path::Path>) -> Result<MockTableService, Error> {
         let path = path.as_ref();
         let opened = Disk::open(path, self.rules.dialect).map_err(|error| {
             Error::configuration(format!("{} cannot be opened", path.display())).with_source(error)
         })?;
-        self.data = Some(opened);
-        Ok(self)
+        Ok(self.build_with(|journal| Storage::on_disk(opened, journal)))
     }
 
-    /// Creates the service. It has no tables, except those of its `data` file.
-    pub fn build(mut self) -> MockTableService {
-        let store = self.storage();
+    fn build_with(self, storage: impl FnOnce(Journal) -> Storage) -> MockTableService {
+        let lag = self.replication_lag;
+        let replica = (!lag.is_zero()).then(|| Replica::new(lag, self.rules.dialect));
         let clock =
             self.clock.unwrap_or_else(|| Arc::new(TokioClock::starting_at(SystemTime::now())));
         let recorder = Recorder::new(self.kept_requests, self.kept_payload_bytes, self.observer);
         MockTableService(Arc::new(Inner {
             core: Core {
-                store,
-                creation_order: (!self.rules.dialect.has_key_order()).then(CreationOrder::default),
+                store: storage(Journal::new(replica)),
                 rules: self.rules,
                 clock: ServiceClock::new(clock),
             },
             faults: FaultPlan::default(),
             recorder,
         }))
-    }
-
-    fn storage(&mut self) -> Storage {
-        let lag = self.replication_lag;
-        let dialect = self.rules.dialect;
-        let journal = Journal::new((!lag.is_zero()).then(|| Replica::new(lag, dialect)));
-        if let Some(opened) = self.data.take() {
-            return Storage::on_disk(opened, journal);
-        }
-        Storage::new(Store::new(dialect), journal)
     }
 }
 

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use super::dialect::CreationOrder;
 use super::failure::Failure;
 use super::keys::Keys;
 use super::step::Work;
@@ -18,8 +17,6 @@ pub(super) struct Core {
     pub(super) store: Storage,
     pub(super) rules: Rules,
     pub(super) clock: ServiceClock,
-    /// The order of query results. `None` is the order of the keys.
-    pub(super) creation_order: Option<CreationOrder>,
 }
 
 /// The account, and the rules that a builder can change.
@@ -62,9 +59,6 @@ pub(super) type TokenCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 impl Core {
     /// Adds a change to the journal. The caller still holds the lock under which it made the change.
     pub(super) fn log(&self, entry: impl Fn() -> JournalEntry) {
-        if let Some(order) = &self.creation_order {
-            order.record(&entry());
-        }
         self.store.journal.add(|| self.clock.now(), entry);
     }
 

@@ -8,13 +8,11 @@
 //! [quotas]: https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits
 
 mod failures;
-mod order;
 
 use http::header::{self, HeaderName};
 use http::{Method, StatusCode};
 
 pub(super) use self::failures::refusal;
-pub(super) use self::order::CreationOrder;
 use super::core::ServiceClock;
 use super::failure::Failure;
 use super::json::{push_text, push_value};

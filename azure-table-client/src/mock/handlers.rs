@@ -13,7 +13,7 @@ mod select;
 mod service;
 mod syntax;
 mod tables;
-mod unordered;
+mod token;
 mod user_delegation;
 
 use std::time::SystemTime;

@@ -170,7 +170,7 @@ impl MockTableService {
         let Ok(table) = store.delete(name, core.clock.now(), Duration::ZERO) else {
             return false;
         };
-        core.log(|| JournalEntry::Deleted(name.into()));
+        core.log(|| JournalEntry::Deleted(Arc::clone(table.name())));
         drop(store);
         let deleted = &core.store.journal.deleted;
         deleted.add(table);
@@ -243,10 +243,10 @@ impl MockTableService {
             .map_err(|failure| Error::invalid_input(failure.message))?;
         let mut store = core.store.write();
         if store.table(name).is_none() {
-            store
+            let table = store
                 .create(name, core.clock.now())
                 .map_err(|failure| Error::invalid_input(failure.message))?;
-            core.log(|| JournalEntry::Created(name.into()));
+            core.log(|| JournalEntry::created(table));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 pub(super) use self::chunk::Chunk;
 pub(super) use self::column::{Cell, Literal, compare};
 pub(super) use self::deleted::Deleted;
-pub(super) use self::disk::{Disk, Opened};
+pub(super) use self::disk::Disk;
 pub(super) use self::key::{StoredKey, by_keys};
 pub(super) use self::properties::{Member, Properties, StoredProperties};
 pub(super) use self::row::{RowText, StoredEntity};
@@ -43,6 +43,8 @@ use crate::edm::EdmDateTime;
 pub(super) struct Store {
     dialect: Dialect,
     tables: BTreeMap<String, Arc<Table>>,
+    /// The number of the next table. Tables are numbered in the order of their creation.
+    next_number: u64,
     /// The latest Timestamp in a deleted table.
     last_deleted: EdmDateTime,
     held_names: HeldNames,
@@ -56,7 +58,10 @@ struct HeldNames(BTreeMap<String, SystemTime>);
 /// A change of the store in one step.
 #[derive(Debug, Clone)]
 pub(super) enum JournalEntry {
-    Created(Arc<str>),
+    Created {
+        name: Arc<str>,
+        number: u64,
+    },
     Deleted(Arc<str>),
     Written {
         table: Arc<str>,
@@ -71,6 +76,12 @@ pub(super) enum JournalEntry {
     LastDeleted(EdmDateTime),
 }
 
+impl JournalEntry {
+    pub(super) fn created(table: &Table) -> Self {
+        Self::Created { name: Arc::clone(table.name()), number: table.number() }
+    }
+}
+
 impl Default for Store {
     fn default() -> Self {
         Self::new(Dialect::default())
@@ -82,13 +93,14 @@ impl Store {
         Self {
             dialect,
             tables: BTreeMap::new(),
+            next_number: 1,
             last_deleted: EdmDateTime::MIN,
             held_names: HeldNames::default(),
             service_properties: Arc::default(),
         }
     }
 
-    pub(super) fn create(&mut self, name: &str, now: SystemTime) -> Result<(), Failure> {
+    pub(super) fn create(&mut self, name: &str, now: SystemTime) -> Result<&Arc<Table>, Failure> {
         let identity = self.dialect.table_identity(name);
         if self.held_names.contains(&identity, now) {
             return Err(Failure::table_being_deleted());
@@ -96,8 +108,9 @@ impl Store {
         match self.tables.entry(identity) {
             btree_map::Entry::Occupied(_) => Err(Failure::table_already_exists()),
             btree_map::Entry::Vacant(entry) => {
-                entry.insert(Arc::new(Table::new(name, self.last_deleted)));
-                Ok(())
+                let table = Table::new(name, self.last_deleted).with_number(self.next_number);
+                self.next_number += 1;
+                Ok(entry.insert(Arc::new(table)))
             }
         }
     }
@@ -130,9 +143,10 @@ impl Store {
     /// Applies a change of another store without any check. Returns the deleted table.
     pub(super) fn replay(&mut self, entry: &JournalEntry) -> Option<Arc<Table>> {
         match entry {
-            JournalEntry::Created(name) => {
-                let table = Arc::new(Table::new(name, self.last_deleted));
-                self.tables.insert(self.dialect.table_identity(name), table);
+            JournalEntry::Created { name, number } => {
+                let table = Table::new(name, self.last_deleted).with_number(*number);
+                self.next_number = self.next_number.max(number + 1);
+                self.tables.insert(self.dialect.table_identity(name), Arc::new(table));
             }
             JournalEntry::Deleted(name) => {
                 return self.remove(&self.dialect.table_identity(name));
@@ -235,7 +249,7 @@ mod tests {
     fn table_names_are_case_insensitive_but_keep_their_case() {
         let mut store = Store::default();
         store.create("Blogs", NOW).unwrap();
-        assert_eq!(store.create("bLOGS", NOW), Err(Failure::table_already_exists()));
+        assert_eq!(store.create("bLOGS", NOW).unwrap_err(), Failure::table_already_exists());
         assert_eq!(store.table("BLOGS").map(|table| &**table.name()), Some("Blogs"));
         store.delete("blogs", NOW, Duration::ZERO).unwrap();
         let again = store.delete("blogs", NOW, Duration::ZERO);
@@ -250,7 +264,8 @@ mod tests {
             let name = format!("Table{second}");
             store.create(&name, at(second)).unwrap();
             store.delete(&name, at(second), Duration::from_secs(10)).unwrap();
-            assert_eq!(store.create(&name, at(second + 9)), Err(Failure::table_being_deleted()));
+            let refused = store.create(&name, at(second + 9)).unwrap_err();
+            assert_eq!(refused, Failure::table_being_deleted());
             store.create(&name, at(second + 10)).unwrap();
         }
         assert_eq!(store.held_names.0.len(), 10);

@@ -77,11 +77,6 @@ DIFFERENCES = {
         "entities are in the order of utf16 code units",
         "a token continues where keys are odd",
     ],
-    "has no order of keys": [
-        "partitions come before rows in the order",
-        "a write outside the range of its signature is refused",
-        "an account signature allows everything that it permits",
-    ],
     "has other tokens": ["a token continues in another query"],
     "has other limits": [
         "more than 1000 a page is refused",

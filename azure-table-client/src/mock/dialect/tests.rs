@@ -246,88 +246,6 @@ fn names_of_tables_are_case_sensitive() {
 }
 
 #[test]
-fn a_data_file_keeps_tables_whose_names_differ_by_case() {
-    let file = std::env::temp_dir().join(format!("atm-dialect-{}.tables", std::process::id()));
-    let _ = std::fs::remove_file(&file);
-    let open = || {
-        let builder = MockTableService::builder().dialect(Dialect::CosmosDb).loose(true);
-        builder.data(&file).unwrap().build()
-    };
-    let service = open();
-    for name in ["Blogs", "blogs"] {
-        create(&service, name);
-    }
-    insert(&service, ("p", "2"));
-    drop(service);
-    let service = open();
-    assert_eq!(service.table_names(), ["Blogs", "blogs"]);
-    assert_eq!(service.row_count("Blogs"), Some(1));
-    insert(&service, ("p", "1"));
-    let rows = send(&service, "GET", "/Blogs()", &[], "");
-    assert_eq!(row_keys(&rows), ["2", "1"], "rows of the file come first");
-    drop(service);
-    std::fs::remove_file(&file).unwrap();
-}
-
-#[test]
-fn rows_and_tables_are_in_the_order_of_their_creation() {
-    let service = cosmos();
-    for name in ["b", "a"] {
-        create(&service, name);
-    }
-    for keys in [("q", "1"), ("p", "3"), ("p", "1"), ("p", "2")] {
-        insert(&service, keys);
-    }
-    let get = |path: &str| send(&service, "GET", path, &[], "");
-    assert_eq!(row_keys(&get("/Blogs()")), ["1", "3", "1", "2"]);
-    // An update does not move a row, and a new row with the same key is the last one.
-    let path = "/Blogs(PartitionKey='p',RowKey='3')";
-    send(&service, "PUT", path, &[("accept", "application/json")], r#"{"A":1}"#);
-    let only = "/Blogs()?$filter=PartitionKey%20eq%20'p'";
-    assert_eq!(row_keys(&get(only)), ["3", "1", "2"]);
-    send(&service, "DELETE", path, &[("if-match", "*")], "");
-    insert(&service, ("p", "3"));
-    assert_eq!(row_keys(&get(only)), ["1", "2", "3"]);
-
-    let first = get(&format!("{only}&$top=2"));
-    assert_eq!(row_keys(&first), ["1", "2"]);
-    let token = header(&first, "x-ms-continuation-nextpartitionkey").unwrap();
-    assert!(token.starts_with(r#"{"token":""#), "{token}");
-    assert!(token.ends_with(r#"","range":{"min":"","max":"FF"}}"#), "{token}");
-    assert_eq!(header(&first, "x-ms-continuation-nextrowkey"), Some("NA"));
-    let next = |token: &str| {
-        let token =
-            percent_encoding::utf8_percent_encode(token, percent_encoding::NON_ALPHANUMERIC);
-        get(&format!("{only}&$top=2&NextPartitionKey={token}&NextRowKey=NA"))
-    };
-    let last = next(token);
-    assert_eq!(row_keys(&last), ["3"]);
-    assert_eq!(header(&last, "x-ms-continuation-nextpartitionkey"), None);
-    assert_eq!(refusal(&next("1!4!cGs4")).3, "Request url is invalid.");
-
-    let tables = |path: &str| {
-        let page = get(path);
-        let body: serde_json::Value = serde_json::from_slice(&page.body).unwrap();
-        let names: Vec<_> =
-            body["value"].as_array().unwrap().iter().map(|t| t["TableName"].to_string()).collect();
-        let token = header(&page, "x-ms-continuation-nexttablename").map(str::to_owned);
-        (names.join(" ").replace('"', ""), token)
-    };
-    assert_eq!(tables("/Tables"), ("Blogs b a".into(), None));
-    let (names, token) = tables("/Tables?$top=2");
-    assert_eq!(names, "Blogs b");
-    let token = token.unwrap().replace('=', "%3D");
-    assert_eq!(tables(&format!("/Tables?$top=2&NextTableName={token}")), ("a".into(), None));
-
-    // The fault plan ends pages early, and a list nevertheless advances.
-    service.faults().add(Fault::page_of(0));
-    let empty = get(only);
-    assert_eq!(row_keys(&empty).len(), 0);
-    let token = header(&empty, "x-ms-continuation-nextpartitionkey").unwrap();
-    assert_eq!(row_keys(&next(token)), ["1"]);
-}
-
-#[test]
 fn a_page_has_more_than_a_thousand_rows_if_the_request_says_so() {
     let service = cosmos();
     let rows: Vec<_> =
@@ -340,3 +258,4 @@ fn a_page_has_more_than_a_thousand_rows_if_the_request_says_so() {
 
 mod batches;
 mod failures;
+mod lists;

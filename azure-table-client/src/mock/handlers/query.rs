@@ -10,14 +10,13 @@ use super::page::Page;
 use super::scan::{Partitions, range};
 use super::select::Select;
 use super::syntax;
-use super::unordered;
+use super::token;
 use crate::filter::{Filter, Plan, PlanKind};
 use crate::limits::PAGE_ENTITIES;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
 use crate::mock::reply::Reply;
-use crate::mock::store::{Snapshot, by_keys};
-use crate::wire::headers;
+use crate::mock::store::{Snapshot, StoredKey, by_keys};
 
 /// The plan of a read, and the number of rows it scanned.
 #[derive(Clone, Copy)]
@@ -50,13 +49,7 @@ pub(super) async fn query(
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
     let plan = Plan::of(filter.as_ref());
     let select = Select::of(exchange.request)?;
-    if let Some(order) = &core.creation_order {
-        let read = unordered::Read { filter: filter.as_ref(), plan, select, top };
-        let (reply, rows) = unordered::query(core, order, exchange, table, &read).await?;
-        *scan = Some(Scan { plan: read.plan.kind(), rows });
-        return Ok(reply);
-    }
-    let token = token(exchange)?;
+    let token = token::row(exchange)?;
     let (granted, start) = (exchange.grant.keys(), start(token.as_ref(), &plan));
     let start = if by_keys(granted.start(), start).is_gt() { granted.start() } else { start };
 
@@ -86,10 +79,8 @@ pub(super) async fn query(
     }
     let Page { mut body, found, scanned, mut next, rows, .. } = page;
     // The tokens of the service advance: a page that starts at a row contains it.
-    let token = token.as_ref().map(|(partition, row)| (&**partition, &**row));
     let rows = rows.unwrap_or_default();
-    let starts_at_row =
-        rows.first().is_some_and(|(_, key)| Some((&*key.partition, &*key.row)) == token);
+    let starts_at_row = rows.first().is_some_and(|(_, key)| Some(key) == token.as_ref());
     let cut = page_end.and_then(|cut| cut.of(found)).map(|cut| cut.max(usize::from(starts_at_row)));
     if let Some((offset, key)) = cut.and_then(|cut| rows.get(cut)) {
         body.truncate(*offset);
@@ -99,26 +90,17 @@ pub(super) async fn query(
     *scan = Some(Scan { plan: plan.kind(), rows: scanned });
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
     if let Some(key) = next {
-        Exchange::add_token(&mut reply, &headers::NEXT_PARTITION_KEY, &key.partition);
-        Exchange::add_token(&mut reply, &headers::NEXT_ROW_KEY, &key.row);
+        token::add_row(exchange, &mut reply, &key);
     }
     Ok(reply)
 }
 
-/// The keys in the continuation tokens. The RowKey is optional.
-fn token(exchange: &Exchange<'_>) -> Result<Option<(String, String)>, Failure> {
-    let Some(partition) = exchange.token("NextPartitionKey")? else {
-        return Ok(None);
-    };
-    Ok(Some((partition, exchange.token("NextRowKey")?.unwrap_or_default())))
-}
-
 /// The first key of the page, which is the later one of the token's key and the plan's first key.
-fn start<'k>(token: Option<&'k (String, String)>, plan: &'k Plan<'_>) -> (&'k str, &'k str) {
+fn start<'k>(token: Option<&'k StoredKey>, plan: &'k Plan<'_>) -> (&'k str, &'k str) {
     let start = plan.start();
     match token {
-        Some((partition, row)) => {
-            let token = (&**partition, &**row);
+        Some(token) => {
+            let token = (&*token.partition, &*token.row);
             if by_keys(token, start).is_gt() { token } else { start }
         }
         None => start,

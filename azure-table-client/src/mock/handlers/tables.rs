@@ -8,7 +8,7 @@ use super::entities::entity_with_keys;
 use super::evaluate::Matcher;
 use super::exchange::Exchange;
 use super::query::filter;
-use super::unordered;
+use super::token;
 use crate::limits::PAGE_ENTITIES;
 use crate::mock::core::Core;
 use crate::mock::failure::Failure;
@@ -17,7 +17,6 @@ use crate::mock::reply::Reply;
 use crate::mock::request::BelowTable;
 use crate::mock::step::Work;
 use crate::mock::store::{JournalEntry, Table};
-use crate::wire::headers;
 
 /// The name of the set of all tables.
 const TABLES: &str = "Tables";
@@ -30,8 +29,8 @@ pub(super) fn create(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Fail
     let name = name.ok_or_else(Failure::properties_need_value)?;
     core.rules.dialect.check_new_table_name(&name)?;
     let mut store = core.store.write();
-    store.create(&name, core.clock.now())?;
-    core.log(|| JournalEntry::Created((&*name).into()));
+    let table = store.create(&name, core.clock.now())?;
+    core.log(|| JournalEntry::created(table));
     drop(store);
     Ok(exchange.created(TABLES, Item::Table(&name)))
 }
@@ -55,7 +54,7 @@ pub(super) async fn delete(
     let table = {
         let mut store = core.store.write();
         let table = store.delete(name, now, held)?;
-        core.log(|| JournalEntry::Deleted(name.into()));
+        core.log(|| JournalEntry::Deleted(Arc::clone(table.name())));
         table
     };
     let deleted = &core.store.journal.deleted;
@@ -72,15 +71,8 @@ pub(super) async fn delete(
 pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let filter = filter(core, exchange)?;
     let top = exchange.top()?.unwrap_or(PAGE_ENTITIES as usize);
-    if let Some(order) = &core.creation_order {
-        let payload = exchange.payload(TABLES, None);
-        return unordered::list(core, order, exchange, &payload, filter.as_ref(), top).await;
-    }
-    let from = exchange.token("NextTableName")?.unwrap_or_default();
-    let tables: Vec<Arc<Table>> = {
-        let store = core.store.at(exchange.grant.location, core.clock.now());
-        store.tables_from(&from).cloned().collect()
-    };
+    let from = token::table(exchange)?.unwrap_or_default();
+    let tables = tables_from(core, exchange, &from)?;
     let matcher = filter.as_ref().map(Matcher::new);
     let (mut page, mut next, mut work) = (Vec::new(), None, Work::default());
     for table in &tables {
@@ -104,7 +96,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
     let payload = exchange.payload(TABLES, None);
     payload.open_page(&mut body);
     // The tokens of the service advance: a page that starts at a table contains it.
-    let starts_at_table = page.first().is_some_and(|table| **table.name() == *from);
+    let starts_at_table = page.first().is_some_and(|table| position(exchange, table) == from);
     let cut = exchange.effects.and_then(|effects| effects.page_end?.of(page.len()));
     let cut = cut.map(|cut| cut.max(usize::from(starts_at_table))).filter(|cut| *cut < page.len());
     for (index, table) in page.iter().take(cut.unwrap_or(top)).enumerate() {
@@ -113,7 +105,7 @@ pub(super) async fn list(core: &Core, exchange: &Exchange<'_>) -> Result<Reply, 
     payload.close_page(&mut body, cut.unwrap_or(page.len()) == 0);
     let mut reply = Reply::with_body(StatusCode::OK, exchange.format, body);
     if let Some(next) = cut.map_or(next, |cut| page.get(cut).copied()) {
-        Exchange::add_token(&mut reply, &headers::NEXT_TABLE_NAME, next.name());
+        token::add_table(exchange, &mut reply, &position(exchange, next));
     }
     Ok(reply)
 }
@@ -141,4 +133,33 @@ pub(super) fn below(core: &Core, exchange: &Exchange<'_>, path: &BelowTable) -> 
         }
     };
     fails().err().unwrap_or_else(Failure::table_not_found)
+}
+
+/// Returns the tables from a position on. In Cosmos DB they are in the order of their creation.
+fn tables_from(
+    core: &Core,
+    exchange: &Exchange<'_>,
+    from: &str,
+) -> Result<Vec<Arc<Table>>, Failure> {
+    let now = core.clock.now();
+    if !exchange.request.dialect.is_cosmos() {
+        let store = core.store.at(exchange.grant.location, now);
+        return Ok(store.tables_from(from).cloned().collect());
+    }
+    let first: u64 = match from {
+        "" => 0,
+        _ => from.parse().map_err(|_| Failure::invalid_input())?,
+    };
+    let mut tables = core.store.at(exchange.grant.location, now).all();
+    tables.retain(|table| table.number() >= first);
+    tables.sort_unstable_by_key(|table| table.number());
+    Ok(tables)
+}
+
+/// The position of a table in a list, from which a continuation token is made.
+fn position(exchange: &Exchange<'_>, table: &Table) -> String {
+    if exchange.request.dialect.is_cosmos() {
+        return table.number().to_string();
+    }
+    table.name().to_string()
 }

@@ -65,7 +65,7 @@ impl Disk {
     /// Opens or creates this file.
     pub(in crate::mock) fn open(path: &Path, dialect: Dialect) -> Result<Opened, OpenError> {
         let mut store = Store::new(dialect);
-        let log = Log::open(path, |content| {
+        let log = Log::open(path, dialect, |content| {
             drop(store.replay(&entry::read(content)?));
             Some(())
         })?;

@@ -23,7 +23,7 @@ pub(super) fn snapshot<E>(
     };
     visit(JournalEntry::ServiceProperties(properties))?;
     for table in &tables {
-        visit(JournalEntry::Created(Arc::clone(table.name())))?;
+        visit(JournalEntry::created(table))?;
         let policies = table.policies();
         visit(JournalEntry::Policies { table: Arc::clone(table.name()), policies })?;
         let mut next = Some(StoredKey::new("", ""));

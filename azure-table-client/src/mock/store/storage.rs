@@ -180,12 +180,16 @@ mod tests {
     use super::*;
     use crate::edm::EdmDateTime;
 
+    fn created(name: &str) -> JournalEntry {
+        JournalEntry::Created { name: name.into(), number: 1 }
+    }
+
     #[test]
     fn a_change_is_there_when_the_lag_is_over() {
         let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        replica.add(at(100), JournalEntry::Created("Blogs".into()));
-        replica.add(at(105), JournalEntry::Created("Posts".into()));
+        replica.add(at(100), created("Blogs"));
+        replica.add(at(105), created("Posts"));
         let tables = |now| replica.store(now).tables().count();
         assert_eq!(replica.last_sync(at(109)), at(100));
         assert_eq!(tables(at(109)), 0);
@@ -202,7 +206,7 @@ mod tests {
         let row = RowText::new("r", &vec![]).at(Version::at(EdmDateTime::MIN));
         let rows = vec![Written { key: StoredKey::new("p", "r"), row: Some(row) }];
         let now = SystemTime::UNIX_EPOCH;
-        replica.add(now, JournalEntry::Created("Blogs".into()));
+        replica.add(now, created("Blogs"));
         replica.add(now, JournalEntry::Written { table: "Blogs".into(), rows });
         assert_eq!(replica.store(now).table("Blogs").map(|table| table.len()), Some(1));
         assert!(deleted.pop().is_none());
@@ -217,7 +221,7 @@ mod tests {
         let replica = Replica::new(Duration::from_secs(10), Dialect::default());
         for seconds in 0..1000 {
             let made = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            replica.add(made, JournalEntry::Created("Blogs".into()));
+            replica.add(made, created("Blogs"));
         }
         assert_eq!(lock(&replica.in_flight).len(), 10);
     }

@@ -24,6 +24,8 @@ use crate::lock::{lock, read, write};
 #[derive(Debug)]
 pub(in crate::mock) struct Table {
     name: Arc<str>,
+    /// Grows from each table of the account to the next.
+    number: u64,
     partitions: RwLock<Partitions>,
     rows: AtomicUsize,
     /// The latest Timestamp of a row, in ticks.
@@ -64,6 +66,7 @@ impl Table {
     pub(super) fn new(name: &str, last_deleted: EdmDateTime) -> Self {
         Self {
             name: name.into(),
+            number: 0,
             partitions: RwLock::default(),
             rows: AtomicUsize::new(0),
             last: AtomicI64::new(last_deleted.ticks()),
@@ -73,8 +76,17 @@ impl Table {
         }
     }
 
+    pub(super) fn with_number(self, number: u64) -> Self {
+        Self { number, ..self }
+    }
+
     pub(in crate::mock) fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// The number of this table, in the order of their creation.
+    pub(in crate::mock) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns `true` if the table was deleted. Its rows are then removed step by step.

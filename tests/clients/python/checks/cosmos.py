@@ -51,13 +51,12 @@ def an_entity_may_appear_again_in_a_transaction(table):
 
 
 @check
-def entities_are_in_the_order_of_their_creation(table):
+def pages_have_each_entity_once(table):
     for key in "cabd":
         table.create_entity(entity(row_key=key))
-    table.upsert_entity(entity(row_key="c", A=1))
-    equal(row_keys(table.list_entities()), ["c", "a", "b", "d"])
     pages = [row_keys(page) for page in table.list_entities(results_per_page=3).by_page()]
-    equal(pages, [["c", "a", "b"], ["d"]])
+    equal([len(page) for page in pages], [3, 1])
+    equal(sorted(pages[0] + pages[1]), ["a", "b", "c", "d"])
 
 
 @check

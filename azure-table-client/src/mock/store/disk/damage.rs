@@ -33,7 +33,7 @@ impl Drop for TestFile {
 }
 
 pub(super) fn open(path: &Path) -> Result<MockTableService, crate::error::Error> {
-    Ok(MockTableService::builder().loose(true).data(path)?.build())
+    MockTableService::builder().loose(true).open(path)
 }
 
 /// Sends a request to the account and returns the body of the response.

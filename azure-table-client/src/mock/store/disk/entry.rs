@@ -23,9 +23,10 @@ const MAX_ROWS: usize = 100;
 pub(super) fn write(entry: &JournalEntry, mut add: impl FnMut(&[u8])) {
     let mut content = Vec::new();
     match entry {
-        JournalEntry::Created(name) => {
+        JournalEntry::Created { name, number } => {
             content.push(CREATED);
             push(&mut content, name);
+            content.extend(number.to_le_bytes());
         }
         JournalEntry::Deleted(name) => {
             content.push(DELETED);
@@ -81,7 +82,10 @@ fn push(content: &mut Vec<u8>, text: &str) {
 pub(super) fn read(content: &[u8]) -> Option<JournalEntry> {
     let mut content = Content(content);
     let entry = match content.byte()? {
-        CREATED => JournalEntry::Created(content.text()?.into()),
+        CREATED => {
+            let name = content.text()?.into();
+            JournalEntry::Created { name, number: u64::from_le_bytes(content.array()?) }
+        }
         DELETED => JournalEntry::Deleted(content.text()?.into()),
         WRITTEN => {
             let table = content.text()?.into();

@@ -2,7 +2,7 @@
 //!
 //! | offset | content |
 //! |---|---|
-//! | 0 | the header: [`MAGIC`], the format (`u32`), a random number (16 bytes), their checksum |
+//! | 0 | the header: [`MAGIC`], the format (`u16`), the dialect (`u16`), a random number (16 bytes), their checksum |
 //! | 512 | the mark: the length of the file up to the last commit (`u64`), its length after the last compaction (`u64`), the checksum of the last record, the checksum of these fields |
 //! | 4096 | records: the length of the content (`u32`), the checksum, the content |
 //!
@@ -21,11 +21,12 @@ use sha2::{Digest, Sha256};
 
 use super::files::{is_intact, lock, make_private, open_locked, replacement_path, sync_folder};
 use super::open_error::OpenError;
+use crate::dialect::Dialect;
 
 const MAGIC: [u8; 16] = *b"azure-table-data";
 /// The version of this layout and of the content of records.
-const FORMAT: u32 = 1;
-const HEADER_BYTES: usize = 16 + 4 + 16 + CHECKSUM_BYTES;
+const FORMAT: u16 = 2;
+const HEADER_BYTES: usize = 16 + 2 + 2 + 16 + CHECKSUM_BYTES;
 const MARK_AT: u64 = 512;
 const MARK_BYTES: usize = 8 + 8 + 2 * CHECKSUM_BYTES;
 const RECORDS_AT: u64 = 4096;
@@ -61,18 +62,19 @@ impl Log {
     /// which returns `None` if the content is invalid.
     pub(super) fn open(
         path: &Path,
+        dialect: Dialect,
         read: impl FnMut(&[u8]) -> Option<()>,
     ) -> Result<Self, OpenError> {
         // A compaction replaces the file that a symbolic link names, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if let Some(file) = open_locked(&path)? {
-            return Self::read(file, path, read);
+            return Self::read(file, path, dialect, read);
         }
-        let new = Self::create(&path)?;
+        let new = Self::create(&path, dialect)?;
         // Another process may have created the file meanwhile.
         if let Some(file) = open_locked(&path)? {
             new.discard();
-            return Self::read(file, path, read);
+            return Self::read(file, path, dialect, read);
         }
         let mut log = new.put_in_place()?;
         log.commit()?;
@@ -82,11 +84,12 @@ impl Log {
     fn read(
         file: File,
         path: PathBuf,
+        dialect: Dialect,
         mut read: impl FnMut(&[u8]) -> Option<()>,
     ) -> Result<Self, OpenError> {
         make_private(&file)?;
         let length = file.metadata()?.len();
-        let header = read_header(&file)?;
+        let header = read_header(&file, dialect)?;
         let mark = Mark::read(&file)?;
         let start = Position { offset: RECORDS_AT, checksum: header };
         let mut is_marked = false;
@@ -119,7 +122,7 @@ impl Log {
     }
 
     /// Creates an empty log next to the file that [`put_in_place`](Self::put_in_place) replaces.
-    pub(super) fn create(path: &Path) -> Result<Self, OpenError> {
+    pub(super) fn create(path: &Path, dialect: Dialect) -> Result<Self, OpenError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
@@ -128,7 +131,7 @@ impl Log {
         lock(&file)?;
         make_private(&file)?;
         file.set_len(0)?;
-        let header = header(FORMAT, fastrand::u128(..));
+        let header = header(FORMAT, number_of(dialect), fastrand::u128(..));
         let checksum = array(&header, HEADER_BYTES - CHECKSUM_BYTES);
         file.write_all(&header)?;
         file.set_len(RECORDS_AT)?;
@@ -283,16 +286,25 @@ impl Mark {
     }
 }
 
-pub(super) fn header(format: u32, number: u128) -> Vec<u8> {
+/// The number of a dialect in the header.
+const fn number_of(dialect: Dialect) -> u16 {
+    match dialect {
+        Dialect::AzureStorage => 0,
+        Dialect::CosmosDb => 1,
+    }
+}
+
+pub(super) fn header(format: u16, dialect: u16, number: u128) -> Vec<u8> {
     let mut header = Vec::from(MAGIC);
     header.extend(format.to_le_bytes());
+    header.extend(dialect.to_le_bytes());
     header.extend(number.to_le_bytes());
     header.extend(checksum(&[&header]));
     header
 }
 
-/// Reads the header and returns its checksum.
-fn read_header(mut file: &File) -> Result<Checksum, OpenError> {
+/// Reads the header and returns its checksum. Fails if the file has another dialect.
+fn read_header(mut file: &File, dialect: Dialect) -> Result<Checksum, OpenError> {
     let mut header = [0; HEADER_BYTES];
     if !read_fully(&mut file, &mut header)? || header[..16] != MAGIC {
         return Err(OpenError::Foreign);
@@ -301,9 +313,16 @@ fn read_header(mut file: &File) -> Result<Checksum, OpenError> {
     if sum != checksum(&[&header[..HEADER_BYTES - CHECKSUM_BYTES]]) {
         return Err(OpenError::Damaged { at: 0 });
     }
-    match u32::from_le_bytes(array(&header, 16)) {
-        FORMAT => Ok(sum),
-        format => Err(OpenError::Format { found: format, known: FORMAT }),
+    let format = u16::from_le_bytes(array(&header, 16));
+    if format != FORMAT {
+        return Err(OpenError::Format { found: format, known: FORMAT });
+    }
+    let number = u16::from_le_bytes(array(&header, 18));
+    let dialects = [Dialect::AzureStorage, Dialect::CosmosDb];
+    match dialects.into_iter().find(|dialect| number_of(*dialect) == number) {
+        Some(found) if found == dialect => Ok(sum),
+        Some(found) => Err(OpenError::Dialect { found, expected: dialect }),
+        None => Err(OpenError::Damaged { at: 18 }),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::dialect::Dialect;
+
 #[derive(Debug)]
 pub(in crate::mock) enum OpenError {
     Io(io::Error),
@@ -10,8 +12,13 @@ pub(in crate::mock) enum OpenError {
     /// The file does not begin like a data file.
     Foreign,
     Format {
-        found: u32,
-        known: u32,
+        found: u16,
+        known: u16,
+    },
+    /// The names of tables and the order of lists depend on the dialect.
+    Dialect {
+        found: Dialect,
+        expected: Dialect,
     },
     Damaged {
         at: u64,
@@ -31,6 +38,13 @@ impl fmt::Display for OpenError {
                 f,
                 "the file has format {found}, and this version reads only format {known}: \
                  start the version that wrote the file, or move the file to begin without tables"
+            ),
+            Self::Dialect { found, expected } => write!(
+                f,
+                "the file has the dialect of {}, and the service that of {}: \
+                 select the dialect of the file, or move the file to begin without tables",
+                found.name(),
+                expected.name()
             ),
             Self::Damaged { at } => write!(
                 f,

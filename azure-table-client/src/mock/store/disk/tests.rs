@@ -10,6 +10,7 @@ use super::log::Log;
 use super::open_error::OpenError;
 use crate::dialect::Dialect;
 use crate::mock::MockTableService;
+use crate::mock::store::JournalEntry;
 use crate::transport::HttpRequest;
 
 /// Upserts a row with a text of this length.
@@ -207,12 +208,64 @@ fn other_formats_are_refused_with_advice() {
     }
     fs::remove_file(&file.0).unwrap();
     drop(opened(&file.0));
-    let newer = super::log::header(2, 7);
+    let newer = super::log::header(3, 0, 7);
     let mut bytes = fs::read(&file.0).unwrap();
     bytes[..newer.len()].copy_from_slice(&newer);
     fs::write(&file.0, bytes).unwrap();
     let refusal = refusal(&file.0);
-    assert!(refusal.contains("has format 2, and this version reads only format 1"), "{refusal}");
+    assert!(refusal.contains("has format 3, and this version reads only format 2"), "{refusal}");
+}
+
+#[test]
+fn a_file_of_the_other_dialect_is_refused_and_unchanged() {
+    let build =
+        |dialect, path: &Path| MockTableService::builder().dialect(dialect).loose(true).open(path);
+    let [storage, cosmos] = [Dialect::AzureStorage, Dialect::CosmosDb];
+    for (own, other, reason) in [
+        (
+            storage,
+            cosmos,
+            "the file has the dialect of Azure Storage, and the service that of Cosmos DB:",
+        ),
+        (
+            cosmos,
+            storage,
+            "the file has the dialect of Cosmos DB, and the service that of Azure Storage:",
+        ),
+    ] {
+        let file = TestFile::new("dialect");
+        let service = build(own, &file.0).unwrap();
+        service.seed_json(r#"{"Blogs":[{"PartitionKey":"p","RowKey":"r"}]}"#).unwrap();
+        compact(&service, &file.0);
+        drop(service);
+        let before = fs::read(&file.0).unwrap();
+        let error = build(other, &file.0).unwrap_err();
+        let shown = std::error::Error::source(&error).unwrap().to_string();
+        assert!(shown.contains(reason), "{shown}");
+        assert_eq!(fs::read(&file.0).unwrap(), before, "{own:?}");
+        assert_eq!(build(own, &file.0).unwrap().row_count("Blogs"), Some(2));
+    }
+}
+
+#[test]
+fn a_table_that_another_spelling_deleted_stays_deleted() {
+    let file = TestFile::new("spelling");
+    let service = opened(&file.0);
+    service.seed_json(r#"{"Blogs":[], "Posts":[]}"#).unwrap();
+    send(&service, Method::DELETE, "/Tables('blogs')", "");
+    assert!(service.remove_table("POSTS"));
+    drop(service);
+    // The log has the stored names: it can be read without regard to the rules for names.
+    let mut deleted = Vec::new();
+    let read = |content: &[u8]| {
+        if let JournalEntry::Deleted(name) = super::entry::read(content)? {
+            deleted.push(name.to_string());
+        }
+        Some(())
+    };
+    Log::open(&file.0, Dialect::AzureStorage, read).unwrap();
+    assert_eq!(deleted, ["Blogs", "Posts"]);
+    assert_eq!(opened(&file.0).table_names().len(), 0);
 }
 
 #[test]
@@ -259,7 +312,7 @@ fn a_failed_commit_is_written_again() {
     let mut records = Vec::new();
     let mut open = || {
         records.clear();
-        let log = Log::open(&file.0, |record| {
+        let log = Log::open(&file.0, Dialect::AzureStorage, |record| {
             records.push(record.to_vec());
             Some(())
         });
@@ -281,5 +334,8 @@ fn a_failed_commit_is_written_again() {
     let (log, records) = open().unwrap();
     assert_eq!(records, [&b"one"[..], b"two", b"three"]);
     drop(log);
-    assert!(matches!(Log::open(Path::new("/"), |_| None), Err(OpenError::Io(_))));
+    assert!(matches!(
+        Log::open(Path::new("/"), Dialect::AzureStorage, |_| None),
+        Err(OpenError::Io(_))
+    ));
 }

@@ -14,6 +14,7 @@ use super::super::snapshot::snapshot;
 use super::super::{JournalEntry, Store};
 use super::log::{Log, Position};
 use super::{LEAST_GROWTH, Progress, entry};
+use crate::lock::read;
 
 /// The largest number of changes in one commit.
 const MAX_CHANGES: usize = 10_000;
@@ -175,7 +176,8 @@ impl Writer {
 
 /// Writes all rows into a new file next to the file.
 fn compact(store: &RwLock<Store>, path: &Path) -> io::Result<Log> {
-    let mut log = Log::create(path).map_err(io::Error::other)?;
+    let dialect = read(store).dialect;
+    let mut log = Log::create(path, dialect).map_err(io::Error::other)?;
     let written = snapshot(store, |change| {
         entry::write(&change, |content| log.add(content));
         log.commit_if_large()
