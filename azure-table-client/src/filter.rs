@@ -39,6 +39,8 @@ pub use azure_table_derive::Projection;
 pub use column::ReadColumn;
 pub use column::{Column, HasColumns};
 pub use condition::{Condition, IntoCondition};
+#[cfg(feature = "mock")]
+pub(crate) use error::Expected;
 pub use error::{FilterError, FilterErrorKind};
 pub use key_column::KeyColumn;
 #[doc(hidden)]

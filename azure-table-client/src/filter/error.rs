@@ -13,10 +13,34 @@ pub struct FilterError {
     kind: FilterErrorKind,
     /// `None` for a filter that was built without a text.
     position: Option<usize>,
-    /// The end of the last token that was read, in characters.
-    end: usize,
-    expected: &'static str,
+    /// The first byte of the error and the end of the last token that was read, in bytes of the text.
+    bytes: (usize, usize),
+    expected: Expected,
     found: String,
+}
+
+/// The tokens or values that are valid at the position of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// An operator of comparison.
+    Operator,
+    /// The rest of a group.
+    Close,
+    /// The rest of a filter.
+    End,
+    /// An expression or a value with this description.
+    Expression(&'static str),
+}
+
+impl Expected {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Operator => "eq, ne, gt, ge, lt or le",
+            Self::Close => "and, or or )",
+            Self::End => "and, or or the end",
+            Self::Expression(text) => text,
+        }
+    }
 }
 
 /// The kind of a [`FilterError`].
@@ -54,14 +78,14 @@ impl FilterError {
     pub(super) fn in_text(
         kind: FilterErrorKind,
         text: &str,
-        (byte, end): (usize, usize),
-        expected: &'static str,
+        bytes: (usize, usize),
+        expected: Expected,
     ) -> Self {
-        let (before, after) = text.split_at(byte);
+        let (before, after) = text.split_at(bytes.0);
         Self {
             kind,
             position: Some(before.chars().count()),
-            end: text[..end].chars().count(),
+            bytes,
             expected,
             found: after.chars().take(SHOWN_CHARS).collect(),
         }
@@ -78,7 +102,8 @@ impl FilterError {
             FilterErrorKind::OutOfBounds => "an index within the series",
             _ => "the name of a property",
         };
-        Self { kind, position: None, end: 0, expected, found }
+        let expected = Expected::Expression(expected);
+        Self { kind, position: None, bytes: (0, 0), expected, found }
     }
 
     /// Returns the kind of the error.
@@ -91,15 +116,20 @@ impl FilterError {
         self.position.unwrap_or_default()
     }
 
-    /// Returns the end of the last token that was read, in characters.
+    /// Returns the first byte of the error and the end of the last token that was read, in bytes of the text.
     #[cfg(feature = "mock")]
-    pub(crate) fn end(&self) -> usize {
-        self.end
+    pub(crate) fn bytes(&self) -> (usize, usize) {
+        self.bytes
+    }
+
+    #[cfg(feature = "mock")]
+    pub(crate) fn expectation(&self) -> Expected {
+        self.expected
     }
 
     /// Returns a description of the valid tokens or values.
     pub fn expected(&self) -> &'static str {
-        self.expected
+        self.expected.text()
     }
 }
 
@@ -117,7 +147,7 @@ impl fmt::Display for FilterError {
             }
             _ => "",
         })?;
-        write!(f, "expected {}", self.expected)?;
+        write!(f, "expected {}", self.expected())?;
         if let Some(position) = self.position {
             write!(f, " at position {position}")?;
         }

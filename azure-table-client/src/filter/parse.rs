@@ -1,13 +1,13 @@
 //! Parses the text of a filter.
 
 use super::depth::{LEVELS, MAX_DEPTH};
+use super::error::Expected;
 use super::lexer::{Lexer, Token};
 use super::literal;
 use super::{CompareOp, Filter, FilterError, FilterErrorKind};
 use crate::edm::EdmValue;
 
-const OPERATOR: &str = "eq, ne, gt, ge, lt or le";
-const TERM: &str = "a comparison, not or (";
+const TERM: Expected = Expected::Expression("a comparison, not or (");
 
 impl Filter {
     /// Parses the text of an OData filter.
@@ -22,7 +22,7 @@ impl Filter {
         let filter = parser.or(0)?;
         match parser.token {
             Token::End => Ok(filter),
-            _ => Err(parser.unexpected("and, or or the end")),
+            _ => Err(parser.unexpected(Expected::End)),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Parser<'_> {
     }
 
     /// The error for the current token.
-    fn unexpected(&self, expected: &'static str) -> FilterError {
+    fn unexpected(&self, expected: Expected) -> FilterError {
         let kind = match self.token {
             Token::End => FilterErrorKind::UnexpectedEnd,
             Token::Unclosed => FilterErrorKind::UnclosedQuote,
@@ -55,7 +55,7 @@ impl Parser<'_> {
         self.error(kind, self.at, expected)
     }
 
-    fn error(&self, kind: FilterErrorKind, at: usize, expected: &'static str) -> FilterError {
+    fn error(&self, kind: FilterErrorKind, at: usize, expected: Expected) -> FilterError {
         FilterError::in_text(kind, self.lexer.text(), (at, self.lexer.at()), expected)
     }
 
@@ -87,7 +87,7 @@ impl Parser<'_> {
 
     fn term(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(FilterErrorKind::TooDeep, self.at, LEVELS));
+            return Err(self.error(FilterErrorKind::TooDeep, self.at, Expected::Expression(LEVELS)));
         }
         match self.token {
             Token::Word("not") => {
@@ -110,7 +110,7 @@ impl Parser<'_> {
         self.advance();
         let filter = self.or(depth)?;
         if self.token != Token::Close {
-            return Err(self.unexpected("and, or or )"));
+            return Err(self.unexpected(Expected::Close));
         }
         self.advance();
         Ok(filter)
@@ -133,15 +133,15 @@ impl Parser<'_> {
                     Operand::Literal(EdmValue::Boolean(value)),
                     Token::End | Token::Close | Token::Word("and" | "or"),
                 ) => Ok(Filter::Constant(value)),
-                _ => Err(self.unexpected(OPERATOR)),
+                _ => Err(self.unexpected(Expected::Operator)),
             };
         };
         self.advance();
         // The service compares only a property with a literal.
-        let expected = match left {
+        let expected = Expected::Expression(match left {
             Operand::Property(_) => "a literal",
             Operand::Literal(_) => "a property",
-        };
+        });
         let at = self.at;
         match (left, self.operand(expected)?) {
             (Operand::Property(property), Operand::Literal(literal)) => {
@@ -154,10 +154,11 @@ impl Parser<'_> {
         }
     }
 
-    fn operand(&mut self, expected: &'static str) -> Result<Operand, FilterError> {
+    fn operand(&mut self, expected: Expected) -> Result<Operand, FilterError> {
         let at = self.at;
-        let bad_literal =
-            |parser: &Self, expected| parser.error(FilterErrorKind::BadLiteral, at, expected);
+        let bad_literal = |parser: &Self, expected| {
+            parser.error(FilterErrorKind::BadLiteral, at, Expected::Expression(expected))
+        };
         let literal = match self.token {
             Token::Quoted(text) => EdmValue::String(text.replace("''", "'")),
             Token::Number(text) => literal::number(text).map_err(|e| bad_literal(self, e))?,

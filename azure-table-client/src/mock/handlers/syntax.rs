@@ -2,44 +2,49 @@
 //!
 //! The service parses filters with Microsoft's OData library: one message is recorded in `test_query_invalid_filter`,
 //! another one is in [AzureStorageExplorer#1382][literal], and both are texts of that library. The other messages are
-//! its texts too (`ExpressionLexer` and `UriQueryExpressionParser` of `Microsoft.Data.OData`). Positions count from 0.
+//! its texts too (`ExpressionLexer` and `UriQueryExpressionParser` of `Microsoft.Data.OData`). Positions count the UTF-16
+//! code units of a .NET string from 0.
 //!
 //! [literal]: https://github.com/microsoft/AzureStorageExplorer/issues/1382
 
-use crate::filter::{FilterError, FilterErrorKind};
+use crate::filter::{Expected, FilterError, FilterErrorKind};
 use crate::mock::failure::Failure;
 
 /// The failure of a filter with this text.
 pub(super) fn failure(text: &str, error: &FilterError) -> Failure {
-    let (start, end) = (error.position(), error.end());
-    let found = || text.chars().skip(start).take(end.saturating_sub(start)).collect::<String>();
+    let (first, last) = error.bytes();
+    let found = text.get(first..last).unwrap_or_default();
+    let (start, end) = (units(&text[..first]), units(&text[..last]));
     let message = match error.kind() {
         FilterErrorKind::Function => return Failure::not_implemented(),
         FilterErrorKind::UnclosedQuote => {
-            let end = text.chars().count();
+            let end = units(text);
             format!("There is an unterminated string literal at position {end} in '{text}'.")
         }
-        FilterErrorKind::BadLiteral => match type_of_literal(&found()) {
+        FilterErrorKind::BadLiteral => match type_of_literal(found) {
             Some(edm_type) => {
-                let found = found();
                 format!("Unrecognized 'Edm.{edm_type}' literal '{found}' at '{start}' in '{text}'.")
             }
             None => return Failure::invalid_input(),
         },
-        FilterErrorKind::Unexpected | FilterErrorKind::UnexpectedEnd => match error.expected() {
-            "and, or or )" => {
+        FilterErrorKind::Unexpected | FilterErrorKind::UnexpectedEnd => match error.expectation() {
+            Expected::Close => {
                 format!("')' or operator expected at position {start} in '{text}'.")
             }
             // The text up to here is an expression.
-            "and, or or the end" | "eq, ne, gt, ge, lt or le" => {
+            Expected::End | Expected::Operator => {
                 format!("Syntax error at position {end} in '{text}'.")
             }
-            _ if start == end => format!("Expression expected at position {start} in '{text}'."),
-            _ => return Failure::invalid_input(),
+            Expected::Expression(_) if start == end => format!("Expression expected at position {start} in '{text}'."),
+            Expected::Expression(_) => return Failure::invalid_input(),
         },
         _ => return Failure::invalid_input(),
     };
     Failure::syntax(message)
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
 }
 
 /// The type that the form of a literal states, if the service stores the type.
@@ -79,6 +84,7 @@ mod tests {
             ("A eq 1 B eq 2", "Syntax error at position 8 in 'A eq 1 B eq 2'."),
             ("A eq 1)", "Syntax error at position 7 in 'A eq 1)'."),
             ("é é", "Syntax error at position 3 in 'é é'."),
+            ("A eq '😀' B", "Syntax error at position 11 in 'A eq '😀' B'."),
         ] {
             let failure = refused(text);
             assert_eq!((failure.stage, &*failure.message), (Stage::Preparation, expected));
@@ -91,6 +97,8 @@ mod tests {
             ("A eq", "Expression expected at position 4 in 'A eq'."),
             ("(A eq 1", "')' or operator expected at position 7 in '(A eq 1'."),
             ("A eq 'x", "There is an unterminated string literal at position 7 in 'A eq 'x'."),
+            ("A eq '😀", "There is an unterminated string literal at position 8 in 'A eq '😀'."),
+            ("A eq '😀' and", "Expression expected at position 13 in 'A eq '😀' and'."),
             (
                 "A eq 5454161346626",
                 "Unrecognized 'Edm.Int32' literal '5454161346626' at '5' in 'A eq 5454161346626'.",
