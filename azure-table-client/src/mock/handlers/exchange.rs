@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{HeaderName, Method, StatusCode, header};
+use http::{HeaderName, StatusCode};
 
 use super::Select;
 use crate::mock::authorize::Grant;
@@ -11,8 +11,8 @@ use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
 use crate::mock::payload::{BaseUrl, Item, Payload};
 use crate::mock::reply::Reply;
-use crate::mock::request::{Headers, Preference, Protocol, Request};
-use crate::wire::{Metadata, PayloadFormat};
+use crate::mock::request::{Preference, Protocol, Request};
+use crate::wire::PayloadFormat;
 
 /// An authorized request and the settings of its response.
 pub(super) struct Exchange<'a> {
@@ -103,24 +103,9 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The format of the response. A DELETE outside of a batch may omit `Accept` (recorded in
-/// `test_get_entity_with_select` of the asynchronous Python client of 2020); in a batch it may not
-/// ([azure-sdk-for-rust#364][batch]).
-///
-/// [batch]: https://github.com/Azure/azure-sdk-for-rust/issues/364
+/// The format of the response.
 fn format(protocol: &Protocol, request: &Request<'_>) -> Result<PayloadFormat, Failure> {
-    if let Some(format) = request.dialect.format(request) {
-        return format;
-    }
-    let request = &request.raw;
-    let may_omit = request.method == Method::DELETE
-        && matches!(request.headers, Headers::Request(_))
-        && !request.headers.contains(&header::ACCEPT)
-        && request.option("$format").is_none();
-    match protocol.format(request) {
-        Err(_) if may_omit => Ok(PayloadFormat::Json(Metadata::Minimal)),
-        format => format,
-    }
+    request.dialect.format(request).unwrap_or_else(|| protocol.format(&request.raw))
 }
 
 /// Writes a token in the service's form: `1!<length>!<base64>`, with `-` for `=`.
