@@ -87,7 +87,11 @@ impl Parser<'_> {
 
     fn term(&mut self, depth: usize) -> Result<Filter, FilterError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(FilterErrorKind::TooDeep, self.at, Expected::Expression(LEVELS)));
+            return Err(self.error(
+                FilterErrorKind::TooDeep,
+                self.at,
+                Expected::Expression(LEVELS),
+            ));
         }
         match self.token {
             Token::Word("not") => {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::{HeaderValue, StatusCode, header};
 
 use super::accepted;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, NameFault, cosmos_name_fault};
 use crate::mock::failure::Failure;
 use crate::mock::json::push_text;
 use crate::mock::reply::{Protection, Reply};
@@ -42,25 +42,22 @@ impl Dialect {
 /// Checks the name of a table before it is created. The failures are those that the official Python client
 /// expects (`_validate_tablename_error` in its `_error.py`).
 pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
+    let Some(fault) = cosmos_name_fault(name) else {
+        return Ok(());
+    };
     let failure = |status, code, message| {
         let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
         Err(Failure { status, code, message, ..Failure::internal_error() })
     };
     let internal =
         |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
-    if name.contains(['/', '\\', '#', '?']) {
-        return internal("The resource name presented contains invalid character.");
+    match fault {
+        NameFault::Character => internal("The resource name presented contains invalid character."),
+        NameFault::LastSpace => internal("The resource name can't end with space."),
+        NameFault::LengthOrReserved => {
+            failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.")
+        }
     }
-    if name.ends_with(' ') {
-        return internal("The resource name can't end with space.");
-    }
-    // The service accepts other characters too. The mock does not, since many test tools cannot put them into a
-    // path, and could not delete such a table.
-    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
-    if Dialect::CosmosDb.check_own_table_name(name).is_err() || !name.bytes().all(is_printable) {
-        return failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.");
-    }
-    Ok(())
 }
 
 /// The reply for a failure.
@@ -88,7 +85,7 @@ pub(in crate::mock) fn refusal(
     body.extend_from_slice(b"}}}");
     let mut reply = Reply::new(failure.status, body);
     let kind = accepted(request).filter(|_| has_accepted_format(request, failure.status));
-    let kind = kind.and_then(|kind| HeaderValue::try_from(kind).ok());
+    let kind = kind.and_then(|(kind, _)| HeaderValue::try_from(kind).ok());
     reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
     reply.protection = Protection::None;
     reply.failure = Some(failure);
@@ -140,10 +137,9 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
             with("The requested operation is not supported.")
         }
         (StatusCode::TOO_MANY_REQUESTS, code) => {
-            // Both codes were recorded: this one for tables, and the other one for entities.
-            let is_of_tables = matches!(operation, Operation::CreateTable | Operation::DeleteTable);
+            // Both codes were recorded: this one for the creation of a table, and the other one for a query.
             let code = match code {
-                "TooManyRequests" if is_of_tables => Cow::Borrowed("429"),
+                "TooManyRequests" if operation == Operation::CreateTable => Cow::Borrowed("429"),
                 _ => failure.code.clone(),
             };
             Failure { code, ..with(TOO_MANY_REQUESTS) }

@@ -35,7 +35,9 @@ pub(super) fn failure(text: &str, error: &FilterError) -> Failure {
             Expected::End | Expected::Operator => {
                 format!("Syntax error at position {end} in '{text}'.")
             }
-            Expected::Expression(_) if start == end => format!("Expression expected at position {start} in '{text}'."),
+            Expected::Expression(_) if start == end => {
+                format!("Expression expected at position {start} in '{text}'.")
+            }
             Expected::Expression(_) => return Failure::invalid_input(),
         },
         _ => return Failure::invalid_input(),
