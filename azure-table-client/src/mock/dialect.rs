@@ -13,7 +13,7 @@ mod order;
 use http::header::{self, HeaderName};
 use http::{Method, StatusCode};
 
-pub(super) use self::failures::refusal;
+pub(super) use self::failures::{BatchRefusal, BatchStep};
 pub(super) use self::order::CreationOrder;
 use super::core::ServiceClock;
 use super::failure::Failure;
@@ -89,7 +89,8 @@ impl Dialect {
         }
     }
 
-    /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order.
+    /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order (recorded for
+    /// merges in `test_batch_same_row_operations_fail`).
     pub(super) const fn repeats_rows(self) -> bool {
         self.is_cosmos()
     }
@@ -176,6 +177,21 @@ impl Dialect {
             }
             condition => condition,
         }
+    }
+
+    /// Whether a response repeats the version and the client's id of its request.
+    pub(super) const fn repeats_headers(self) -> bool {
+        !self.is_cosmos()
+    }
+
+    /// The reply for a failure in the form of Cosmos DB.
+    pub(super) fn refusal(
+        self,
+        request: &Request<'_>,
+        failure: &Failure,
+        request_id: &str,
+    ) -> Option<Reply> {
+        self.is_cosmos().then(|| failures::refusal(request, failure, request_id))
     }
 
     /// Sets the headers of Cosmos DB in a response.

@@ -6,7 +6,7 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::accepted;
 use crate::dialect::{Dialect, NameFault, cosmos_name_fault};
-use crate::mock::failure::Failure;
+use crate::mock::failure::{Failure, Stage};
 use crate::mock::json::push_text;
 use crate::mock::reply::{Protection, Reply};
 use crate::mock::request::{Headers, Request};
@@ -20,23 +20,55 @@ const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. 
     so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
 
 impl Dialect {
-    /// The failure of the operation at this index of a batch with `count` operations.
-    pub(in crate::mock) fn failure_at(
+    /// The failure of a changeset with `count` operations, which the operation at this index caused.
+    pub(in crate::mock) fn refuse_changeset(
         self,
+        step: BatchStep,
         failure: Failure,
         index: usize,
         count: usize,
-    ) -> Failure {
-        match self {
+    ) -> BatchRefusal {
+        use BatchRefusal::{Batch, Operation};
+        match (self, step) {
+            (Self::AzureStorage, BatchStep::Group) => Operation(failure.at(index)),
+            (Self::AzureStorage, BatchStep::Table) => {
+                Operation(Failure { stage: Stage::Preparation, ..failure }.at(index))
+            }
             // The message of a changeset with one operation has no index.
-            Self::AzureStorage if count <= 1 => failure,
-            Self::AzureStorage => failure.at(index),
-            Self::CosmosDb => {
+            (Self::AzureStorage, _) if count <= 1 => Operation(failure),
+            (Self::AzureStorage, _) => Operation(failure.at(index)),
+            // Cosmos DB checks all operations before it accepts the batch (recorded for PATCH).
+            (Self::CosmosDb, BatchStep::Group) => Batch(failure.at(index)),
+            (Self::CosmosDb, BatchStep::Check) => Batch(failure),
+            (Self::CosmosDb, BatchStep::Table) => Operation(failure),
+            (Self::CosmosDb, BatchStep::Write) => {
                 let failure = failure.at(index);
-                Failure { message: format!("{}\n", failure.message).into(), ..failure }
+                Operation(Failure { message: format!("{}\n", failure.message).into(), ..failure })
             }
         }
     }
+}
+
+/// The step in which a changeset failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mock) enum BatchStep {
+    /// The check of a single operation.
+    Check,
+    /// The check that the operations belong together.
+    Group,
+    /// The search for the table.
+    Table,
+    /// The change of the rows.
+    Write,
+}
+
+/// The effect of a failed operation.
+#[derive(Debug)]
+pub(in crate::mock) enum BatchRefusal {
+    /// The service accepts the batch and responds to this operation with the failure.
+    Operation(Failure),
+    /// The failure is the response to the whole batch.
+    Batch(Failure),
 }
 
 /// Checks the name of a table before it is created. The failures are those that the official Python client
@@ -61,11 +93,7 @@ pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
 }
 
 /// The reply for a failure.
-pub(in crate::mock) fn refusal(
-    request: &Request<'_>,
-    failure: &Failure,
-    request_id: &str,
-) -> Reply {
+pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str) -> Reply {
     let failure = in_cosmos(failure.clone(), request.operation_or_other());
     let message = match failure.status {
         // The Table layer responds to these itself, and passes on the others from the layer below it.
