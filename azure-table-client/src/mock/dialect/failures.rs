@@ -74,8 +74,13 @@ pub(in crate::mock) enum BatchRefusal {
 /// Checks the name of a table before it is created. The failures are those that the official Python client
 /// expects (`_validate_tablename_error` in its `_error.py`).
 pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
-    let Some(fault) = cosmos_name_fault(name) else {
-        return Ok(());
+    // The service accepts characters outside of ASCII. The mock does not: Python's HTTP client refuses them in a path,
+    // so tools that use it could not delete such a table.
+    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    let fault = match cosmos_name_fault(name) {
+        Some(fault) => fault,
+        None if name.bytes().all(is_printable) => return Ok(()),
+        None => NameFault::LengthOrReserved,
     };
     let failure = |status, code, message| {
         let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));

@@ -247,16 +247,12 @@ fn names_of_tables_are_case_sensitive() {
         ("a ", (500, "InternalServerError")),
         (&*"t".repeat(255), (400, "BadRequest")),
         ("tables", (400, "BadRequest")),
+        ("é", (400, "BadRequest")),
     ] {
         let body = format!(r#"{{"TableName":"{name}"}}"#);
         let (status, code, ..) = refusal(&send(&service, "POST", "/Tables", &[], &body));
         assert_eq!((status, &*code), expected, "{name}");
     }
-    // A recorded list of tables has this name.
-    create(&service, "啊齄丂狛狜");
-    let path = "/Tables('%E5%95%8A%E9%BD%84%E4%B8%82%E7%8B%9B%E7%8B%9C')";
-    assert_eq!(send(&service, "DELETE", path, &[], "").status, 204);
-    assert_eq!(service.table_names(), ["blogs", "my-table 1"]);
     assert_eq!(refusal(&send(&service, "GET", "/a%5Cb()", &[], "")).1, "InvalidInput");
     let seeded = service.seed_json(r#"{"my-table 2":[{"PartitionKey":"p","RowKey":"r"}]}"#);
     assert_eq!(seeded.map_err(|error| error.to_string()), Ok(()));
