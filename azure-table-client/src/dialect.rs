@@ -38,11 +38,12 @@ const COSMOS_TABLE_NAME_CHARS: usize = 254;
 /// The limit on the bytes of an item as JSON.
 const COSMOS_ENTITY_BYTES: usize = 2 * 1024 * 1024;
 const COSMOS_TRANSACTION_BYTES: usize = 2 * 1024 * 1024;
-/// The names of Cosmos DB's system properties. The [FAQ][faq] lists `etag`, but recordings of the service store
-/// it, and drop `Etag` without an error.
+/// The names of Cosmos DB's system properties. The [FAQ][faq] lists `etag`. The recordings have one body with
+/// `etag` and then `Etag`, of which the service stores the first one and drops the second one without an error, so
+/// either `Etag` is reserved, or only the first of two names that differ by case is stored. The client refuses both.
 ///
 /// [faq]: https://learn.microsoft.com/azure/cosmos-db/table/faq
-const COSMOS_PROPERTIES: [&str; 4] = ["ID", "rid", "Etag", "ResourceId"];
+const COSMOS_PROPERTIES: [&str; 5] = ["ID", "rid", "etag", "Etag", "ResourceId"];
 
 impl Dialect {
     /// Returns the dialect of an endpoint with this host.
@@ -161,17 +162,34 @@ fn at_most(bytes: usize, most: usize) -> Result<(), LimitError> {
 }
 
 fn check_cosmos_table_name(name: &str) -> Result<(), LimitError> {
+    match cosmos_name_fault(name) {
+        None => Ok(()),
+        Some(_) => Err(LimitError::TableNameForCosmos { name: name.to_owned() }),
+    }
+}
+
+/// The rule of Cosmos DB that the name of a table breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameFault {
+    /// A character that no name may have.
+    Character,
+    /// A space at the end.
+    LastSpace,
+    /// The length, or a name that the service uses itself.
+    LengthOrReserved,
+}
+
+/// Returns the first rule that the name of a table breaks.
+pub(crate) fn cosmos_name_fault(name: &str) -> Option<NameFault> {
     let is_length_valid = (1..=COSMOS_TABLE_NAME_CHARS).contains(&name.chars().count());
     // The service uses these names in its own paths.
     let is_reserved = name.eq_ignore_ascii_case("Tables") || matches!(name, "$batch" | "." | "..");
-    if is_length_valid
-        && !is_reserved
-        && !name.ends_with(' ')
-        && !name.contains(['/', '\\', '#', '?'])
-    {
-        return Ok(());
+    match () {
+        () if name.contains(['/', '\\', '#', '?']) => Some(NameFault::Character),
+        () if name.ends_with(' ') => Some(NameFault::LastSpace),
+        () if !is_length_valid || is_reserved => Some(NameFault::LengthOrReserved),
+        () => None,
     }
-    Err(LimitError::TableNameForCosmos { name: name.to_owned() })
 }
 
 #[cfg(test)]
@@ -210,7 +228,7 @@ mod tests {
         assert!(cosmos.check_keys(&"é".repeat(1024), "r").is_ok());
         assert!(cosmos.check_keys(&"日".repeat(700), "r").is_err());
         assert!(cosmos.check_keys("a/b", "r").is_err());
-        assert!(cosmos.check_property("Etag").is_err() && cosmos.check_property("etag").is_ok());
+        assert!(cosmos.check_property("Etag").is_err() && cosmos.check_property("etag").is_err());
         assert!(Dialect::AzureStorage.check_property("Etag").is_ok());
         assert_eq!(cosmos.check_body(2 * 1024 * 1024), Ok(()));
         let error = cosmos.check_body(2 * 1024 * 1024 + 1).unwrap_err().to_string();

@@ -12,7 +12,7 @@ mod failures;
 use http::header::{self, HeaderName};
 use http::{Method, StatusCode};
 
-pub(super) use self::failures::refusal;
+pub(super) use self::failures::{BatchRefusal, BatchStep};
 use super::core::ServiceClock;
 use super::failure::Failure;
 use super::json::{push_text, push_value};
@@ -65,13 +65,16 @@ impl Dialect {
         if !self.is_cosmos() {
             return None;
         }
-        let option = request.raw.option("$format");
-        let accept = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT));
-        let Some(accept) = accept.filter(|_| request.verb() != Ok("DELETE")) else {
+        if request.verb() == Ok("DELETE") {
             return Some(Ok(PayloadFormat::Json(Metadata::Minimal)));
-        };
-        let mut levels = accept.split(',').filter_map(Metadata::of_media_type);
-        Some(levels.next().map(PayloadFormat::Json).ok_or_else(Failure::media_type_not_supported))
+        }
+        let level = accepted(request).map(|(_, level)| PayloadFormat::Json(level));
+        Some(level.ok_or_else(Failure::media_type_not_supported))
+    }
+
+    /// Whether the service has shared access signatures with a user delegation key. Cosmos DB does not.
+    pub(super) const fn has_user_delegation(self) -> bool {
+        !self.is_cosmos()
     }
 
     /// The largest `$top`. Cosmos DB has [no limit][faq].
@@ -84,7 +87,8 @@ impl Dialect {
         }
     }
 
-    /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order.
+    /// Whether a batch may have several changes of one row. Cosmos DB applies them in their order (recorded for
+    /// merges in `test_batch_same_row_operations_fail`).
     pub(super) const fn repeats_rows(self) -> bool {
         self.is_cosmos()
     }
@@ -117,7 +121,10 @@ impl Dialect {
             Err(LimitError::PropertyNameTooLong { .. }) if self.is_cosmos() => {}
             checked => checked?,
         }
-        self.check_property(name)?;
+        // The service accepts this name, which the client refuses.
+        if name != "etag" {
+            self.check_property(name)?;
+        }
         match self {
             Self::AzureStorage => Ok(limits::check_value(name, value)?),
             Self::CosmosDb => Ok(()),
@@ -151,8 +158,9 @@ impl Dialect {
         Ok(self.check_body(text.len() + key.partition.len() + key.row.len())?)
     }
 
-    /// Removes the property that Cosmos DB does not store: `Etag` is its own name for the ETag. Other
-    /// spellings are properties (recorded in `test_etag_duplicate_field`).
+    /// Removes the property that Cosmos DB does not store. The recorded bodies (`test_etag_duplicate_field`) have
+    /// `etag` and then `Etag`, and only `etag` is stored. The mock drops every `Etag`; the service may instead store
+    /// the first of two names that differ by case.
     pub(super) fn remove_system_properties(self, properties: &mut Properties<'_>) {
         if self.is_cosmos() {
             properties.retain(|(name, _)| name != "Etag");
@@ -167,6 +175,21 @@ impl Dialect {
             }
             condition => condition,
         }
+    }
+
+    /// Whether a response repeats the version and the client's id of its request.
+    pub(super) const fn repeats_headers(self) -> bool {
+        !self.is_cosmos()
+    }
+
+    /// The reply for a failure in the form of Cosmos DB.
+    pub(super) fn refusal(
+        self,
+        request: &Request<'_>,
+        failure: &Failure,
+        request_id: &str,
+    ) -> Option<Reply> {
+        self.is_cosmos().then(|| failures::refusal(request, failure, request_id))
     }
 
     /// Sets the headers of Cosmos DB in a response.
@@ -188,7 +211,7 @@ impl Dialect {
             kind.as_bytes().starts_with(b"application/json") && reply.failure.is_none()
         });
         if (is_json || is_upsert)
-            && let Some(kind) = accepted(request)
+            && let Some((kind, _)) = accepted(request)
         {
             reply.text_header(header::CONTENT_TYPE, kind);
         }
@@ -210,15 +233,15 @@ impl Dialect {
     }
 }
 
-/// The media type of the response, which is the accepted one as the request writes it.
-fn accepted(request: &Request<'_>) -> Option<String> {
-    let accept = request.raw.header(&header::ACCEPT).unwrap_or_default();
-    let written = accept.split(',').find(|kind| Metadata::of_media_type(kind).is_some());
-    let level = || match request.dialect.format(request) {
-        Some(Ok(PayloadFormat::Json(level))) => Some(level.media_type()),
-        _ => None,
+/// The media type of the response and its level: the first JSON type in `$format`, or else in `Accept`, as the
+/// request writes it.
+fn accepted(request: &Request<'_>) -> Option<(String, Metadata)> {
+    let option = request.raw.option("$format");
+    let Some(accept) = option.as_deref().or_else(|| request.raw.header(&header::ACCEPT)) else {
+        return Some((Metadata::Minimal.media_type().to_owned(), Metadata::Minimal));
     };
-    written.map(str::trim).or_else(level).map(str::to_owned)
+    let mut kinds = accept.split(',').map(str::trim);
+    kinds.find_map(|kind| Some((kind.to_owned(), Metadata::of_media_type(kind)?)))
 }
 
 /// Reads the time in `W/"datetime'2017-11-10T02%3A43%3A55.7662660Z'"`.

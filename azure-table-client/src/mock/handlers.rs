@@ -29,7 +29,6 @@ pub(super) use self::query::Scan;
 pub(super) use self::select::Select;
 use super::authorize::{CHALLENGE, authorize};
 use super::core::{Core, ServiceClock};
-use super::dialect;
 use super::failure::{Failure, Stage};
 use super::faults::Effects;
 use super::reply::{self, Protection, Reply};
@@ -114,8 +113,8 @@ pub(super) fn refusal(
     request_id: &str,
     now: EdmDateTime,
 ) -> Reply {
-    if request.dialect.is_cosmos() {
-        return dialect::refusal(request, failure, request_id);
+    if let Some(reply) = request.dialect.refusal(request, failure, request_id) {
+        return reply;
     }
     let protocol = request.protocol().ok();
     // The client of an XML operation does not need to accept XML.

@@ -26,13 +26,31 @@ pub(super) enum Item<'r> {
 /// A writer of bodies with the entities of a table, or with tables.
 pub(super) struct Payload<'a> {
     pub(super) dialect: Dialect,
-    pub(super) format: PayloadFormat,
+    pub(super) writer: Writer,
     pub(super) base_url: &'a BaseUrl<'a>,
     /// The name of the table, or `Tables`.
     pub(super) set: &'a str,
     pub(super) select: Option<&'a Select>,
     /// The clock for Atom's `<updated>`.
     pub(super) clock: &'a ServiceClock,
+}
+
+/// The form of a body.
+#[derive(Clone, Copy)]
+pub(super) enum Writer {
+    Json(Metadata),
+    CosmosJson(Metadata),
+    Atom,
+}
+
+impl Writer {
+    pub(super) fn new(dialect: Dialect, format: PayloadFormat) -> Self {
+        match format {
+            PayloadFormat::Json(level) if dialect.is_cosmos() => Self::CosmosJson(level),
+            PayloadFormat::Json(level) => Self::Json(level),
+            PayloadFormat::Atom => Self::Atom,
+        }
+    }
 }
 
 /// The media type of a response in this format.
@@ -124,44 +142,38 @@ impl Payload<'_> {
     /// Returns a body with one item.
     pub(super) fn one(&self, item: Item<'_>) -> Vec<u8> {
         let mut body = Vec::with_capacity(1024);
-        match self.format {
-            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
-                self.cosmos_one(&mut body, level, item);
-            }
-            PayloadFormat::Json(level) => self.json_one(&mut body, level, item),
-            PayloadFormat::Atom => self.atom_one(&mut body, item),
+        match self.writer {
+            Writer::Json(level) => self.json_one(&mut body, level, item),
+            Writer::CosmosJson(level) => self.cosmos_one(&mut body, level, item),
+            Writer::Atom => self.atom_one(&mut body, item),
         }
         body
     }
 
     /// Begins a page.
     pub(super) fn open_page(&self, body: &mut Vec<u8>) {
-        match self.format {
-            PayloadFormat::Json(_) if self.dialect.is_cosmos() => cosmos::open_page(body),
-            PayloadFormat::Json(level) => self.json_open_page(body, level),
-            PayloadFormat::Atom => self.atom_open_page(body),
+        match self.writer {
+            Writer::Json(level) => self.json_open_page(body, level),
+            Writer::CosmosJson(_) => cosmos::open_page(body),
+            Writer::Atom => self.atom_open_page(body),
         }
     }
 
     /// Adds an item to a page.
     pub(super) fn push(&self, body: &mut Vec<u8>, item: Item<'_>, is_first: bool) {
-        match self.format {
-            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
-                self.cosmos_push(body, level, item, is_first);
-            }
-            PayloadFormat::Json(level) => self.json_push(body, level, item, is_first),
-            PayloadFormat::Atom => self.atom_push(body, item),
+        match self.writer {
+            Writer::Json(level) => self.json_push(body, level, item, is_first),
+            Writer::CosmosJson(level) => self.cosmos_push(body, level, item, is_first),
+            Writer::Atom => self.atom_push(body, item),
         }
     }
 
     /// Ends a page.
     pub(super) fn close_page(&self, body: &mut Vec<u8>, is_empty: bool) {
-        match self.format {
-            PayloadFormat::Json(level) if self.dialect.is_cosmos() => {
-                self.cosmos_close_page(body, level);
-            }
-            PayloadFormat::Json(_) => body.extend_from_slice(b"]}"),
-            PayloadFormat::Atom => atom::close_page(body, is_empty),
+        match self.writer {
+            Writer::Json(_) => body.extend_from_slice(b"]}"),
+            Writer::CosmosJson(level) => self.cosmos_close_page(body, level),
+            Writer::Atom => atom::close_page(body, is_empty),
         }
     }
 

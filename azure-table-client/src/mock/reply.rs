@@ -160,8 +160,8 @@ impl Reply {
         for (name, value) in self.protection.headers() {
             self.set(name.clone(), value.clone());
         }
-        if !request.dialect.is_cosmos() {
-            self.set_headers_of_storage(&request.raw);
+        if request.dialect.repeats_headers() {
+            self.set_headers_of_request(&request.raw);
         }
         self.text_header(headers::X_MS_REQUEST_ID.clone(), request_id);
         self.text_header(header::DATE, headers::http_date(now));
@@ -173,7 +173,7 @@ impl Reply {
     }
 
     /// Sets the headers that repeat those of the request.
-    fn set_headers_of_storage(&mut self, request: &RawRequest<'_>) {
+    fn set_headers_of_request(&mut self, request: &RawRequest<'_>) {
         // Earlier versions did not return the header.
         if let Some(version) = request.headers.get(&headers::X_MS_VERSION)
             && version >= b"2009-09-19".as_slice()

@@ -142,7 +142,7 @@ impl MockTableService {
             match content {
                 Content::Table => {}
                 Content::Row(key, change) => {
-                    self.put(&table, Write { key, change })
+                    self.put(&table, Write::new(key, change))
                         .map_err(|message| SeedError::new(line, message))?;
                 }
                 Content::Policies(policies) => {
@@ -256,7 +256,7 @@ impl MockTableService {
         let read = entity_with_keys(rules.dialect, rules.max_key_units, RequestBody::Json(body));
         let (key, properties) = read.map_err(|failure| refused(table, index, &failure.message))?;
         let change = Change::Update(Update::replace(&key.row, properties), Condition::None);
-        self.put(table, Write { key, change }).map_err(|error| refused(table, index, &error))
+        self.put(table, Write::new(key, change)).map_err(|error| refused(table, index, &error))
     }
 
     fn put(&self, table: &str, write: Write<'_>) -> Result<(), String> {

@@ -242,7 +242,7 @@ mod tests {
 
     fn insertion((partition_key, row_key): (&str, &str)) -> Write<'static> {
         let change = Change::Insert(RowText::new(row_key, &vec![]));
-        Write { key: StoredKey::new(partition_key, row_key), change }
+        Write::new(StoredKey::new(partition_key, row_key), change)
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub(super) fn check(
     now: EdmDateTime,
     user: Option<&Identity>,
 ) -> Result<Access, Failure> {
+    if !core.rules.dialect.has_user_delegation() {
+        return Err(refused("this service has no user delegation keys"));
+    }
     if fields.get("si").is_some() {
         return Err(refused("a SAS with a user delegation key cannot have a stored access policy"));
     }

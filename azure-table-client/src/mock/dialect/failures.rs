@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use http::{HeaderValue, StatusCode, header};
 
 use super::accepted;
-use crate::dialect::Dialect;
-use crate::mock::failure::Failure;
+use crate::dialect::{Dialect, NameFault, cosmos_name_fault};
+use crate::mock::failure::{Failure, Stage};
 use crate::mock::json::push_text;
 use crate::mock::reply::{Protection, Reply};
 use crate::mock::request::{Headers, Request};
@@ -20,55 +20,85 @@ const TOO_MANY_REQUESTS: &str = "Message: {\"Errors\":[\"Request rate is large. 
     so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
 
 impl Dialect {
-    /// The failure of the operation at this index of a batch with `count` operations.
-    pub(in crate::mock) fn failure_at(
+    /// The failure of a changeset with `count` operations, which the operation at this index caused.
+    pub(in crate::mock) fn refuse_changeset(
         self,
+        step: BatchStep,
         failure: Failure,
         index: usize,
         count: usize,
-    ) -> Failure {
-        match self {
+    ) -> BatchRefusal {
+        use BatchRefusal::{Batch, Operation};
+        match (self, step) {
+            (Self::AzureStorage, BatchStep::Group) => Operation(failure.at(index)),
+            (Self::AzureStorage, BatchStep::Table) => {
+                Operation(Failure { stage: Stage::Preparation, ..failure }.at(index))
+            }
             // The message of a changeset with one operation has no index.
-            Self::AzureStorage if count <= 1 => failure,
-            Self::AzureStorage => failure.at(index),
-            Self::CosmosDb => {
+            (Self::AzureStorage, _) if count <= 1 => Operation(failure),
+            (Self::AzureStorage, _) => Operation(failure.at(index)),
+            // Cosmos DB checks all operations before it accepts the batch (recorded for PATCH).
+            (Self::CosmosDb, BatchStep::Group) => Batch(failure.at(index)),
+            (Self::CosmosDb, BatchStep::Check) => Batch(failure),
+            (Self::CosmosDb, BatchStep::Table) => Operation(failure),
+            (Self::CosmosDb, BatchStep::Write) => {
                 let failure = failure.at(index);
-                Failure { message: format!("{}\n", failure.message).into(), ..failure }
+                Operation(Failure { message: format!("{}\n", failure.message).into(), ..failure })
             }
         }
     }
 }
 
+/// The step in which a changeset failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mock) enum BatchStep {
+    /// The check of a single operation.
+    Check,
+    /// The check that the operations belong together.
+    Group,
+    /// The search for the table.
+    Table,
+    /// The change of the rows.
+    Write,
+}
+
+/// The effect of a failed operation.
+#[derive(Debug)]
+pub(in crate::mock) enum BatchRefusal {
+    /// The service accepts the batch and responds to this operation with the failure.
+    Operation(Failure),
+    /// The failure is the response to the whole batch.
+    Batch(Failure),
+}
+
 /// Checks the name of a table before it is created. The failures are those that the official Python client
 /// expects (`_validate_tablename_error` in its `_error.py`).
 pub(super) fn check_new_table_name(name: &str) -> Result<(), Failure> {
+    // The service accepts characters outside of ASCII. The mock does not: Python's HTTP client refuses them in a path,
+    // so tools that use it could not delete such a table.
+    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    let fault = match cosmos_name_fault(name) {
+        Some(fault) => fault,
+        None if name.bytes().all(is_printable) => return Ok(()),
+        None => NameFault::LengthOrReserved,
+    };
     let failure = |status, code, message| {
         let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
         Err(Failure { status, code, message, ..Failure::internal_error() })
     };
     let internal =
         |message| failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message);
-    if name.contains(['/', '\\', '#', '?']) {
-        return internal("The resource name presented contains invalid character.");
+    match fault {
+        NameFault::Character => internal("The resource name presented contains invalid character."),
+        NameFault::LastSpace => internal("The resource name can't end with space."),
+        NameFault::LengthOrReserved => {
+            failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.")
+        }
     }
-    if name.ends_with(' ') {
-        return internal("The resource name can't end with space.");
-    }
-    // The service accepts other characters too. The mock does not, since many test tools cannot put them into a
-    // path, and could not delete such a table.
-    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
-    if Dialect::CosmosDb.check_own_table_name(name).is_err() || !name.bytes().all(is_printable) {
-        return failure(StatusCode::BAD_REQUEST, "BadRequest", "The input name is invalid.");
-    }
-    Ok(())
 }
 
 /// The reply for a failure.
-pub(in crate::mock) fn refusal(
-    request: &Request<'_>,
-    failure: &Failure,
-    request_id: &str,
-) -> Reply {
+pub(super) fn refusal(request: &Request<'_>, failure: &Failure, request_id: &str) -> Reply {
     let failure = in_cosmos(failure.clone(), request.operation_or_other());
     let message = match failure.status {
         // The Table layer responds to these itself, and passes on the others from the layer below it.
@@ -88,7 +118,7 @@ pub(in crate::mock) fn refusal(
     body.extend_from_slice(b"}}}");
     let mut reply = Reply::new(failure.status, body);
     let kind = accepted(request).filter(|_| has_accepted_format(request, failure.status));
-    let kind = kind.and_then(|kind| HeaderValue::try_from(kind).ok());
+    let kind = kind.and_then(|(kind, _)| HeaderValue::try_from(kind).ok());
     reply.set(header::CONTENT_TYPE, kind.unwrap_or(DEFAULT_MEDIA_TYPE));
     reply.protection = Protection::None;
     reply.failure = Some(failure);
@@ -140,10 +170,9 @@ fn in_cosmos(failure: Failure, operation: Operation) -> Failure {
             with("The requested operation is not supported.")
         }
         (StatusCode::TOO_MANY_REQUESTS, code) => {
-            // Both codes were recorded: this one for tables, and the other one for entities.
-            let is_of_tables = matches!(operation, Operation::CreateTable | Operation::DeleteTable);
+            // Both codes were recorded: this one for the creation of a table, and the other one for a query.
             let code = match code {
-                "TooManyRequests" if is_of_tables => Cow::Borrowed("429"),
+                "TooManyRequests" if operation == Operation::CreateTable => Cow::Borrowed("429"),
                 _ => failure.code.clone(),
             };
             Failure { code, ..with(TOO_MANY_REQUESTS) }

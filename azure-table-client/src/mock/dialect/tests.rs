@@ -136,6 +136,21 @@ fn responses_have_the_headers_and_the_bodies_of_cosmos_db() {
 }
 
 #[test]
+fn the_media_type_has_the_level_of_the_body() {
+    let service = cosmos();
+    insert(&service, ("p", "r"));
+    let none = ("accept", "application/json;odata=nometadata");
+    let path = "/Blogs()?$format=application/json;odata=fullmetadata";
+    let full = send(&service, "GET", path, &[none], "");
+    assert_eq!(header(&full, "content-type"), Some(FULL));
+    assert!(text(&full).contains("odata.editLink"), "{}", text(&full));
+    let first = [("accept", "text/plain, application/json;odata=nometadata,application/json")];
+    let bare = send(&service, "GET", "/Blogs()", &first, "");
+    assert_eq!(header(&bare, "content-type"), Some(none.1));
+    assert!(!text(&bare).contains("odata."), "{}", text(&bare));
+}
+
+#[test]
 fn upserts_have_a_media_type_and_no_body() {
     let service = cosmos();
     let path = "/Blogs(PartitionKey='p',RowKey='r')";

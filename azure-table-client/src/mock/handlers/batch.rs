@@ -14,7 +14,8 @@ use super::refusal;
 use crate::dialect::Dialect;
 use crate::mock::authorize::Grant;
 use crate::mock::core::{Core, NotApplied};
-use crate::mock::failure::{Failure, Stage};
+use crate::mock::dialect::{BatchRefusal, BatchStep};
+use crate::mock::failure::Failure;
 use crate::mock::reply::{Reply, new_id};
 use crate::mock::request::{BatchPart, Request, Resource};
 use crate::mock::step::Work;
@@ -34,8 +35,6 @@ static CONTENT_ID: HeaderName = HeaderName::from_static("content-id");
 struct BatchFailure {
     index: usize,
     failure: Failure,
-    /// The operation failed before any operation was applied.
-    is_early: bool,
 }
 
 /// Responds to a batch. A batch that can be read is accepted even if its operations fail.
@@ -67,16 +66,13 @@ pub(super) async fn respond(
             let boundary = format!("changesetresponse_{}", new_id());
             let mut changeset = batch.parts(&boundary);
             match apply(core, first, grant).await {
-                Ok(replies) => {
+                Ok(Ok(replies)) => {
                     for (number, (operation, reply)) in (1..).zip(first.iter().zip(&replies)) {
                         write_part(&mut changeset, operation, number, reply);
                     }
                 }
-                // Cosmos DB checks all operations before it accepts the batch.
-                Err(failure) if failure.is_early && request.dialect.is_cosmos() => {
-                    return Err(failure.failure);
-                }
-                Err(failure) => refuse(&mut changeset, first.get(failure.index), &failure),
+                Ok(Err(failure)) => refuse(&mut changeset, first.get(failure.index), &failure),
+                Err(failure) => return Err(failure),
             }
             changeset.close();
             // The service applies the first changeset and refuses the others.
@@ -121,36 +117,43 @@ fn get(
     }
 }
 
-/// Applies all changes in one step, or none.
+/// Applies all changes in one step, or none. An `Err` refuses the whole batch.
 async fn apply(
     core: &Core,
     operations: &[Request<'_>],
     grant: &Grant,
-) -> Result<Vec<Reply>, BatchFailure> {
-    let count = operations.len();
-    if count > MAX_CHANGES {
-        return Err(BatchFailure::of_batch(MAX_CHANGES - 1, Failure::too_many_changes()));
+) -> Result<Result<Vec<Reply>, BatchFailure>, Failure> {
+    match try_apply(core, operations, grant).await {
+        Ok(replies) => Ok(Ok(replies)),
+        Err((index, BatchRefusal::Operation(failure))) => Ok(Err(BatchFailure { index, failure })),
+        Err((_, BatchRefusal::Batch(failure))) => Err(failure),
     }
-    let of_operation = |(index, failure): (usize, Failure)| {
-        let failure = core.rules.dialect.failure_at(failure, index, count);
-        BatchFailure { index, failure, is_early: false }
-    };
-    let early = |index, failure: Failure| match core.rules.dialect {
-        Dialect::AzureStorage => of_operation((index, failure)),
-        Dialect::CosmosDb => BatchFailure { index, failure, is_early: true },
-    };
+}
+
+/// Applies all changes in one step, or none. An `Err` has the index of the operation that caused it.
+async fn try_apply(
+    core: &Core,
+    operations: &[Request<'_>],
+    grant: &Grant,
+) -> Result<Vec<Reply>, (usize, BatchRefusal)> {
+    let (dialect, count) = (core.rules.dialect, operations.len());
+    let refuse =
+        |step, index, failure| (index, dialect.refuse_changeset(step, failure, index, count));
+    if count > MAX_CHANGES {
+        return Err(refuse(BatchStep::Group, MAX_CHANGES - 1, Failure::too_many_changes()));
+    }
     let mut work = Work::default();
     let mut group = EntityGroup::default();
     let mut exchanges = Vec::with_capacity(count);
     let mut writes: Vec<Write<'_>> = Vec::with_capacity(count);
     for (index, request) in operations.iter().enumerate() {
-        let (exchange, table, write) =
-            stage(core, request, grant).map_err(|failure| early(index, failure))?;
+        let (exchange, table, write) = stage(core, request, grant)
+            .map_err(|failure| refuse(BatchStep::Check, index, failure))?;
         let is_new = group
-            .add(core.rules.dialect, table, &write.key, &writes)
-            .map_err(|failure| BatchFailure::of_batch(index, failure))?;
+            .add(dialect, table, &write.key, &writes)
+            .map_err(|failure| refuse(BatchStep::Group, index, failure))?;
         exchanges.push(exchange);
-        writes.push(if is_new { write } else { write.again() });
+        writes.push(if is_new { write } else { write.after_same_row(dialect) });
         work.add(Work::of_bytes(4 * request.raw.body.len()));
         work.step().await;
     }
@@ -160,14 +163,8 @@ async fn apply(
 
     let inserts: Vec<_> = writes.iter().map(Write::inserts).collect();
     let (table, written) = core.apply(&table, writes).await.map_err(|reason| match reason {
-        NotApplied::Table(failure) if core.rules.dialect.is_cosmos() => {
-            BatchFailure { index: 0, failure, is_early: false }
-        }
-        NotApplied::Table(failure) => {
-            let failure = Failure { stage: Stage::Preparation, ..failure };
-            BatchFailure::of_batch(0, failure)
-        }
-        NotApplied::Write(index, failure) => of_operation((index, failure)),
+        NotApplied::Table(failure) => refuse(BatchStep::Table, 0, failure),
+        NotApplied::Write(index, failure) => refuse(BatchStep::Write, index, failure),
     })?;
     Ok(exchanges
         .iter()
@@ -296,7 +293,7 @@ impl EntityGroup {
 impl BatchFailure {
     /// A failure of the batch itself. Its message always has the index.
     fn of_batch(index: usize, failure: Failure) -> Self {
-        Self { index, failure: failure.at(index), is_early: true }
+        Self { index, failure: failure.at(index) }
     }
 }
 

@@ -76,7 +76,7 @@ fn insertion<'a>(core: &Core, exchange: &Exchange<'a>, table: &str) -> Result<Wr
     let (key, properties) =
         entity_with_keys(core.rules.dialect, core.rules.max_key_units, exchange.request.body()?)?;
     let change = Change::Insert(RowText::new(&key.row, &properties));
-    Ok(Write { key, change })
+    Ok(Write::new(key, change))
 }
 
 /// Reads and checks an entity whose keys are in the body.
@@ -107,7 +107,7 @@ fn change<'a>(
         if condition == Condition::None {
             return Err(Failure::missing_header());
         }
-        return Ok(Write { key, change: Change::Delete(condition) });
+        return Ok(Write::new(key, Change::Delete(condition)));
     }
     if condition == Condition::None && !exchange.protocol.has_upserts() {
         return Err(Failure::invalid_input());
@@ -122,7 +122,7 @@ fn change<'a>(
         "PUT" => Update::replace(&key.row, body.properties),
         _ => Update::merge(body.properties),
     };
-    Ok(Write { key, change: Change::Update(update, condition) })
+    Ok(Write::new(key, Change::Update(update, condition)))
 }
 
 /// The reply to a write that was applied.

@@ -9,7 +9,7 @@ use crate::mock::authorize::Grant;
 use crate::mock::core::{Core, ServiceClock};
 use crate::mock::failure::Failure;
 use crate::mock::faults::Effects;
-use crate::mock::payload::{BaseUrl, Item, Payload};
+use crate::mock::payload::{BaseUrl, Item, Payload, Writer};
 use crate::mock::reply::Reply;
 use crate::mock::request::{Preference, Protocol, Request};
 use crate::wire::PayloadFormat;
@@ -56,7 +56,7 @@ impl<'a> Exchange<'a> {
     pub(super) fn payload<'p>(&'p self, set: &'p str, select: Option<&'p Select>) -> Payload<'p> {
         Payload {
             dialect: self.request.dialect,
-            format: self.format,
+            writer: Writer::new(self.request.dialect, self.format),
             base_url: &self.base_url,
             set,
             select,

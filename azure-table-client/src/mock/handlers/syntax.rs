@@ -2,7 +2,8 @@
 //!
 //! The service parses filters with Microsoft's OData library: one message is recorded in `test_query_invalid_filter`,
 //! another one is in [AzureStorageExplorer#1382][literal], and both are texts of that library. The other messages are
-//! its texts too (`ExpressionLexer` and `UriQueryExpressionParser` of `Microsoft.Data.OData`). Positions count from 0.
+//! its texts too (`ExpressionLexer` and `UriQueryExpressionParser` of `Microsoft.Data.OData`). Positions count the UTF-16
+//! code units of a .NET string from 0.
 //!
 //! [literal]: https://github.com/microsoft/AzureStorageExplorer/issues/1382
 

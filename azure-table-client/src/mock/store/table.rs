@@ -203,7 +203,7 @@ impl Table {
         let mut outcomes: Vec<Written> = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
             let earlier = |outcome: &&Written| outcome.key.row == write.key.row;
-            let old = match outcomes.iter().filter(|_| write.is_again()).rfind(earlier) {
+            let old = match outcomes.iter().filter(|_| write.follows_same_row()).rfind(earlier) {
                 Some(outcome) => outcome.row.as_ref(),
                 None => rows.get(&write.key.row),
             };

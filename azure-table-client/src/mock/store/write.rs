@@ -17,6 +17,8 @@ use crate::entity::ordinal;
 pub(in crate::mock) struct Write<'a> {
     pub(in crate::mock) key: StoredKey,
     pub(in crate::mock) change: Change<'a>,
+    /// An earlier write of the same step changes the row. Only Cosmos DB allows it. Its limits apply to the row.
+    follows_same_row: Option<Dialect>,
 }
 
 #[derive(Debug)]
@@ -28,8 +30,6 @@ pub(in crate::mock) enum Change<'a> {
     Delete(Condition<'a>),
     /// A row with the Timestamp that it had before. It replaces any row.
     Restore(RowText, EdmDateTime),
-    /// A change of a row that an earlier write of the same step changes. Only Cosmos DB allows it.
-    Again(Box<Self>),
 }
 
 /// The treatment of properties that an update does not name.
@@ -72,25 +72,28 @@ pub(in crate::mock) enum Condition<'a> {
     Time(EdmDateTime),
 }
 
-impl Write<'_> {
+impl<'a> Write<'a> {
+    pub(in crate::mock) fn new(key: StoredKey, change: Change<'a>) -> Self {
+        Self { key, change, follows_same_row: None }
+    }
+
     pub(in crate::mock) fn inserts(&self) -> bool {
-        match &self.change {
-            Change::Again(change) => matches!(**change, Change::Insert(_)),
-            change => matches!(change, Change::Insert(_)),
-        }
+        matches!(self.change, Change::Insert(_))
     }
 
     /// The same write after another one to its row in the same step.
-    pub(in crate::mock) fn again(self) -> Self {
-        Self { change: Change::Again(Box::new(self.change)), ..self }
+    pub(in crate::mock) fn after_same_row(self, dialect: Dialect) -> Self {
+        Self { follows_same_row: Some(dialect), ..self }
     }
 
-    pub(super) fn is_again(&self) -> bool {
-        matches!(self.change, Change::Again(_))
+    pub(super) fn follows_same_row(&self) -> bool {
+        self.follows_same_row.is_some()
     }
 
+    /// Whether the write must be prepared with the stored row.
     pub(in crate::mock) fn merges(&self) -> bool {
-        matches!(self.change, Change::Update(Update::Merge { .. }, _))
+        let is_merge = matches!(self.change, Change::Update(Update::Merge { .. }, _));
+        is_merge && !self.follows_same_row()
     }
 
     /// Computes a merge with the current row. Other writes need no preparation.
@@ -112,25 +115,20 @@ impl Write<'_> {
     ) -> Result<Option<StoredEntity>, Refused> {
         let failed = |failure| Refused::Failed(index, failure);
         let last = old.map_or(last_deleted, |old| old.version.time());
-        let change = match &self.change {
-            Change::Again(change) => &**change,
-            change => change,
-        };
-        let text = match change {
-            Change::Update(Update::Merge { properties, .. }, condition) if self.is_again() => {
-                condition.check(old).map_err(failed)?;
-                let text = merge(&self.key, old, properties, Dialect::CosmosDb).map_err(failed)?;
-                return Ok(Some(text.at(Version::after(last, now))));
-            }
+        let text = match &self.change {
             Change::Insert(_) if old.is_some() => {
                 return Err(failed(Failure::entity_already_exists()));
             }
             Change::Insert(text) => text,
             Change::Update(update, condition) => {
                 condition.check(old).map_err(failed)?;
-                match update {
-                    Update::Replace(text) => text,
-                    Update::Merge { merged, .. } => {
+                match (update, self.follows_same_row) {
+                    (Update::Replace(text), _) => text,
+                    (Update::Merge { properties, .. }, Some(dialect)) => {
+                        let text = merge(&self.key, old, properties, dialect).map_err(failed)?;
+                        return Ok(Some(text.at(Version::after(last, now))));
+                    }
+                    (Update::Merge { merged, .. }, None) => {
                         let of_row = |merged: &&Merged| merged.old == old.map(|old| old.version);
                         let merged = merged.as_ref().filter(of_row).ok_or(Refused::Stale)?;
                         merged.row.as_ref().map_err(|failure| failed(failure.clone()))?
@@ -147,8 +145,6 @@ impl Write<'_> {
             Change::Restore(text, time) => {
                 return Ok(Some(text.clone().at(Version::at(*time))));
             }
-            // A change is repeated at most once.
-            Change::Again(_) => return Err(failed(Failure::internal_error())),
         };
         Ok(Some(text.clone().at(Version::after(last, now))))
     }
@@ -238,7 +234,7 @@ mod tests {
         change: Change<'_>,
         now: EdmDateTime,
     ) -> Result<Option<String>, Failure> {
-        let mut write = Write { key: StoredKey::new("p", "r"), change };
+        let mut write = Write::new(StoredKey::new("p", "r"), change);
         write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
         let written = table.apply(&[write], || now, |_| {}).map_err(|refused| match refused {
             Refused::Failed(0, failure) => failure,

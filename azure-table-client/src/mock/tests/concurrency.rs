@@ -9,7 +9,7 @@ use crate::mock::store::{Change, Condition, StoredKey, Update, Write};
 
 fn write() -> Write<'static> {
     let change = Change::Update(Update::replace("r", Vec::new()), Condition::None);
-    Write { key: StoredKey::new("p", "r"), change }
+    Write::new(StoredKey::new("p", "r"), change)
 }
 
 #[test]

@@ -349,3 +349,23 @@ proptest! {
         prop_assert!(response.status.as_u16() == 403, "{} {}: {}", name, other, response.status);
     }
 }
+
+#[test]
+fn cosmos_db_refuses_the_signatures() {
+    let issuer = with_tokens();
+    let (fields, value) = issued(&issuer, &info(START, KEY_EXPIRY));
+    let query = signed(&with(&fields, &TERMS), &value);
+    let builder = MockTableService::builder().clock(Arc::new(Standing));
+    let cosmos = builder.dialect(crate::Dialect::CosmosDb).tokens(|_| true).build();
+    let now = cosmos.core().clock.now();
+    cosmos.core().store.write().create("Blogs", now).unwrap();
+    assert_eq!(status(&issuer, &query), 200);
+    assert_eq!(status(&cosmos, &query), 401);
+    let bound = signed(&with(&fields, &[TERMS[0], TERMS[1], ("sduoid", OWNER)]), &value);
+    let user = token(OWNER, TENANT);
+    let path = format!("/Blogs()?{bound}");
+    for (service, expected) in [(&issuer, 200), (&cosmos, 401)] {
+        let response = send(service, "GET", &path, &[VERSION, ("authorization", &user)], "");
+        assert_eq!(response.status, expected, "{}", text(&response));
+    }
+}

@@ -1,4 +1,4 @@
-"""What only Azure Cosmos DB does. The client recognizes it by the host localhost and a port other than 10002."""
+"""Checks of the features that only Azure Cosmos DB has. The client recognizes it by the host localhost and a port other than 10002."""
 
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
@@ -8,7 +8,7 @@ from suite import Heard, check, entity, equal, holds, refused, row_keys, table_n
 
 
 @check
-def the_client_takes_its_path_for_cosmos(table):
+def the_client_recognizes_cosmos_db(table):
     holds(table._cosmos_endpoint, "the client treats the endpoint as Azure Storage")
 
 
@@ -35,7 +35,7 @@ def an_old_etag_is_refused(table):
 
 
 @check
-def a_failed_operation_tells_its_index(table):
+def a_failed_operation_has_its_index(table):
     table.create_entity(entity())
     with refused(409, "EntityAlreadyExists", kind=TableTransactionError) as refusal:
         table.submit_transaction([("create", entity(row_key="a")), ("create", entity())])

@@ -110,6 +110,9 @@ fn throttled_requests_have_both_recorded_codes() {
     assert_eq!(refusal(&table), (429, "429".into(), MINIMAL, message.into()));
     let rows = send(&service, "GET", "/Blogs()", &[], "");
     assert_eq!(refusal(&rows), (429, "TooManyRequests".into(), MINIMAL, message.into()));
+    service.faults().add(Fault::too_many_requests().times(1));
+    let deleted = send(&service, "DELETE", "/Tables('Blogs')", &[], "");
+    assert_eq!(refusal(&deleted).1, "TooManyRequests", "not recorded");
     service.faults().add(Fault::error(429, "429").times(1));
     let rows = send(&service, "GET", "/Blogs()", &[], "");
     assert_eq!(refusal(&rows), (429, "429".into(), MINIMAL, message.into()));

@@ -11,7 +11,7 @@ use crate::edm::EdmCow;
 fn put(partition: &str, row: &str, number: i32) -> Write<'static> {
     let properties = vec![("N".into(), EdmCow::Int32(number))];
     let change = Change::Update(Update::replace(row, properties), Condition::None);
-    Write { key: StoredKey::new(partition, row), change }
+    Write::new(StoredKey::new(partition, row), change)
 }
 
 fn apply(table: &Table, writes: &[Write<'_>]) {
@@ -66,7 +66,7 @@ fn a_merge_of_a_changed_row_is_computed_again() {
     apply(&table, &[put("p", "r", 1)]);
     let merge = Update::merge(vec![("M".into(), EdmCow::Int32(2))]);
     let key = StoredKey::new("p", "r");
-    let mut write = Write { key, change: Change::Update(merge, Condition::Exists) };
+    let mut write = Write::new(key, Change::Update(merge, Condition::Exists));
     write.prepare(table.get(("p", "r")).as_ref(), Dialect::default());
     apply(&table, &[put("p", "r", 3)]);
     let stale = table.apply(std::slice::from_ref(&write), || EdmDateTime::MIN, |_| {});
@@ -127,7 +127,7 @@ fn writers_that_empty_and_fill_a_partition_lose_no_row() {
                     apply(table, &[put("p", &row, number)]);
                     assert!(table.get(("p", &row)).is_some());
                     let change = Change::Delete(Condition::Exists);
-                    apply(table, &[Write { key: StoredKey::new("p", &*row), change }]);
+                    apply(table, &[Write::new(StoredKey::new("p", &*row), change)]);
                 }
             });
         }
