@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{
-    Dialect, DynamicEntity, ErrorCode, IfMatch, Operation, RetryPolicy, TableClient,
+    Dialect, DynamicEntity, ErrorCode, IfMatch, Operation, Outcome, RetryPolicy, TableClient,
     TableServiceClient,
 };
 
@@ -129,7 +129,7 @@ async fn pages_of_rows_and_tables_are_complete() {
     for top in [1, 7, 25, 1000] {
         let rows = blogs.query().page_size(top).await.unwrap();
         let found: Vec<_> = rows.iter().map(|row| row.get::<i32>("A").unwrap().unwrap()).collect();
-        assert_eq!(found, (0..25).rev().collect::<Vec<_>>(), "{top} rows a page");
+        assert_eq!(found, (0..25).collect::<Vec<_>>(), "{top} rows a page");
     }
     let few = blogs.query().filter_text("A lt 5").page_size(2).await.unwrap();
     assert_eq!(few.len(), 5);
@@ -182,9 +182,20 @@ async fn entities_beyond_the_limits_of_azure_storage_are_stored() {
         large.set(format!("P{n}"), "x".repeat(32_000));
     }
     blogs.insert(&large).await.unwrap();
-    let mut reserved = DynamicEntity::new("p", "etag");
-    reserved.set("etag", "bar");
-    blogs.insert(&reserved).await.unwrap();
-    let read = blogs.get(("p", "etag")).await.unwrap();
-    assert_eq!(read.get::<String>("etag"), Some(Ok("bar".to_owned())));
+    let read = blogs.get(("p", "r")).await.unwrap();
+    assert_eq!(read.get::<String>("P39"), Some(Ok("x".repeat(32_000))));
+}
+
+#[tokio::test]
+async fn names_that_the_service_may_not_store_are_refused_before_anything_is_sent() {
+    let mock = mock();
+    let blogs = blogs(&mock).await;
+    for name in ["etag", "Etag"] {
+        let mut reserved = DynamicEntity::new("p", name);
+        reserved.set(name, "bar");
+        let error = blogs.insert(&reserved).await.unwrap_err();
+        assert!(error.to_string().contains("is reserved"), "{error}");
+        assert_eq!(error.outcome(), Outcome::NotApplied);
+    }
+    assert_eq!(mock.row_count("my-blogs"), Some(0));
 }
