@@ -25,3 +25,8 @@ pub fn sized<T>(small: T, full: T) -> T {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The code of the first page of the documentation site.
+#[cfg(doctest)]
+#[doc = include_str!("../../book/introduction.md")]
+pub struct Introduction;
