@@ -117,8 +117,8 @@ enum End {
 struct Way {
     fault: Fault,
     end: Option<End>,
-    /// Whether another program changes the rows first, so that the write is refused.
-    is_refused: bool,
+    /// The text that another program writes into the rows first, so that the write is refused.
+    other: Option<&'static str>,
     /// Whether the next step follows, and its report counts.
     is_followed: bool,
     /// Whether two rows are written, by one request.
@@ -155,7 +155,7 @@ impl Way {
                 vec![(Fault::hang(), Some(Deadline)), (Fault::hang(), Some(Drop))]
             }
         };
-        let is_refused = situation == Situation::RefusalLost;
+        let other = (situation == Situation::RefusalLost).then_some("other");
         let is_followed = matches!(situation, Situation::NextApplied | Situation::NextLost);
         let pairs: &[bool] = match api {
             Api::Call => &[false],
@@ -172,7 +172,7 @@ impl Way {
             for &is_pair in pairs {
                 for &for_client in for_client {
                     let fault = fault.clone().on_writes().times(1);
-                    ways.push(Self { fault, end, is_refused, is_followed, is_pair, for_client });
+                    ways.push(Self { fault, end, other, is_followed, is_pair, for_client });
                 }
             }
         }

@@ -188,8 +188,10 @@ impl Stage {
     /// Sets the fault of the next write, which is refused if another program changes the rows before.
     async fn set_fault(&self) {
         let other = self.mock.direct_client().table_named::<DynamicEntity>("Blogs");
-        for row_key in self.keys().iter().filter(|_| self.way.is_refused) {
-            other.insert_or_replace(&row(row_key, "other")).await.unwrap();
+        if let Some(text) = self.way.other {
+            for row_key in self.keys() {
+                other.insert_or_replace(&row(row_key, text)).await.unwrap();
+            }
         }
         self.mock.faults().add(self.way.fault.clone());
     }
