@@ -26,10 +26,12 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_client::client::{Stored, TableSet, Transaction};
+use azure_table_client::client::{TableSet, Transaction};
 use azure_table_client::clock::{Clock, SystemClock};
 use azure_table_client::entity::Descending;
-use azure_table_client::{ETag, Error, ErrorCode, TableClient, TableEntity, TableEnum, filter};
+use azure_table_client::{
+    ETag, Error, ErrorCode, Stored, TableClient, TableEntity, TableEnum, filter,
+};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 
 type AnyError = Box<dyn StdError + Send + Sync>;

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use azure_table_client::TableServiceClient;
-use azure_table_client::client::TableServiceClientBuilder;
 use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
+use azure_table_client::{TableServiceClient, TableServiceClientBuilder};
 
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
