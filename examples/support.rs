@@ -1,10 +1,13 @@
-//! The code that the examples share: the connection to a service, and the printed steps.
+//! The code that the examples share: the connection to a service, the printed steps, and tables and colours for the
+//! terminal.
 
 #![expect(clippy::print_stdout, reason = "examples print")]
 
 use std::error::Error;
-use std::sync::Arc;
+use std::fmt;
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use azure_table_client::TableServiceClient;
@@ -52,13 +55,29 @@ pub fn unique(name: &str) -> String {
 /// The connection string cannot be used.
 pub fn builder() -> Result<(TableServiceClientBuilder, Option<MockTableService>), Box<dyn Error>> {
     if let Ok(text) = std::env::var(CONNECTION_STRING) {
-        println!("Running on the endpoint of {CONNECTION_STRING}.\n");
+        let name = Style::Cyan.of(CONNECTION_STRING);
+        println!("Running on the endpoint of {name}.\n");
         return Ok((TableServiceClient::builder_from_connection_string(&text)?, None));
     }
-    println!("Running on the mock; set {CONNECTION_STRING} for a real service.\n");
+    let name = Style::Cyan.of(CONNECTION_STRING);
+    println!("Running on the mock; set {name} for a real service.\n");
     let mock = MockTableService::new();
     let builder = TableServiceClient::builder_from_connection_string(&mock.connection_string())?;
     Ok((builder.transport(mock.transport()).clock(mock.clock()), Some(mock)))
+}
+
+/// Returns `true` if the service is Azurite, which ignores the range of keys of a signature.
+///
+/// # Errors
+/// The endpoint does not respond.
+pub async fn is_azurite(
+    transport: Arc<dyn Transport>,
+    endpoint: &str,
+) -> Result<bool, Box<dyn Error + Send + Sync>> {
+    let request = HttpRequest::new("GET".parse()?, endpoint.parse()?);
+    let response = transport.send(request).await?;
+    let server = response.headers.get("server").and_then(|value| value.to_str().ok());
+    Ok(server.is_some_and(|server| server.starts_with("Azurite")))
 }
 
 /// Counts the requests that are sent: any transport can be wrapped like this.
@@ -97,19 +116,160 @@ impl Steps {
         Arc::clone(&self.transport)
     }
 
-    /// Prints a completed step.
+    /// Prints a completed step. The lines of its result are wrapped and indented.
     pub fn done(&mut self, what: &str, result: impl AsRef<str>) {
         let sent = self.requests.load(Ordering::Relaxed);
         self.printed += 1;
-        println!("{:2}. {what} [requests: {}]", self.printed, sent - self.counted);
-        if !result.as_ref().is_empty() {
-            println!("    {}", result.as_ref());
+        let what = format!("{what:STEP_COLUMNS$}");
+        let count = plural(sent - self.counted, "request");
+        // The digits are aligned, not the ends of the words.
+        let count = format!("{:width$}{count}", "", width = 5_usize.saturating_sub(digits(&count)));
+        println!("{:2}. {} {}", self.printed, Style::Bold.of(what), Style::Dim.of(count));
+        for line in result.as_ref().lines().flat_map(wrapped) {
+            println!("    {}", line.trim_end());
         }
         self.counted = sent;
     }
 
     /// Prints the totals.
     pub fn total(&self) {
-        println!("\n{} steps, {} requests.", self.printed, self.requests.load(Ordering::Relaxed));
+        let steps = plural(self.printed, "step");
+        let requests = plural(self.requests.load(Ordering::Relaxed), "request");
+        println!("\n{} {steps}, {requests}.", Style::Green.of("Done:"));
+    }
+}
+
+const STEP_COLUMNS: usize = 72;
+const TEXT_COLUMNS: usize = 96;
+
+/// Returns a number with its noun: `1 row`, `2 rows`.
+pub fn plural(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn digits(text: &str) -> usize {
+    text.chars().take_while(char::is_ascii_digit).count()
+}
+
+/// Breaks a line between words.
+fn wrapped(line: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    // The aligned cells of a table stay as they are.
+    let is_table = line.contains("  ");
+    for word in line.split_inclusive(' ') {
+        match lines.last_mut() {
+            Some(last) if is_table || last.is_empty() || fits(last, word) => last.push_str(word),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn fits(line: &str, word: &str) -> bool {
+    line.chars().count() + word.trim_end().chars().count() <= TEXT_COLUMNS
+}
+
+/// A style of a text on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Headings.
+    Bold = 1,
+    /// Details.
+    Dim = 2,
+    /// Failures.
+    Red = 31,
+    /// Success.
+    Green = 32,
+    /// Warnings.
+    Yellow = 33,
+    /// Names.
+    Cyan = 36,
+}
+
+impl Style {
+    /// Returns the text in this style; plain if the output is not a terminal, or if `NO_COLOR` is set.
+    pub fn of(self, text: impl fmt::Display) -> String {
+        static HAS_COLOURS: LazyLock<bool> = LazyLock::new(|| {
+            let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+            // Older consoles of Windows print the codes.
+            let is_capable = match variable("TERM") {
+                Some(term) => term != "dumb",
+                None => !cfg!(windows) || variable("WT_SESSION").is_some(),
+            };
+            is_capable && variable("NO_COLOR").is_none() && std::io::stdout().is_terminal()
+        });
+        if *HAS_COLOURS { self.paint(text) } else { text.to_string() }
+    }
+
+    fn paint(self, text: impl fmt::Display) -> String {
+        format!("\x1b[{}m{text}\x1b[0m", self as u8)
+    }
+}
+
+/// Rows of text in aligned columns, below a heading.
+#[derive(Debug)]
+pub struct Columns(Vec<Vec<String>>);
+
+impl Columns {
+    /// Creates a table with this heading.
+    pub fn new<const N: usize>(heading: [&str; N]) -> Self {
+        Self(vec![heading.map(str::to_owned).to_vec()])
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.0.push(Vec::from(cells));
+    }
+}
+
+/// Columns of numbers are aligned at the right.
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cells = |column: usize| self.0.iter().filter_map(move |row| row.get(column));
+        let count = self.0.iter().map(Vec::len).max().unwrap_or_default();
+        let layout: Vec<(usize, bool)> = (0..count)
+            .map(|column| {
+                let width = cells(column).map(|cell| cell.chars().count()).max();
+                let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit());
+                (width.unwrap_or_default(), cells(column).skip(1).all(is_number))
+            })
+            .collect();
+        for (number, row) in self.0.iter().enumerate() {
+            let padded = row.iter().zip(&layout).map(|(cell, &(width, is_number))| {
+                if is_number { format!("{cell:>width$}") } else { format!("{cell:width$}") }
+            });
+            let line = padded.collect::<Vec<_>>().join("  ");
+            match number {
+                0 => f.write_str(&Style::Dim.of(line))?,
+                _ => write!(f, "\n{}", line.trim_end())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Columns, Style, wrapped};
+
+    #[test]
+    fn numbers_are_aligned_at_the_right() {
+        let mut columns = Columns::new(["tenant", "rows"]);
+        columns.row(["acme".to_owned(), "9".to_owned()]);
+        columns.row(["globex inc".to_owned(), "1200".to_owned()]);
+        let text = columns.to_string().replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+        assert_eq!(text, "tenant      rows\nacme           9\nglobex inc  1200");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        let lines = wrapped("word ".repeat(40).trim_end());
+        assert_eq!(lines.iter().map(|line| line.trim_end().len()).collect::<Vec<_>>(), [94, 94, 9]);
+        assert_eq!(wrapped(&"x".repeat(200)).len(), 1);
+    }
+
+    #[test]
+    fn a_style_ends_with_its_text() {
+        assert_eq!(Style::Red.paint("no"), "\u{1b}[31mno\u{1b}[0m");
     }
 }
