@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use azure_table_client::TableServiceClient;
 use azure_table_client::client::TableServiceClientBuilder;
-use azure_table_client::mock::MockTableService;
+use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
 
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
@@ -34,6 +34,30 @@ pub fn connect_through(
     wrap: impl FnOnce(Arc<dyn Transport>) -> Arc<dyn Transport>,
 ) -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
     let (builder, mock) = builder()?;
+    build(builder, mock, wrap)
+}
+
+/// Like [`connect`], with faults of the mock.
+///
+/// # Errors
+/// The connection string cannot be used.
+pub fn connect_with_faults(
+    faults: impl IntoIterator<Item = Fault>,
+) -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
+    let (builder, mock) = builder()?;
+    for fault in faults {
+        if let Some(mock) = &mock {
+            mock.faults().add(fault);
+        }
+    }
+    build(builder, mock, |transport| transport)
+}
+
+fn build(
+    builder: TableServiceClientBuilder,
+    mock: Option<MockTableService>,
+    wrap: impl FnOnce(Arc<dyn Transport>) -> Arc<dyn Transport>,
+) -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
     let transport: Arc<dyn Transport> = match mock {
         Some(mock) => mock.transport(),
         None => Arc::new(HttpTransport::new(MAX_RESPONSE_BYTES)?),

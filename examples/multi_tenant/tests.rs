@@ -59,7 +59,7 @@ async fn the_service_enforces_the_keys_of_a_signature() {
         // Any key, and any filter: the holder writes its requests itself.
         let visible = rows.query().allow_scan().await.unwrap();
         assert_eq!(visible.len(), count, "{}", tenant.name());
-        for row in mock.client().table_named::<DynamicEntity>(TABLE).query().await.unwrap().iter() {
+        for row in mock.rows(TABLE).unwrap() {
             let is_own = visible.iter().any(|own| own.key() == row.key());
             assert_eq!(rows.get_if_exists(row.key()).await.unwrap().is_some(), is_own);
             assert_eq!(rows.delete(row.key(), IfMatch::Any).await.unwrap_err().status(), Some(403));
