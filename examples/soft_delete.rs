@@ -219,7 +219,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     steps.done("delete one, and two others 10 days later", format!("live: {}", live.join(", ")));
 
     let mut columns = Columns::new(["trash", "deleted", "days left"]);
-    for document in documents.trash(FOLDER).await?.iter() {
+    for document in &documents.trash(FOLDER).await? {
         let deleted_at = document.life.deleted_at.ok_or("a deleted row without a time")?;
         let left = deleted_at + RETENTION - documents.now();
         let day = deleted_at.format("%Y-%m-%d").to_string();

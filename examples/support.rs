@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use azure_table_client::TableServiceClient;
 use azure_table_client::client::TableServiceClientBuilder;
-use azure_table_client::mock::{Fault, MockTableService};
+use azure_table_client::mock::MockTableService;
 use azure_table_client::transport::{HttpRequest, HttpTransport, ResponseFuture, Transport};
 
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
@@ -37,20 +37,15 @@ pub fn connect_through(
     build(builder, mock, wrap)
 }
 
-/// Like [`connect`], with faults of the mock.
+/// Like [`connect`], with the mock if it is used, for its faults.
 ///
 /// # Errors
 /// The connection string cannot be used.
-pub fn connect_with_faults(
-    faults: impl IntoIterator<Item = Fault>,
-) -> Result<(TableServiceClient, Steps), Box<dyn Error>> {
+pub fn connect_with_mock()
+-> Result<(TableServiceClient, Option<MockTableService>, Steps), Box<dyn Error>> {
     let (builder, mock) = builder()?;
-    for fault in faults {
-        if let Some(mock) = &mock {
-            mock.faults().add(fault);
-        }
-    }
-    build(builder, mock, |transport| transport)
+    let (service, steps) = build(builder, mock.clone(), |transport| transport)?;
+    Ok((service, mock, steps))
 }
 
 fn build(
@@ -91,17 +86,11 @@ pub fn builder() -> Result<(TableServiceClientBuilder, Option<MockTableService>)
 }
 
 /// Returns `true` if the service is Azurite, which ignores the range of keys of a signature.
-///
-/// # Errors
-/// The endpoint does not respond.
-pub async fn is_azurite(
-    transport: Arc<dyn Transport>,
-    endpoint: &str,
-) -> Result<bool, Box<dyn Error + Send + Sync>> {
-    let request = HttpRequest::new("GET".parse()?, endpoint.parse()?);
-    let response = transport.send(request).await?;
-    let server = response.headers.get("server").and_then(|value| value.to_str().ok());
-    Ok(server.is_some_and(|server| server.starts_with("Azurite")))
+pub async fn is_azurite(service: &TableServiceClient, transport: Arc<dyn Transport>) -> bool {
+    let (Ok(method), Ok(uri)) = ("GET".parse(), service.endpoint().parse()) else { return false };
+    let response = transport.send(HttpRequest::new(method, uri)).await;
+    let server = response.ok().and_then(|response| response.headers.get("server").cloned());
+    server.is_some_and(|server| server.as_bytes().starts_with(b"Azurite"))
 }
 
 /// Counts the requests that are sent: any transport can be wrapped like this.
@@ -178,11 +167,11 @@ fn digits(text: &str) -> usize {
 /// Breaks a line between words.
 fn wrapped(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
-    // The aligned cells of a table stay as they are.
-    let is_table = line.contains("  ");
+    // Aligned cells and JSON stay as they are.
+    let is_fixed = line.contains("  ") || line.starts_with('{');
     for word in line.split_inclusive(' ') {
         match lines.last_mut() {
-            Some(last) if is_table || last.is_empty() || fits(last, word) => last.push_str(word),
+            Some(last) if is_fixed || last.is_empty() || fits(last, word) => last.push_str(word),
             _ => lines.push(word.to_owned()),
         }
     }
@@ -263,9 +252,10 @@ impl fmt::Display for Columns {
                 if is_number { format!("{cell:>width$}") } else { format!("{cell:width$}") }
             });
             let line = padded.collect::<Vec<_>>().join("  ");
+            let line = line.trim_end();
             match number {
                 0 => f.write_str(&Style::Dim.of(line))?,
-                _ => write!(f, "\n{}", line.trim_end())?,
+                _ => write!(f, "\n{line}")?,
             }
         }
         Ok(())

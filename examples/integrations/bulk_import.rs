@@ -54,7 +54,7 @@ async fn import_file(path: &Path, table: TableClient<Reading>) -> Result<(), Any
     let ctrl_c = async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Without a handler, Ctrl-C ends the program; the checkpoint is at most a second old.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     let Ended { progress, refused, is_complete } = import.run(&bar, ctrl_c).await?;
@@ -86,10 +86,12 @@ fn write_csv(path: &Path, lines: u32) -> Result<(), AnyError> {
 
 #[tokio::main]
 async fn main() -> Result<(), AnyError> {
-    // The mock accepts 150 rows a second for each of the 50 partitions.
-    let throttle = Fault::throttle(150).on(Operation::Transaction);
-    let (service, mut steps) =
-        azure_table_examples::connect_with_faults([throttle]).map_err(|error| error.to_string())?;
+    let (service, mock, mut steps) =
+        azure_table_examples::connect_with_mock().map_err(|error| error.to_string())?;
+    if let Some(mock) = &mock {
+        // 150 rows a second for each of the 50 partitions.
+        mock.faults().add(Fault::throttle(150).on(Operation::Transaction));
+    }
     let readings = service.table::<Reading>();
     if let Some(path) = std::env::args_os().nth(1) {
         return import_file(path.as_ref(), readings).await;

@@ -94,6 +94,13 @@ impl Store {
         self.sign(&tenant.id, TablePermissions::READ, lifetime)
     }
 
+    /// Deletes the rows of a tenant that has left. Sessions that are still open may write more of them, so that a
+    /// program repeats this after [`SESSION`].
+    pub(super) async fn delete_rows(&self, tenant: &Tenant) -> Result<BulkReport, BulkError> {
+        let bulk = self.service.table_named::<Invoice>(&self.table).bulk().any_version();
+        bulk.delete_where(|i| i.partition_key.starts_with((&tenant.id,))).await
+    }
+
     fn sign(
         &self,
         id: &TenantId,
@@ -157,13 +164,6 @@ impl Tenant {
             count += 1;
         }
         Ok(count)
-    }
-
-    /// Deletes all rows. The tenant cannot sign in any more by then; a session that is still open may write rows, so
-    /// that the deletion is repeated once the last session has expired.
-    pub(super) async fn delete_all(&self) -> Result<BulkReport, BulkError> {
-        let bulk = self.invoices.bulk().any_version();
-        bulk.delete_where(|i| i.partition_key.starts_with((&self.id,))).await
     }
 }
 

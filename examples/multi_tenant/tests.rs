@@ -86,7 +86,7 @@ async fn a_busy_tenant_waits_and_the_others_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_is_exported_and_deleted_despite_faults() {
-    let (mock, _, tenants) = stage().await;
+    let (mock, store, tenants) = stage().await;
     mock.faults().add(Fault::busy().on(Operation::Query).times(1));
     mock.faults().add(Fault::page_of(1));
     let mut file = Vec::new();
@@ -95,7 +95,7 @@ async fn a_tenant_is_exported_and_deleted_despite_faults() {
     assert!(text.lines().all(|line| line.starts_with(r#"{"PartitionKey":"acme!0000202611""#)));
 
     mock.faults().add(Fault::lose_reply().on(Operation::Transaction).times(1));
-    let report = tenants[1].delete_all().await.unwrap();
+    let report = store.delete_rows(&tenants[1]).await.unwrap();
     assert_eq!(report.progress.applied, 2);
     let left: Vec<u64> = {
         let mut left = Vec::new();
