@@ -1,10 +1,10 @@
 //! A service whose tenants share a table, and cannot read each other's rows.
 //!
-//! | question | answer of this example |
+//! | question | this example |
 //! |---|---|
 //! | Can a handler forget the tenant? | no: [`store`] has no call without one, and its keys are private |
-//! | Can a filter or a link from outside reach another tenant? | no: all filters of a query must match |
-//! | And if the program has a bug? | the service refuses it: a tenant's client has a signature for its keys only |
+//! | Can a filter or a link from outside reach another tenant? | no: all filters of a query must match, and a link belongs to one query |
+//! | And if the program has a bug? | the service refuses the request: a tenant's client has a signature for its keys only |
 //! | Can a busy tenant slow down the others? | its requests have a rate limit of their own |
 //! | Can a tenant leave? | its rows are exported and deleted, a range of keys |
 //!
@@ -107,11 +107,11 @@ async fn run(
     assert_eq!(labs.query().count().await?, 0);
     let kept = acme.query().count().await?;
     assert_eq!(kept, 10 + u64::from(NOISY));
-    steps.done("acme, whose name begins alike, has all of its rows", format!("{kept} invoices"));
+    steps.done("acme, with the same first letters, keeps its rows", format!("{kept} invoices"));
     Ok(())
 }
 
-/// Uses a client that has nothing but the signature: it sends any request that it likes.
+/// Uses a client that has only the signature, and may send any request.
 async fn check_signature(
     service: &TableServiceClient,
     table: &str,

@@ -1,11 +1,11 @@
 //! Soft delete: deleted rows stay for 30 days, invisible and restorable, and are then purged.
 //!
-//! A filter cannot find rows that lack a property, so `DeletedAt` alone cannot tell which rows are live. Each row
+//! A filter cannot find rows that lack a property, so `DeletedAt` alone does not show which rows are live. Each row
 //! therefore has a Boolean too; [`Life`] keeps both in step, and any entity can have it by `flatten`. Rows that are older
 //! than this property need one update first.
 //!
 //! The purge first finds the rows whose time is over, and then deletes the versions that it found: a row that was
-//! restored in between has another version, and stays.
+//! restored meanwhile has another version, and stays.
 //!
 //! `cargo run -p azure-table-examples --example soft_delete` runs it on the mock. With
 //! `AZURE_STORAGE_CONNECTION_STRING` set it runs on that account or emulator. `cargo test` runs its tests.

@@ -1,4 +1,4 @@
-//! The isolation of tenants whose names are alike, and their rate limits.
+//! The isolation of tenants with similar names, and their rate limits.
 
 use azure_table_client::mock::{Fault, MockTableService};
 use azure_table_client::{IfMatch, Operation};
@@ -8,13 +8,13 @@ use super::*;
 
 const TABLE: &str = "Invoices";
 // The second name is a prefix of the others, and the last one has the separator of keys.
-const ALIKE: [&str; 5] = ["acme-labs", "acme", "acme2", "acme\"", "acme!0000202611"];
+const NAMES: [&str; 5] = ["acme-labs", "acme", "acme2", "acme\"", "acme!0000202611"];
 
 async fn stage() -> (MockTableService, Store, Vec<Tenant>) {
     let mock = MockTableService::new();
     let store = Store::new(mock.client(), mock.transport(), TABLE.to_owned());
     store.create_table().await.unwrap();
-    let tenants: Vec<Tenant> = ALIKE.iter().map(|name| store.sign_in(name).unwrap()).collect();
+    let tenants: Vec<Tenant> = NAMES.iter().map(|name| store.sign_in(name).unwrap()).collect();
     for (tenant, count) in tenants.iter().zip(1..) {
         for number in 0..count {
             tenant.add(MONTHS[1], number, 100).await.unwrap();

@@ -111,7 +111,7 @@ impl Import {
                 _ = timer.tick() => self.save(&monitor, &mut state)?,
             }
         };
-        // Rows with a response are resolved, also if the run was stopped. Those in flight are sent again.
+        // Rows with a response are resolved, also if the run was stopped. The next run sends the others again.
         self.save(&monitor, &mut state)?;
         let is_ended = match ended {
             Some(Err(error)) if error.report().stopped.is_some() => return Err(error.into()),

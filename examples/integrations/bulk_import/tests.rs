@@ -37,7 +37,7 @@ impl Stage {
         let bar = ProgressBar::hidden();
         let ended = import.run(&bar, std::future::pending()).await.unwrap();
         assert!(ended.is_complete && !import.checkpoint().exists());
-        assert_eq!(bar.position(), u64::from(ROWS) - 1, "a line that cannot be read is no row");
+        assert_eq!(bar.position(), u64::from(ROWS) - 1, "an unreadable line is not a row");
         assert_eq!(self.mock.row_count(TABLE), Some(ROWS as usize - 2));
         ended
     }

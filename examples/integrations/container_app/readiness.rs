@@ -16,7 +16,7 @@ use super::Counter;
 
 /// The time for the request of a check, shorter than the time-out of any probe.
 pub(super) const DEADLINE: Duration = Duration::from_millis(500);
-/// The time for which a result is used again, so that probes are no load for the service.
+/// The time for which a result is used again, so that probes do not load the service.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(1);
 
 pub(super) struct Readiness {

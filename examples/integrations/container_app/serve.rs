@@ -88,7 +88,7 @@ pub(super) fn stop_signal() -> io::Result<impl Future<Output = ()> + Send + 'sta
     })
 }
 
-/// Asks the app on this machine whether it is ready, for the health check of a container without a shell.
+/// Checks that the app on this machine is ready, for the health check of a container without a shell.
 pub(super) fn probe(port: u16) -> Result<(), AnyError> {
     let mut stream =
         TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), Duration::from_secs(1))?;
