@@ -214,9 +214,28 @@ impl Style {
         if *HAS_COLOURS { self.paint(text) } else { text.to_string() }
     }
 
+    /// Returns the status of an HTTP response in its colour.
+    pub fn of_status(status: u16) -> String {
+        match status {
+            ..400 => Self::Green,
+            400..500 => Self::Yellow,
+            _ => Self::Red,
+        }
+        .of(status)
+    }
+
     fn paint(self, text: impl fmt::Display) -> String {
         format!("\x1b[{}m{text}\x1b[0m", self as u8)
     }
+}
+
+/// Returns the text without styles.
+fn plain(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default();
+    parts.fold(first.to_owned(), |plain, part| {
+        plain + part.split_once('m').map_or(part, |(_, text)| text)
+    })
 }
 
 /// Rows of text in aligned columns, below a heading.
@@ -242,14 +261,16 @@ impl fmt::Display for Columns {
         let count = self.0.iter().map(Vec::len).max().unwrap_or_default();
         let layout: Vec<(usize, bool)> = (0..count)
             .map(|column| {
-                let width = cells(column).map(|cell| cell.chars().count()).max();
-                let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit());
+                let width = cells(column).map(|cell| plain(cell).chars().count()).max();
+                let is_number =
+                    |cell: &String| plain(cell).starts_with(|c: char| c.is_ascii_digit());
                 (width.unwrap_or_default(), cells(column).skip(1).all(is_number))
             })
             .collect();
         for (number, row) in self.0.iter().enumerate() {
             let padded = row.iter().zip(&layout).map(|(cell, &(width, is_number))| {
-                if is_number { format!("{cell:>width$}") } else { format!("{cell:width$}") }
+                let space = " ".repeat(width - plain(cell).chars().count());
+                if is_number { space + cell } else { cell.clone() + &space }
             });
             let line = padded.collect::<Vec<_>>().join("  ");
             let line = line.trim_end();
@@ -264,15 +285,17 @@ impl fmt::Display for Columns {
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, Style, wrapped};
+    use super::{Columns, Style, plain, wrapped};
 
     #[test]
     fn numbers_are_aligned_at_the_right() {
         let mut columns = Columns::new(["tenant", "rows"]);
         columns.row(["acme".to_owned(), "9".to_owned()]);
-        columns.row(["globex inc".to_owned(), "1200".to_owned()]);
-        let text = columns.to_string().replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
-        assert_eq!(text, "tenant      rows\nacme           9\nglobex inc  1200");
+        columns.row([Style::Cyan.paint("globex inc"), Style::Red.paint("1200")]);
+        assert_eq!(
+            plain(&columns.to_string()),
+            "tenant      rows\nacme           9\nglobex inc  1200"
+        );
     }
 
     #[test]

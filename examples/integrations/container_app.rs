@@ -98,7 +98,7 @@ async fn limit_and_log(State(limit): State<Duration>, request: Request, next: Ne
         %method,
         route = route.as_ref().map(MatchedPath::as_str),
         status = response.status().as_u16(),
-        ms = start.elapsed().as_secs_f64() * 1000.0,
+        ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX),
         "request"
     );
     response

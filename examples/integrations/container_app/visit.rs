@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use azure_table_client::Operation;
 use azure_table_client::mock::Fault;
-use azure_table_examples::{Columns, Steps};
+use azure_table_examples::{Columns, Steps, Style};
 use reqwest::{Client, Method};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -105,7 +105,10 @@ pub(super) async fn show() -> Result<(), AnyError> {
     let (status, _, body) = last?;
     assert_eq!((status, &*body), (200, r#"{"name":"home","value":3}"#));
     serving.await??;
-    visitor.steps.done("a shutdown waits for the request in flight", format!("{status}  {body}"));
+    visitor.steps.done(
+        "a shutdown waits for the request in flight",
+        format!("{}  {body}", Style::of_status(status)),
+    );
     assert!(visitor.send("GET", "/healthz").await.is_err(), "the app still serves");
 
     let log = log.text();
@@ -131,7 +134,7 @@ impl Visitor<'_> {
             let (status, took, body) = self.send(method, path).await?;
             assert_eq!(status, *expected, "{method} {path}: {body}");
             let ms = took.as_millis().to_string();
-            columns.row([format!("{method} {path}"), status.to_string(), ms, body]);
+            columns.row([format!("{method} {path}"), Style::of_status(status), ms, body]);
         }
         self.steps.done(what, columns.to_string());
         Ok(())
