@@ -13,8 +13,6 @@ use azure_table_client::bulk::BulkOperation;
 use azure_table_client::mock::MockTableServer;
 use azure_table_client::{TableClient, TableEntity, TableServiceClient};
 use futures_util::stream::{self, StreamExt as _};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 
 #[derive(Debug, TableEntity)]
 #[table(name = "Readings", rename_all = "PascalCase")]
@@ -134,8 +132,18 @@ async fn cost(entities: u32, work: impl Future<Output = ()>) -> Cost {
     Cost { rate: entities / took.as_secs_f64(), cpu_us: used.as_secs_f64() * 1e6 / entities }
 }
 
+#[cfg(unix)]
 fn cpu() -> Duration {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike as _;
+
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the usage");
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Duration::from_micros(micros.try_into().expect("a positive time"))
+}
+
+/// Not measured on Windows: all figures of CPU are 0.
+#[cfg(not(unix))]
+fn cpu() -> Duration {
+    Duration::ZERO
 }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use azure_table_client::mock::MockTableService;
 use azure_table_client::{TableClient, TableEntity};
 use futures_util::TryStreamExt as _;
-use nix::sys::resource::{UsageWho, getrusage};
 
 #[derive(Debug, TableEntity)]
 #[table(name = "Readings", rename_all = "PascalCase")]
@@ -101,6 +100,17 @@ async fn range(
 }
 
 /// The most memory that this process had, in KiB.
+#[cfg(unix)]
 fn peak() -> i64 {
-    getrusage(UsageWho::RUSAGE_SELF).expect("the usage").max_rss()
+    use nix::sys::resource::{UsageWho, getrusage};
+
+    let most = getrusage(UsageWho::RUSAGE_SELF).expect("the usage").max_rss();
+    // macOS counts bytes.
+    if cfg!(target_vendor = "apple") { most / 1024 } else { most }
+}
+
+/// Not measured on Windows.
+#[cfg(not(unix))]
+fn peak() -> i64 {
+    0
 }

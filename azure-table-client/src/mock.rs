@@ -11,6 +11,11 @@
 //! `MockTableServer` documents its differences from the in-process transport. A host that calls
 //! [`MockTableService::respond`] instead of `receive` supports only the faults that a response can show.
 //!
+//! A key has at most 1,024 UTF-16 code units, as [the documentation of the service][targets] states today.
+//! It used to state 1 KiB, which [`max_key_units(512)`](MockTableServiceBuilder::max_key_units) enforces.
+//!
+//! [targets]: https://learn.microsoft.com/azure/storage/tables/scalability-targets
+//!
 //! # Versions and formats
 //!
 //! Responses are JSON from version 2013-08-15 on and Atom before version 2015-12-11. Between the two,
@@ -23,8 +28,8 @@
 //! # Missing features
 //!
 //! There are no roles: each Entra ID token that [`tokens`](MockTableServiceBuilder::tokens) accepts
-//! allows every operation. User delegation signatures are refused. Logging and metrics settings are stored
-//! but have no effect.
+//! allows every operation, and obtains a user delegation key. Logging and metrics settings are stored but have no
+//! effect.
 //!
 //! # Testing your code
 //!

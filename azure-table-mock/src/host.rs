@@ -164,19 +164,26 @@ impl Signals {
     }
 }
 
-/// The stop signals.
-#[cfg(not(unix))]
-struct Signals;
+/// The stop signals: Ctrl-C, Ctrl-Break, and the end of the console.
+#[cfg(windows)]
+struct Signals {
+    interrupt: tokio::signal::windows::CtrlC,
+    stop: tokio::signal::windows::CtrlBreak,
+    close: tokio::signal::windows::CtrlClose,
+}
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Signals {
     fn listen() -> io::Result<Self> {
-        Ok(Self)
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+        Ok(Self { interrupt: ctrl_c()?, stop: ctrl_break()?, close: ctrl_close()? })
     }
 
     async fn next(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.stop.recv() => {}
+            _ = self.close.recv() => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The programs on the documentation pages, which the documentation tests of the client compile and run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 /// The page with a program for another crate.
 const OF_ANOTHER_CRATE: &str = "migration/azure_data_tables.md";
@@ -17,7 +17,8 @@ fn no_program_on_a_page_is_left_out_of_the_documentation_tests() {
                 folders.push(path);
                 continue;
             }
-            let page = path.strip_prefix(&docs).unwrap().display().to_string();
+            let page = path.strip_prefix(&docs).unwrap().to_str().unwrap();
+            let page = page.replace(MAIN_SEPARATOR, "/");
             for line in fs::read_to_string(&path).unwrap().lines() {
                 let Some(kind) = line.trim_start().strip_prefix("```rust") else { continue };
                 programs += 1;

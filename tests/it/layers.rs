@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 /// Modules that may import every layer, and that no layer imports.
 const ABOVE_ALL_LAYERS: [&str; 3] = ["lib", "measure", "private"];
@@ -48,7 +48,7 @@ fn sources() -> Vec<Source> {
                 }
             } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
                 let code = without_tests(&fs::read_to_string(&path).unwrap());
-                let path = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                let path = path.strip_prefix(&root).unwrap().to_str().unwrap().replace(MAIN_SEPARATOR, "/");
                 sources.push(Source { path, code });
             }
         }

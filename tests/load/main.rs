@@ -8,6 +8,8 @@
 //! sockets, so that the generator costs little compared with a server. The first column is a server without
 //! logic (`load serve`), with which the others are compared. A server whose command contains `{data}` is
 //! measured for inserts to the disk only.
+//!
+//! It runs on Linux only, since the memory and the processor time of a server come from `/proc`.
 
 #![allow(clippy::print_stdout, reason = "the figures are its output")]
 

@@ -21,7 +21,13 @@ pub fn sized<T>(small: T, full: T) -> T {
     if std::env::var_os("AZURE_TABLE_TESTS_FULL").is_some() { full } else { small }
 }
 
-/// The code of the README, compiled and run.
+/// The code of the READMEs, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
-pub struct Readme;
+#[doc = include_str!("../../azure-table-client/README.md")]
+pub struct Readmes;
+
+/// The code of the first page of the documentation site.
+#[cfg(doctest)]
+#[doc = include_str!("../../book/introduction.md")]
+pub struct Introduction;

@@ -15,8 +15,6 @@ use std::time::Duration;
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, SharedKey};
 use azure_table_client::transport::Transport;
 use azure_table_client::{TableClient, TableEntity, TableServiceClient};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 
 pub(crate) use self::server::serve;
 pub(crate) use self::transports::Over;
@@ -106,10 +104,20 @@ impl Drop for Server {
 }
 
 /// Returns the CPU time of this process.
+#[cfg(unix)]
 pub(crate) fn cpu() -> Duration {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike as _;
+
     let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the usage");
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Duration::from_micros(micros.try_into().expect("a positive time"))
+}
+
+/// Not measured on Windows: all figures of CPU are 0.
+#[cfg(not(unix))]
+pub(crate) fn cpu() -> Duration {
+    Duration::ZERO
 }
 
 /// A folder for the recorded requests of this run, which ends with it.

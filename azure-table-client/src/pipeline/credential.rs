@@ -85,7 +85,7 @@ fn check(credential: &Credential, accepted: AcceptedCredentials) -> Result<(), E
     }
     if credential.is_delegated() && !accepted.delegated {
         return Err(Error::configuration(
-            "Cosmos DB does not accept shared access signatures that are signed with a user delegation key",
+            "Cosmos DB refuses shared access signatures that are signed with a user delegation key",
         ));
     }
     Ok(())

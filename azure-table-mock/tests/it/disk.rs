@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use azure_table_client::{DynamicEntity, TableClient, TableEntity as _};
-use nix::sys::signal::Signal;
 use tokio::time::sleep;
 
 use crate::process::ends;
-use crate::server::{Server, command};
+use crate::server::Server;
+#[cfg(target_os = "linux")]
+use crate::server::command;
 
 /// A folder that does not exist yet.
 pub(crate) fn folder(name: &str) -> String {
@@ -62,7 +63,7 @@ async fn a_killed_process_loses_no_acknowledged_change_and_no_part_of_a_transact
     let counts: Vec<Arc<Counts>> = (0..WRITERS).map(|_| Arc::default()).collect();
     let mut compactions = 0;
     for kill in 0..kills() {
-        let server = Server::start(&["--data", &folder]).await;
+        let mut server = Server::start(&["--data", &folder]).await;
         let table = server.client().table_named::<DynamicEntity>("Rows");
         if kill == 0 {
             table.create().await.unwrap();
@@ -74,7 +75,7 @@ async fn a_killed_process_loses_no_acknowledged_change_and_no_part_of_a_transact
             .map(|(at, counts)| tokio::spawn(write(table.clone(), at, Arc::clone(counts))))
             .collect();
         sleep(Duration::from_millis(50 + kill * 37 % 300)).await;
-        server.signal(Signal::SIGKILL);
+        server.kill();
         server.end().await;
         writers.iter().for_each(tokio::task::JoinHandle::abort);
         for writer in writers {
@@ -169,7 +170,7 @@ async fn a_full_disk_refuses_changes_until_it_has_room() {
     shell.stdin(std::process::Stdio::null());
     shell.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     shell.kill_on_drop(true);
-    let server = Server::run(shell, 1).await;
+    let mut server = Server::run(shell, 1).await;
     server.table("Rows").await;
     assert_eq!(send(&server, "PUT", "1", "{\"A\":1}").await, 204);
     let length = std::fs::metadata(data_file(&folder)).unwrap().len();
@@ -197,7 +198,7 @@ async fn a_full_disk_refuses_changes_until_it_has_room() {
     assert_eq!(send(&server, "GET", "3", "").await, 404);
     assert_eq!(send(&server, "PUT", "4", &large).await, 204);
     sleep(Duration::from_millis(500)).await;
-    server.signal(Signal::SIGKILL);
+    server.kill();
     let output = server.end().await;
     let error = String::from_utf8(output.stderr).unwrap();
     let lines: Vec<_> = error.lines().collect();

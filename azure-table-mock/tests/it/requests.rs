@@ -184,6 +184,8 @@ async fn many_clients_write_at_the_same_time() {
     assert_eq!(rows.query().count().await.unwrap(), 800);
 }
 
+/// Only a signal makes the emulator write the rest of its log.
+#[cfg(unix)]
 #[tokio::test]
 async fn the_log_has_a_line_for_each_request_and_no_signature() {
     let server = Server::start(&["--loose", "--log"]).await;

@@ -5,7 +5,9 @@ use std::process::{Output, Stdio};
 
 use azure_table_client::auth::{DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY};
 use azure_table_client::{DynamicEntity, TableClient, TableServiceClient};
+#[cfg(unix)]
 use nix::sys::signal::{Signal, kill};
+#[cfg(unix)]
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -126,10 +128,17 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Ends it at once, like a crash.
+    pub(crate) fn kill(&mut self) {
+        self.child.start_kill().unwrap();
+    }
+
+    #[cfg(unix)]
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid()), signal).unwrap();
     }
 
+    #[cfg(unix)]
     pub(crate) fn pid(&self) -> i32 {
         self.child.id().and_then(|pid| i32::try_from(pid).ok()).unwrap()
     }
@@ -140,10 +149,19 @@ impl Server {
     }
 
     /// Stops it with a signal. Returns its standard error.
+    #[cfg(unix)]
     pub(crate) async fn stop(self) -> String {
         self.signal(Signal::SIGTERM);
         let output = self.end().await;
         assert_eq!(output.status.code(), Some(0));
         String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// Ends it, since Windows has no signal for a single process. Returns its standard error, without what it would
+    /// write at its end.
+    #[cfg(not(unix))]
+    pub(crate) async fn stop(mut self) -> String {
+        self.kill();
+        String::from_utf8(self.end().await.stderr).unwrap()
     }
 }

@@ -71,7 +71,7 @@ impl<'a> EntityBody<'a> {
     }
 }
 
-/// Reads a value by its annotation, `None` if there is none or null.
+/// Reads a value by its annotation. A missing value and null are `None`.
 fn read(property: RawProperty<'_>) -> Result<Option<EdmCow<'_>>, Failure> {
     let RawProperty { annotation, value } = property;
     let value = match value {

@@ -46,7 +46,8 @@ async fn run(program: &str, arguments: &[&str], language: &str) -> bool {
 #[tokio::test]
 async fn the_examples_with_curl_python_and_javascript_work() {
     let has_curl = Command::new("curl").arg("--version").stdout(Stdio::null()).status().await;
-    if has_curl.is_ok_and(|status| status.success()) {
+    // On Windows, `bash` can be another system with a network of its own.
+    if cfg!(unix) && has_curl.is_ok_and(|status| status.success()) {
         assert!(run("bash", &["-euc"], "sh").await);
     }
     let ran = [

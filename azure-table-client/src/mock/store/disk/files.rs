@@ -51,7 +51,9 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
+/// The standard library has no stable number of a file here.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
@@ -67,6 +69,7 @@ fn has_name(file: &fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(file) > 0
 }
 
+/// Windows does not remove a file in use.
 #[cfg(not(unix))]
 fn has_name(_: &fs::Metadata) -> bool {
     true
@@ -83,7 +86,9 @@ pub(super) fn make_private(file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// A file has the permissions of its folder.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 pub(super) fn make_private(_: &File) -> io::Result<()> {
     Ok(())
 }
@@ -95,7 +100,9 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
+/// Windows cannot open a folder as a file; NTFS logs the change of a name.
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }

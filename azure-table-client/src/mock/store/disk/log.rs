@@ -241,7 +241,7 @@ impl Log {
         if self.pending.len() >= LARGE { self.commit() } else { Ok(()) }
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, target_os = "linux"))]
     pub(super) fn replace_file(&mut self, file: File) -> File {
         std::mem::replace(&mut self.file, file)
     }

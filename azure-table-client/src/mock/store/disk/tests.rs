@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, header};
 
 use super::damage::{TestFile, content, open, send};
 use super::log::Log;
+#[cfg(target_os = "linux")]
 use super::open_error::OpenError;
 use crate::dialect::Dialect;
 use crate::mock::MockTableService;
