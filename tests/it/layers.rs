@@ -48,12 +48,8 @@ fn sources() -> Vec<Source> {
                 }
             } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
                 let code = without_tests(&fs::read_to_string(&path).unwrap());
-                let path = path
-                    .strip_prefix(&root)
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .replace(MAIN_SEPARATOR, "/");
+                let path = path.strip_prefix(&root).unwrap().to_str().unwrap();
+                let path = path.replace(MAIN_SEPARATOR, "/");
                 sources.push(Source { path, code });
             }
         }
